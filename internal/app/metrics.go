@@ -125,7 +125,9 @@ func (a *App) readQueues(ctx context.Context) (q queues, err error) {
 		return time.Duration(math.Max(0, float64(now.Sub(r.Time(i)))))
 	}
 	err = a.DB.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		tx.Queue("SELECT COUNT(*) FROM (SELECT id FROM outbox WHERE seq IS NULL LIMIT 10000) AS waiting", nil,
+		tx.Queue(`
+			SELECT COUNT(*)
+			FROM (SELECT id FROM outbox WHERE seq IS NULL LIMIT 10000) AS waiting`, nil,
 			func(r *db.Row) error {
 				q.unpublished = r.Int(0)
 				return nil
@@ -134,7 +136,11 @@ func (a *App) readQueues(ctx context.Context) (q queues, err error) {
 			q.oldest = since(r, 0)
 			return nil
 		})
-		tx.Queue("SELECT COUNT(*), MIN(next_at) FROM webhook_lanes WHERE active AND next_at <= $1", []any{now},
+		tx.Queue(`
+			SELECT COUNT(*), MIN(next_at)
+			FROM webhook_lanes
+			WHERE active
+				AND next_at <= $1`, []any{now},
 			func(r *db.Row) error {
 				q.due, q.overdue = r.Int(0), since(r, 1)
 				return nil

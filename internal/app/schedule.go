@@ -173,7 +173,10 @@ func (b *base) isWorthwhile() bool {
 // countLinks counts the backups that stand on the same whole one as this, with it.
 func (s *schedule) countLinks(ctx context.Context, id string) (n int, err error) {
 	err = s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.Query("SELECT COUNT(*) FROM backups WHERE chain IN (SELECT chain FROM backups WHERE id = $1)", []any{id},
+		return tx.Query(`
+			SELECT COUNT(*)
+			FROM backups
+			WHERE chain IN (SELECT chain FROM backups WHERE id = $1)`, []any{id},
 			func(r *db.Row) error { n = int(r.Int(0)); return nil })
 	})
 	return n, err
@@ -193,7 +196,9 @@ func noteBackup(ctx context.Context, d *db.DB, b BackedUp, scheduled bool) error
 		if err := tx.Flush(); err != nil {
 			return err
 		}
-		_, err := tx.Exec("INSERT INTO backups (id, made_at, place, name, bytes, scheduled, chain) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+		_, err := tx.Exec(`
+			INSERT INTO backups (id, made_at, place, name, bytes, scheduled, chain)
+			VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 			b.ID, b.Made, b.Where, b.Name, b.Size, scheduled, chain)
 		return err
 	})
@@ -259,7 +264,11 @@ func (s *schedule) readStatus(ctx context.Context) (out api.BackupStatus, err er
 		out.EverySeconds = 0
 	}
 	err = s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.Query("SELECT made_at, bytes FROM backups ORDER BY made_at DESC, id DESC LIMIT 1", nil,
+		return tx.Query(`
+			SELECT made_at, bytes
+			FROM backups
+			ORDER BY made_at DESC, id DESC
+			LIMIT 1`, nil,
 			func(r *db.Row) error {
 				at, n := r.Time(0), r.Int(1)
 				age := int64(s.now().Sub(at).Seconds())

@@ -51,8 +51,10 @@ type Entry struct {
 }
 
 // insert writes one row.
-const insert = "INSERT INTO audit (tenant_id, id, at, actor_user_id, key_id, session_id, action, entity_type, entity_id, outcome, " +
-	"before, after, details, address, request_id, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"
+const insert = `
+	INSERT INTO audit (tenant_id, id, at, actor_user_id, key_id, session_id, action, entity_type, entity_id,
+		outcome, before, after, details, address, request_id, hash)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
 
 // columns are those of insert, which values fills.
 var columns = []db.Column{

@@ -15,7 +15,11 @@ func scopeOfAll() db.Scope { return db.Scope{All: true} }
 // readHead is the newest number, and the id of its row: "" when that was swept.
 func (b *Cluster) readHead(ctx context.Context) (seq int64, id string, err error) {
 	err = b.o.DB.Read(ctx, scopeOfAll(), func(tx *db.Tx) error {
-		return tx.Last().One("SELECT h.seq, n.id FROM notices_head h LEFT JOIN notices n ON n.seq = h.seq WHERE h.one = 1",
+		return tx.Last().One(`
+			SELECT h.seq, n.id
+			FROM notices_head h
+			LEFT JOIN notices n ON n.seq = h.seq
+			WHERE h.one = 1`,
 			nil, func(r *db.Row) error {
 				seq, id = r.Int(0), r.Text(1)
 				return nil
@@ -31,7 +35,11 @@ func (b *Cluster) insertRow(ctx context.Context, id, body string) error {
 	return b.o.DB.Write(ctx, scopeOfAll(), func(tx *db.Tx) error {
 		tx.Relaxed()
 		tx.Queue("UPDATE notices_head SET seq = seq + 1 WHERE one = 1", nil, nil)
-		tx.Queue("INSERT INTO notices (seq, id, node, at, body) SELECT seq, $1, $2, $3, $4 FROM notices_head WHERE one = 1",
+		tx.Queue(`
+			INSERT INTO notices (seq, id, node, at, body)
+			SELECT seq, $1, $2, $3, $4
+			FROM notices_head
+			WHERE one = 1`,
 			[]any{id, b.id, b.o.Now(), body}, nil)
 		return nil
 	})

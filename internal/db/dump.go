@@ -60,11 +60,18 @@ func examinePostgres(ctx context.Context, tx pgx.Tx) (Snapshot, error) {
 	if _, err := tx.Exec(ctx, "SET LOCAL holdfast.all_tenants = 'on'"); err != nil {
 		return out, fmt.Errorf("db: %w", err)
 	}
-	err := tx.QueryRow(ctx, "SELECT current_setting('server_version'), (SELECT coalesce(max(version), 0) FROM schema_migrations)").Scan(&out.Version, &out.Schema)
+	err := tx.QueryRow(ctx, `
+		SELECT current_setting('server_version'), coalesce(max(version), 0)
+		FROM schema_migrations`).Scan(&out.Version, &out.Schema)
 	if err != nil {
 		return out, fmt.Errorf("db: read the schema: %w", classifyError(err))
 	}
-	rows, err := tx.Query(ctx, "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE' ORDER BY table_name")
+	rows, err := tx.Query(ctx, `
+		SELECT table_name
+		FROM information_schema.tables
+		WHERE table_schema = 'public'
+			AND table_type = 'BASE TABLE'
+		ORDER BY table_name`)
 	if err != nil {
 		return out, fmt.Errorf("db: read the schema: %w", classifyError(err))
 	}
@@ -127,8 +134,13 @@ func loadAlone(ctx context.Context, tx pgx.Tx, dsn, path string) error {
 		return fmt.Errorf("db: %w", err)
 	}
 	// Of a restore that was killed the lock is gone, but pg_restore may live on.
-	const free = "SELECT pg_try_advisory_xact_lock($1) AND NOT EXISTS " +
-		"(SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = $2)"
+	const free = `
+		SELECT pg_try_advisory_xact_lock($1) AND NOT EXISTS (
+			SELECT 1
+			FROM pg_stat_activity
+			WHERE datname = current_database()
+				AND application_name = $2
+		)`
 	var alone bool
 	if err := tx.QueryRow(ctx, free, int64(restoreLock), toolName+restoreTool).Scan(&alone); err != nil {
 		return fmt.Errorf("db: %w", err)

@@ -21,7 +21,10 @@ func (h *health) noteWrite(err error) {
 }
 
 // probe changes a row of its own.
-const probe = "INSERT INTO probes (name, beat) VALUES ('writable', 1) ON CONFLICT (name) DO UPDATE SET beat = probes.beat + 1"
+const probe = `
+	INSERT INTO probes (name, beat)
+	VALUES ('writable', 1)
+	ON CONFLICT (name) DO UPDATE SET beat = probes.beat + 1`
 
 // probeWrite tries a write, when the last one failed for the disk.
 func (d *DB) probeWrite(ctx context.Context) error {

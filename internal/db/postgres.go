@@ -397,9 +397,12 @@ func (x *pgTx) rollbackOrClose() {
 func byteOrder(ctx context.Context, c *pgx.Conn) error {
 	var bytes bool
 	var collation string
-	if err := c.QueryRow(ctx,
-		"SELECT '-' < '0' AND '9' < ':' AND 'B' < 'a' AND 'z' < 'é' AND 'a b' < 'aa', (SELECT datcollate FROM pg_database WHERE datname = "+
-			"current_database())").Scan(&bytes, &collation); err != nil {
+	if err := c.QueryRow(ctx, `
+			SELECT '-' < '0' AND '9' < ':' AND 'B' < 'a' AND 'z' < 'é' AND 'a b' < 'aa', (
+				SELECT datcollate
+				FROM pg_database
+				WHERE datname = current_database()
+			)`).Scan(&bytes, &collation); err != nil {
 		return classifyError(err)
 	}
 	if !bytes {
@@ -421,8 +424,12 @@ type pgServer struct {
 func askServer(ctx context.Context, c *pgx.Conn) (pgServer, error) {
 	var s pgServer
 	var num int
-	if err := c.QueryRow(ctx, "SELECT current_setting('server_version'), current_setting('server_version_num')::int, "+
-		"EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')").Scan(&s.version, &num, &s.citus); err != nil {
+	if err := c.QueryRow(ctx, `
+		SELECT current_setting('server_version'), current_setting('server_version_num')::int, EXISTS (
+			SELECT
+			FROM pg_extension
+			WHERE extname = 'citus'
+		)`).Scan(&s.version, &num, &s.citus); err != nil {
 		return s, classifyError(err)
 	}
 	if num < 150000 {

@@ -7,9 +7,16 @@ import (
 
 // Columns returns the column types of every table, by table and column.
 func (d *DB) Columns(ctx context.Context) (map[string]map[string]string, error) {
-	sql := "SELECT m.name, c.name, c.type FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table'"
+	sql := `
+		SELECT m.name, c.name, c.type
+		FROM sqlite_master m
+		JOIN pragma_table_info(m.name) c
+		WHERE m.type = 'table'`
 	if d.kind == PostgreSQL {
-		sql = "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = 'public'"
+		sql = `
+			SELECT table_name, column_name, data_type
+			FROM information_schema.columns
+			WHERE table_schema = 'public'`
 	}
 	out := map[string]map[string]string{}
 	err := d.Read(ctx, Scope{}, func(tx *Tx) error {

@@ -79,7 +79,12 @@ func Examine(ctx context.Context, path string) (Snapshot, error) {
 	err = c.runAll(ctx, snapshotTime, []stmt{
 		{sql: "SELECT sqlite_version()", each: func(r *Row) error { out.Version = r.Text(0); return nil }},
 		{sql: schemaVersion, each: func(r *Row) error { out.Schema = int(r.Int(0)); return nil }},
-		{sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name",
+		{sql: `
+			SELECT name
+			FROM sqlite_master
+			WHERE type = 'table'
+				AND name NOT LIKE 'sqlite%'
+			ORDER BY name`,
 			each: func(r *Row) error { tables = append(tables, r.Text(0)); return nil }},
 	})
 	if err != nil {
@@ -124,8 +129,10 @@ func (c *liteConn) checkIntegrity(ctx context.Context) error {
 	}
 	err := c.runAll(ctx, snapshotTime, []stmt{
 		{sql: "PRAGMA quick_check(5)", each: note},
-		{sql: "SELECT 'row ' || coalesce(rowid, 0) || ' of ' || \"table\" || ' points to a missing row of ' || parent " +
-			"FROM pragma_foreign_key_check LIMIT 5", each: note},
+		{sql: `
+			SELECT 'row ' || coalesce(rowid, 0) || ' of ' || "table" || ' points to a missing row of ' || parent
+			FROM pragma_foreign_key_check
+			LIMIT 5`, each: note},
 	})
 	if err != nil {
 		return fmt.Errorf("db: check the database: %w", classifyError(err))

@@ -50,7 +50,10 @@ func (s *SchemaState) readSQLite(ctx context.Context, dir string) error {
 	}
 	defer c.closeConn()
 	tables := 0
-	one := stmt{sql: "SELECT COUNT(*) FROM sqlite_master WHERE name = 'schema_migrations'", each: func(r *Row) error {
+	one := stmt{sql: `
+		SELECT COUNT(*)
+		FROM sqlite_master
+		WHERE name = 'schema_migrations'`, each: func(r *Row) error {
 		tables = int(r.Int(0))
 		return nil
 	}}
@@ -145,7 +148,11 @@ func About(ctx context.Context, o Options, table string) (n int64, err error) {
 		}
 		defer c.closeConn()
 		note := func(r *Row) error { n = r.Int(0); return nil }
-		there := stmt{sql: "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = $1", args: []any{table},
+		there := stmt{sql: `
+			SELECT COUNT(*)
+			FROM sqlite_master
+			WHERE type = 'table'
+				AND name = $1`, args: []any{table},
 			each: note}
 		if err := c.runAll(ctx, snapshotTime, []stmt{there}); err != nil || n == 0 {
 			return 0, classifyError(err)
@@ -157,6 +164,11 @@ func About(ctx context.Context, o Options, table string) (n int64, err error) {
 		return 0, err
 	}
 	defer c.Close(context.WithoutCancel(ctx))
-	err = c.QueryRow(ctx, "SELECT coalesce((SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = to_regclass($1)), 0)", table).Scan(&n)
+	err = c.QueryRow(ctx, `
+		SELECT coalesce((
+			SELECT greatest(reltuples, 0)::bigint
+			FROM pg_class
+			WHERE oid = to_regclass($1)
+		), 0)`, table).Scan(&n)
 	return n, classifyError(err)
 }

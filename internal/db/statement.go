@@ -22,6 +22,16 @@ import (
 //
 // What a statement becomes is made once and kept.
 
+// Fill returns a statement with words in braces of the caller's own replaced by SQL that it
+// composes: Fill("SELECT id FROM {table}", "{table}", "zones"). So the statement can be read
+// whole where it stands. Values are no business of it, they go by parameters.
+func Fill(statement string, wordsAndSQL ...string) string {
+	for i := 0; i < len(wordsAndSQL); i += 2 {
+		statement = strings.ReplaceAll(statement, wordsAndSQL[i], wordsAndSQL[i+1])
+	}
+	return statement
+}
+
 // engineWord finds a word in braces and what belongs to it.
 var engineWord = regexp.MustCompile(`(?:\s+IN \{(ids|texts|keys|ints|times) \$(\d+)\})|` +
 	`(?:\s*\{(for update|skip locked)\})|\{elements ([^{}]+) AS (\w+)\}|\{(day|hour|uuid) ([^{}]+)\}`)

@@ -46,7 +46,10 @@ func (d *DB) Surroundings(ctx context.Context) (s Surroundings, err error) {
 	}
 	// A pooler names processes of its own when a client connects.
 	s.Pooled = process != c.PgConn().PID()
-	const replicas = "SELECT coalesce(application_name, ''), coalesce(extract(epoch FROM replay_lag), 0)::float8, state IS NULL FROM pg_stat_replication"
+	const replicas = `
+		SELECT coalesce(application_name, ''), coalesce(extract(epoch FROM replay_lag), 0)::float8,
+			state IS NULL
+		FROM pg_stat_replication`
 	rows, err := c.Query(ctx, replicas)
 	if err != nil {
 		return s, classifyError(err)

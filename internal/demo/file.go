@@ -31,7 +31,12 @@ func Upload(ctx context.Context, st *store.Store, im *imports.Importer) error {
 				return nil
 			})
 		n := 0
-		return tx.Query("SELECT sku, name, unit_cost FROM items WHERE tenant_id = $1 ORDER BY sku LIMIT 40", []any{North},
+		return tx.Query(`
+			SELECT sku, name, unit_cost
+			FROM items
+			WHERE tenant_id = $1
+			ORDER BY sku
+			LIMIT 40`, []any{North},
 			func(r *db.Row) error {
 				sku, cost := r.Text(0), fmt.Sprintf("%.2f", r.Dec(2).Float()*1.03)
 				switch n++; n {

@@ -211,7 +211,10 @@ func fileKeys(ctx context.Context, d *db.DB) (map[string]bool, error) {
 				if _, ok := c[column]; !ok {
 					continue
 				}
-				tx.Queue("SELECT "+column+" FROM "+table+" WHERE "+column+" IS NOT NULL", nil, func(r *db.Row) error {
+				tx.Queue(db.Fill(`
+					SELECT {column}
+					FROM {table}
+					WHERE {column} IS NOT NULL`, "{column}", column, "{table}", table), nil, func(r *db.Row) error {
 					out[r.Text(0)] = true
 					return nil
 				})
@@ -317,7 +320,12 @@ func lookWebhooks(ctx context.Context, p *Patient) []Finding {
 	return p.onDatabase(ctx, "", func(d *db.DB) (out []Finding, err error) {
 		hosts := map[string]bool{}
 		err = d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-			return tx.Query("SELECT url FROM webhooks WHERE status = 'active' ORDER BY id LIMIT 500", nil,
+			return tx.Query(`
+				SELECT url
+				FROM webhooks
+				WHERE status = 'active'
+				ORDER BY id
+				LIMIT 500`, nil,
 				func(r *db.Row) error {
 					if u, err := url.Parse(r.Text(0)); err == nil && len(hosts) < mostReceivers {
 						hosts[receiverAddress(u)] = true

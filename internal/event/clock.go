@@ -77,9 +77,14 @@ func (n *Notifier) raiseExpiring(ctx context.Context, now time.Time) error {
 			return err
 		}
 		var near []Emitted
-		err = tx.Query("SELECT l.tenant_id, l."+strings.Join(lotFields, ", l.")+
-			" FROM tenants t JOIN lots l ON l.tenant_id = t.id AND l.status IN ('released', 'quarantine') AND l.expires_on > $1 AND l.expires_on <= $2 "+
-			"WHERE t.status = 'active' ORDER BY l.expires_on, l.id", []any{expiryHorizon(since), expiryHorizon(now)},
+		err = tx.Query(db.Fill(`
+			SELECT l.tenant_id, l.{columns}
+			FROM tenants t
+			JOIN lots l ON l.tenant_id = t.id AND l.status IN ('released', 'quarantine') AND l.expires_on > $1
+				AND l.expires_on <= $2
+			WHERE t.status = 'active'
+			ORDER BY l.expires_on, l.id`, "{columns}", strings.Join(lotFields, ", l.")),
+			[]any{expiryHorizon(since), expiryHorizon(now)},
 			func(r *db.Row) error {
 				row := map[string]any{}
 				for i, f := range lotFields {
@@ -222,7 +227,10 @@ func storeRaised(tx *db.Tx, list []Emitted, at time.Time) error {
 // and one that was ahead is set back. The row is locked until the transaction
 // ends.
 func moveClock(tx *db.Tx, kind string, now time.Time) (since time.Time, err error) {
-	if err := tx.Query("INSERT INTO outbox_clock (kind, until_at) VALUES ($1, $2) ON CONFLICT (kind) DO NOTHING",
+	if err := tx.Query(`
+		INSERT INTO outbox_clock (kind, until_at)
+		VALUES ($1, $2)
+		ON CONFLICT (kind) DO NOTHING`,
 		[]any{kind, now}, nil); err != nil {
 		return since, err
 	}

@@ -115,7 +115,9 @@ func (o *Outbox) EmitAll(tx *db.Tx, list []Emitted) error {
 			}
 			args = append(args, row...)
 		}
-		tx.Queue("INSERT INTO outbox (id, tenant_id, type, at, audience, data) VALUES "+valuesClause(n, columns), args, nil)
+		tx.Queue(db.Fill(`
+			INSERT INTO outbox (id, tenant_id, type, at, audience, data)
+			VALUES {values clause}`, "{values clause}", valuesClause(n, columns)), args, nil)
 		list = list[n:]
 	}
 	tx.After(o.Wake)

@@ -178,7 +178,10 @@ func (n *Notifier) numberEvents(ctx context.Context) (head int64, err error) {
 
 func listEvents(tx *db.Tx, where string, args ...any) ([]*Event, error) {
 	var out []*Event
-	err := tx.Query("SELECT "+eventColumns+" FROM outbox WHERE "+where, args, func(r *db.Row) error {
+	err := tx.Query(db.Fill(`
+		SELECT {event columns}
+		FROM outbox
+		WHERE {where}`, "{event columns}", eventColumns, "{where}", where), args, func(r *db.Row) error {
 		e, err := readEvent(r)
 		out = append(out, e)
 		return err
@@ -220,7 +223,16 @@ func (n *Notifier) Sweep(ctx context.Context) error {
 	for {
 		var gone int64
 		err := n.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) (err error) {
-			gone, err = tx.Exec("DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE id < $1 AND seq IS NOT NULL ORDER BY id LIMIT 1000)", before)
+			gone, err = tx.Exec(`
+				DELETE FROM outbox
+				WHERE id IN (
+					SELECT id
+					FROM outbox
+					WHERE id < $1
+						AND seq IS NOT NULL
+					ORDER BY id
+					LIMIT 1000
+				)`, before)
 			return err
 		})
 		if err != nil || gone < 1000 {

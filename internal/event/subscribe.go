@@ -60,7 +60,12 @@ func (s *Subscription) findPlace(ctx context.Context, id string) error {
 	}
 	s.Gap = true
 	return s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.Query("SELECT seq FROM outbox WHERE id = $1 AND tenant_id = $2 AND seq IS NOT NULL", []any{id, s.tenant},
+		return tx.Query(`
+			SELECT seq
+			FROM outbox
+			WHERE id = $1
+				AND tenant_id = $2
+				AND seq IS NOT NULL`, []any{id, s.tenant},
 			func(r *db.Row) error {
 				s.from, s.Gap = r.Int(0), false
 				return nil

@@ -25,10 +25,18 @@ const careMost = "10000"
 func queueCare(tx *db.Tx, tenant string, from, to time.Time) *care {
 	c := &care{}
 	args := []any{tenant, from, to}
-	tx.Queue("SELECT CAST(COALESCE(SUM(passed), 0) AS bigint), CAST(COALESCE(SUM(failed), 0) AS bigint) FROM ("+
-		"SELECT COALESCE(passed_weight, passed) AS passed, COALESCE(failed_weight, failed) AS failed FROM checklist_runs "+
-		"WHERE tenant_id = $1 AND due_at > $2 AND due_at <= $3 AND status = 'completed' ORDER BY due_at DESC LIMIT "+careMost+
-		") r", args, func(r *db.Row) error {
+	tx.Queue(db.Fill(`
+		SELECT CAST(COALESCE(SUM(passed), 0) AS bigint), CAST(COALESCE(SUM(failed), 0) AS bigint)
+		FROM (
+			SELECT COALESCE(passed_weight, passed) AS passed, COALESCE(failed_weight, failed) AS failed
+			FROM checklist_runs
+			WHERE tenant_id = $1
+				AND due_at > $2
+				AND due_at <= $3
+				AND status = 'completed'
+			ORDER BY due_at DESC
+			LIMIT {care most}
+		) r`, "{care most}", careMost), args, func(r *db.Row) error {
 		c.passed, c.failed = r.Int(0), r.Int(1)
 		return nil
 	})
@@ -38,10 +46,24 @@ func queueCare(tx *db.Tx, tenant string, from, to time.Time) *care {
 			return nil
 		}
 	}
-	tx.Queue("SELECT occurred_at, reported_at FROM incidents WHERE tenant_id = $1 AND reported_at > $2 AND reported_at <= $3 AND status <> 'void' "+
-		"ORDER BY reported_at DESC LIMIT "+careMost, args, times(&c.delays))
-	tx.Queue("SELECT reported_at, closed_at FROM incidents WHERE tenant_id = $1 AND closed_at > $2 AND closed_at <= $3 AND status <> 'void' "+
-		"ORDER BY closed_at DESC LIMIT "+careMost, args, times(&c.closings))
+	tx.Queue(db.Fill(`
+		SELECT occurred_at, reported_at
+		FROM incidents
+		WHERE tenant_id = $1
+			AND reported_at > $2
+			AND reported_at <= $3
+			AND status <> 'void'
+		ORDER BY reported_at DESC
+		LIMIT {care most}`, "{care most}", careMost), args, times(&c.delays))
+	tx.Queue(db.Fill(`
+		SELECT reported_at, closed_at
+		FROM incidents
+		WHERE tenant_id = $1
+			AND closed_at > $2
+			AND closed_at <= $3
+			AND status <> 'void'
+		ORDER BY closed_at DESC
+		LIMIT {care most}`, "{care most}", careMost), args, times(&c.closings))
 	return c
 }
 

@@ -84,10 +84,15 @@ func (d *dashboard) queueHealth(tx *store.Tx, now time.Time) *assessment {
 
 // queueItems asks for the active items that meet a condition.
 func (as *assessment) queueItems(tx *db.Tx, where string, args ...any) {
-	tx.Queue("SELECT i.id, i.on_hand, i.available, i.reorder_point, i.stock_value, "+
-		"CASE WHEN i.on_hand > 0 THEN "+ownstock.FirstMovement+" END, "+
-		"CASE WHEN i.available <= 0 THEN "+inventory.OnOrder+" END "+
-		"FROM items i WHERE i.tenant_id = $1 AND i.status = 'active'"+where, append([]any{as.tenant}, args...),
+	tx.Queue(db.Fill(`
+		SELECT i.id, i.on_hand, i.available, i.reorder_point, i.stock_value,
+			CASE WHEN i.on_hand > 0 THEN {first movement} END,
+			CASE WHEN i.available <= 0 THEN {on order} END
+		FROM items i
+		WHERE i.tenant_id = $1
+			AND i.status = 'active' {where}`,
+		"{first movement}", ownstock.FirstMovement, "{on order}", inventory.OnOrder, "{where}", where),
+		append([]any{as.tenant}, args...),
 		func(r *db.Row) error {
 			as.last = r.Text(0)
 			as.stock[as.last] = &inventory.Stock{OnHand: r.Dec(1), Available: r.Dec(2), ReorderPoint: r.Dec(3), Value: r.Dec(4),
@@ -109,15 +114,27 @@ func (as *assessment) queueLedger(tx *db.Tx, where string, args ...any) {
 	where += " AND " + ownstock.OwnGoods
 	args = append([]any{as.tenant}, args...)
 	from, upto := "$"+strconv.Itoa(len(args)+1), "$"+strconv.Itoa(len(args)+2)
-	tx.Queue("SELECT item_id, "+day+", CAST(SUM(CASE WHEN type IN "+warehouse.Outward+
-		" THEN -quantity ELSE quantity END) AS bigint), "+
-		"CAST(COALESCE(SUM(quantity) FILTER (WHERE type = 'ship'), 0) AS bigint) FROM stock_movements WHERE tenant_id = $1 AND occurred_at > "+from+" AND "+
-		"(type IN "+warehouse.Outward+" OR type IN "+warehouse.Inward+")"+where+" GROUP BY item_id, "+day,
+	tx.Queue(db.Fill(`
+		SELECT item_id, {day}, CAST(SUM(CASE WHEN type IN {outward} THEN -quantity ELSE quantity END) AS bigint),
+			CAST(COALESCE(SUM(quantity) FILTER (WHERE type = 'ship'), 0) AS bigint)
+		FROM stock_movements
+		WHERE tenant_id = $1
+			AND occurred_at > {from}
+			AND (type IN {outward} OR type IN {inward}) {where}
+		GROUP BY item_id, {day}`,
+		"{day}", day, "{outward}", warehouse.Outward, "{from}", from, "{inward}", warehouse.Inward, "{where}", where),
 		append(slices.Clone(args), window), func(r *db.Row) error {
 			return bookDay(as.stock[r.Text(0)], as.now, r.Text(1), r.Dec(2), r.Dec(3))
 		})
-	tx.Queue("SELECT item_id, MAX("+day+") FROM stock_movements WHERE tenant_id = $1 AND occurred_at > "+from+
-		" AND occurred_at <= "+upto+" AND type = 'ship'"+where+" GROUP BY item_id",
+	tx.Queue(db.Fill(`
+		SELECT item_id, MAX({day})
+		FROM stock_movements
+		WHERE tenant_id = $1
+			AND occurred_at > {from}
+			AND occurred_at <= {upto}
+			AND type = 'ship' {where}
+		GROUP BY item_id`,
+		"{day}", day, "{from}", from, "{upto}", upto, "{where}", where),
 		append(args, dead, window), func(r *db.Row) error {
 			return bookDay(as.stock[r.Text(0)], as.now, r.Text(1), 0, decimal.One)
 		})

@@ -62,7 +62,11 @@ func (d *dashboard) safetyRates(ctx context.Context, a actor.Actor, in *RatesIn)
 	err := d.readSnapshot(ctx, a, func(tx *store.Tx) {
 		store.QueueZone(tx.Tx, a.TenantID, &zone)
 		if !found {
-			tx.Queue("SELECT coalesce(timezone, '') FROM sites WHERE tenant_id = $1 AND id = $2", []any{a.TenantID, in.SiteID},
+			tx.Queue(`
+				SELECT coalesce(timezone, '')
+				FROM sites
+				WHERE tenant_id = $1
+					AND id = $2`, []any{a.TenantID, in.SiteID},
 				func(r *db.Row) error {
 					found = true
 					if z := r.Text(0); z != "" {

@@ -145,7 +145,11 @@ func (s *summary) queueReads(d *dashboard, tx *store.Tx) {
 	if !d.lists.Of(tx.Actor, "settings").Visible() {
 		return
 	}
-	tx.Queue("SELECT section, key, value FROM settings WHERE tenant_id = $1 ORDER BY section, key", []any{tx.TenantID},
+	tx.Queue(`
+		SELECT section, key, value
+		FROM settings
+		WHERE tenant_id = $1
+		ORDER BY section, key`, []any{tx.TenantID},
 		func(r *db.Row) error {
 			s.settings.setSetting(r.Text(0), r.Text(1), r.Text(2))
 			return nil

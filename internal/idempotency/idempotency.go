@@ -240,7 +240,12 @@ func (c *Claim) renewLoop(ctx context.Context) {
 		case <-t.C:
 		}
 		err := c.keys.d.Write(ctx, c.r.Scope, func(tx *db.Tx) error {
-			_, err := tx.Exec("UPDATE idempotency_keys SET claimed_until = $4 WHERE tenant_id = $1 AND id = $2 AND claim = $3",
+			_, err := tx.Exec(`
+				UPDATE idempotency_keys
+				SET claimed_until = $4
+				WHERE tenant_id = $1
+					AND id = $2
+					AND claim = $3`,
 				c.r.tenantID(), c.id, c.token, c.keys.now().Add(db.DeadAfter))
 			return err
 		})
@@ -260,7 +265,12 @@ func (c *Claim) Keep(tx *db.Tx, a *Answer) error {
 	if err != nil {
 		return fmt.Errorf("once: body: %w", err)
 	}
-	n, err := tx.Exec("UPDATE idempotency_keys SET status = $4, head = $5, body = $6 WHERE tenant_id = $1 AND id = $2 AND claim = $3",
+	n, err := tx.Exec(`
+		UPDATE idempotency_keys
+		SET status = $4, head = $5, body = $6
+		WHERE tenant_id = $1
+			AND id = $2
+			AND claim = $3`,
 		c.r.tenantID(), c.id, c.token, a.Status, string(head), body)
 	if err == nil && n != 1 {
 		err = stillRunning()
@@ -300,7 +310,12 @@ func (c *Claim) Release(ctx context.Context) {
 	}
 	c.over = true
 	c.writeLast(ctx, func(tx *db.Tx) error {
-		_, err := tx.Exec("DELETE FROM idempotency_keys WHERE tenant_id = $1 AND id = $2 AND claim = $3 AND status IS NULL",
+		_, err := tx.Exec(`
+			DELETE FROM idempotency_keys
+			WHERE tenant_id = $1
+				AND id = $2
+				AND claim = $3
+				AND status IS NULL`,
 			c.r.tenantID(), c.id, c.token)
 		return err
 	})
@@ -352,7 +367,11 @@ func (k *Keys) sweepOld(ctx context.Context, most int) error {
 	err := k.d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		clear(crowded)
 		var tenants []string
-		err := tx.Query("SELECT tenant_id FROM idempotency_keys GROUP BY tenant_id HAVING count(*) > $1", []any{most},
+		err := tx.Query(`
+			SELECT tenant_id
+			FROM idempotency_keys
+			GROUP BY tenant_id
+			HAVING count(*) > $1`, []any{most},
 			func(r *db.Row) error {
 				tenants = append(tenants, r.Text(0))
 				return nil
@@ -361,7 +380,12 @@ func (k *Keys) sweepOld(ctx context.Context, most int) error {
 			return err
 		}
 		for _, t := range tenants {
-			tx.Queue("SELECT made_at FROM idempotency_keys WHERE tenant_id = $1 ORDER BY made_at DESC LIMIT 1 OFFSET $2",
+			tx.Queue(`
+				SELECT made_at
+				FROM idempotency_keys
+				WHERE tenant_id = $1
+				ORDER BY made_at DESC
+				LIMIT 1 OFFSET $2`,
 				[]any{t, most}, func(r *db.Row) error {
 					crowded[t] = r.Time(0)
 					return nil
@@ -402,9 +426,17 @@ func (k *Keys) forgetSome(ctx context.Context, tenant string, until time.Time) (
 		of, args = "tenant_id = $3 AND ", append(args, tenant)
 	}
 	err = k.d.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) (err error) {
-		n, err = tx.Exec("DELETE FROM idempotency_keys WHERE "+of+
-			"made_at <= coalesce((SELECT made_at FROM idempotency_keys WHERE "+of+
-			"made_at <= $1 ORDER BY made_at LIMIT 1 OFFSET $2), $1)", args...)
+		n, err = tx.Exec(db.Fill(`
+			DELETE FROM idempotency_keys
+			WHERE {of} made_at <= coalesce(
+				(
+					SELECT made_at
+					FROM idempotency_keys
+					WHERE {of} made_at <= $1
+					ORDER BY made_at
+					LIMIT 1 OFFSET $2
+				), $1
+			)`, "{of}", of), args...)
 		return err
 	})
 	return n, err

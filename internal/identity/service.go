@@ -31,7 +31,16 @@ func (s *Service) SolvedCaptcha(ctx context.Context, answer string, c accounts.C
 	return s.Config.Captcha.Check(ctx, answer, c.Address)
 }
 
-const sweepSQL = `
+// deleteSessionsSQL deletes sessions that have ended. Those of banned people stay: their next
+// request is answered with the ban.
+const deleteSessionsSQL = `
+	DELETE FROM sessions
+	WHERE not_after < $1
+		AND user_id NOT IN (SELECT id FROM users WHERE banned_until > $1)`
+
+// deleteFlowsSQL deletes flows that have ended. A mailed link can be opened again until it
+// ends itself.
+const deleteFlowsSQL = `
 	DELETE FROM flow_states
 	WHERE expires_at < $1
 		AND NOT EXISTS (SELECT 1 FROM one_time_tokens WHERE one_time_tokens.id = flow_states.token_id)`
@@ -47,17 +56,19 @@ func (s *Service) Sweep(ctx context.Context) error {
 	err := s.Write(ctx, func(tx *db.Tx) error {
 		now := s.Now()
 		for _, q := range []string{
-			// Of who is banned they stay, to be told of it.
-			"DELETE FROM sessions WHERE not_after < $1 AND user_id NOT IN (SELECT id FROM users WHERE banned_until > $1)",
+			deleteSessionsSQL,
 			"DELETE FROM one_time_tokens WHERE expires_at < $1",
-			// A mailed link can be opened again until it ends itself.
-			sweepSQL} {
+			deleteFlowsSQL,
+		} {
 			tx.Queue(q, []any{now}, nil)
 		}
 		s.Factors.Keeper.Sweep(tx)
 		tx.Queue("DELETE FROM wrong_passwords WHERE since < $1", []any{now.Add(-accounts.GuessDay)}, nil)
 		tx.Queue(updateInvitationsSQL, []any{now}, nil)
-		tx.Queue("DELETE FROM signing_keys WHERE state = 'retired' AND retired_at < $1",
+		tx.Queue(`
+			DELETE FROM signing_keys
+			WHERE state = 'retired'
+				AND retired_at < $1`,
 			[]any{now.Add(-s.Config.AccessTokenTTL - time.Minute)}, nil)
 		return tx.Flush()
 	})

@@ -182,7 +182,11 @@ func (s *shelf) sweepExpired(ctx context.Context) (int, error) {
 	err := s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		found = nil
 		kept := map[string]int{}
-		if err := tx.Query("SELECT tenant_id, value FROM settings WHERE section = 'import' AND lower(key) = $1",
+		if err := tx.Query(`
+			SELECT tenant_id, value
+			FROM settings
+			WHERE section = 'import'
+				AND lower(key) = $1`,
 			[]any{settingKeep}, func(r *db.Row) error {
 				if n, ok := parseDays(r.Text(1)); ok {
 					kept[r.Text(0)] = n
@@ -352,7 +356,10 @@ func (s *shelf) namedKeys(ctx context.Context) (map[string]bool, error) {
 				if _, ok := r.Field(column); !ok {
 					continue
 				}
-				tx.Queue("SELECT "+column+" FROM "+r.Name+" WHERE "+column+" IS NOT NULL", nil, func(row *db.Row) error {
+				tx.Queue(db.Fill(`
+					SELECT {column}
+					FROM {name}
+					WHERE {column} IS NOT NULL`, "{column}", column, "{name}", r.Name), nil, func(row *db.Row) error {
 					out[row.Text(0)] = true
 					return nil
 				})

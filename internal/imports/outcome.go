@@ -36,7 +36,12 @@ func (m *Importer) sequelFor(tx *db.Tx, a actor.Actor, job *jobs.Job) (s sequel,
 func (p *RowPage) sequelOf(tx *db.Tx, job *jobs.Job, c portion) (*sequel, error) {
 	s := p.sequel
 	if c.became.good != "valid" {
-		err := tx.Query("SELECT data FROM import_outcomes WHERE tenant_id = $1 AND job_id = $2 AND seq = $3",
+		err := tx.Query(`
+			SELECT data
+			FROM import_outcomes
+			WHERE tenant_id = $1
+				AND job_id = $2
+				AND seq = $3`,
 			[]any{job.TenantID, job.ID, c.Seq}, func(r *db.Row) error {
 				s.became = slices.Clone(r.Bytes(0))
 				return nil
@@ -72,7 +77,11 @@ func (p *RowPage) withoutGone(tx *db.Tx, tenant string) error {
 	}
 	there := map[string]bool{}
 	resource := p.sequel.target.Becomes(p.sequel.plan.Lined)
-	err := tx.Query("SELECT id FROM "+resource+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2),
+	err := tx.Query(db.Fill(`
+		SELECT id
+		FROM {resource}
+		WHERE tenant_id = $1
+			AND id IN {ids $2}`, "{resource}", resource),
 		[]any{tenant, query.List(ids)}, func(r *db.Row) error {
 			there[r.Text(0)] = true
 			return nil

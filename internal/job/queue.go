@@ -87,7 +87,12 @@ func Add(tx *db.Tx, list ...Job) error {
 
 // Made counts a tenant's jobs of a kind that were made since a moment.
 func Made(tx *db.Tx, tenant, kind string, since time.Time) (n int64, err error) {
-	err = tx.One("SELECT COUNT(*) FROM jobs WHERE tenant_id = $1 AND kind = $2 AND made_at > $3",
+	err = tx.One(`
+		SELECT COUNT(*)
+		FROM jobs
+		WHERE tenant_id = $1
+			AND kind = $2
+			AND made_at > $3`,
 		[]any{tenant, kind, since.UTC()}, func(r *db.Row) error {
 			n = r.Int(0)
 			return nil
@@ -133,7 +138,14 @@ type Latter struct {
 
 // Replace queues a new payload for a job that nobody has begun.
 func Replace(tx *db.Tx, j Job) {
-	tx.Queue("UPDATE jobs SET payload = $4 WHERE tenant_id = $1 AND kind = $2 AND key = $3 AND status = 'pending' AND tries = 0",
+	tx.Queue(`
+		UPDATE jobs
+		SET payload = $4
+		WHERE tenant_id = $1
+			AND kind = $2
+			AND key = $3
+			AND status = 'pending'
+			AND tries = 0`,
 		[]any{j.Tenant, j.Kind, j.Key, string(j.Payload)}, nil)
 }
 
@@ -151,7 +163,11 @@ func LockKind(tx *db.Tx, tenant, kind string, now time.Time) {
 // LastKeys returns the last key of a kind in the order of bytes, by tenant.
 func LastKeys(tx *db.Tx, kind string) (map[string]string, error) {
 	last := map[string]string{}
-	err := tx.Query("SELECT tenant_id, MAX(key) FROM jobs WHERE kind = $1 GROUP BY tenant_id", []any{kind},
+	err := tx.Query(`
+		SELECT tenant_id, MAX(key)
+		FROM jobs
+		WHERE kind = $1
+		GROUP BY tenant_id`, []any{kind},
 		func(r *db.Row) error {
 			last[r.Text(0)] = r.Text(1)
 			return nil

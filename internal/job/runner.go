@@ -202,7 +202,12 @@ func (r *Runner) ensureScheduled(ctx context.Context, k Kind) error {
 	there := false
 	err := r.db.Read(ctx, scopeOfAll(), func(tx *db.Tx) error {
 		there = false
-		return tx.Query("SELECT key FROM jobs WHERE tenant_id = $1 AND kind = $2 AND key = $3",
+		return tx.Query(`
+			SELECT key
+			FROM jobs
+			WHERE tenant_id = $1
+				AND kind = $2
+				AND key = $3`,
 			[]any{db.NoTenant, k.Name, scheduled}, func(*db.Row) error {
 				there = true
 				return nil
@@ -308,7 +313,14 @@ func (r *Runner) holdClaim(ctx context.Context, k Kind, j Job, lost context.Canc
 		}
 		still := true
 		err := r.db.Write(ctx, scopeOfAll(), func(tx *db.Tx) error {
-			n, err := tx.Exec("UPDATE jobs SET due_at = $5 WHERE tenant_id = $1 AND kind = $2 AND key = $3 AND claim = $4 AND status = 'running'",
+			n, err := tx.Exec(`
+				UPDATE jobs
+				SET due_at = $5
+				WHERE tenant_id = $1
+					AND kind = $2
+					AND key = $3
+					AND claim = $4
+					AND status = 'running'`,
 				j.Tenant, j.Kind, j.Key, j.claim, r.now().Add(k.Claim).UTC())
 			still = err != nil || n == 1
 			return err
@@ -384,12 +396,20 @@ func (r *Runner) Sweep(ctx context.Context) error {
 	return r.db.Write(ctx, scopeOfAll(), func(tx *db.Tx) error {
 		own, args := "''", []any{r.now().Add(-usualKeep).UTC()}
 		for name, k := range r.kinds {
-			tx.Queue("DELETE FROM jobs WHERE kind = $1 AND status IN ('done', 'failed') AND made_at < $2",
+			tx.Queue(`
+				DELETE FROM jobs
+				WHERE kind = $1
+					AND status IN ('done', 'failed')
+					AND made_at < $2`,
 				[]any{name, r.now().Add(-k.Keep).UTC()}, nil)
 			args = append(args, name)
 			own += fmt.Sprintf(", $%d", len(args))
 		}
-		tx.Queue("DELETE FROM jobs WHERE status IN ('done', 'failed') AND made_at < $1 AND kind NOT IN ("+own+")", args, nil)
+		tx.Queue(db.Fill(`
+			DELETE FROM jobs
+			WHERE status IN ('done', 'failed')
+				AND made_at < $1
+				AND kind NOT IN ({own})`, "{own}", own), args, nil)
 		return nil
 	})
 }

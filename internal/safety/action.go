@@ -164,7 +164,12 @@ func checkSources(tx *db.Tx, tenant string, changes []store.Change) error {
 		asked[kind][id] = true
 	}
 	for kind, ids := range asked {
-		tx.Queue("SELECT id FROM "+sourceTable[kind]+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, query.List(sortedKeys(ids))},
+		tx.Queue(db.Fill(`
+			SELECT id
+			FROM {source table}
+			WHERE tenant_id = $1
+				AND id IN {ids $2}`, "{source table}", sourceTable[kind]),
+			[]any{tenant, query.List(sortedKeys(ids))},
 			func(r *db.Row) error {
 				delete(ids, r.Text(0))
 				return nil

@@ -354,8 +354,13 @@ func takeOutOfService(tx *store.Tx, runs []store.Row) error {
 		if len(ids) == 0 {
 			continue
 		}
-		ids, err := idsOf(tx.Tx, "SELECT id FROM "+x.table+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
-			" AND status IN ('in_service', 'maintenance') ORDER BY id", tx.TenantID, query.List(ids))
+		ids, err := idsOf(tx.Tx, db.Fill(`
+			SELECT id
+			FROM {table}
+			WHERE tenant_id = $1
+				AND id IN {ids $2}
+				AND status IN ('in_service', 'maintenance')
+			ORDER BY id`, "{table}", x.table), tx.TenantID, query.List(ids))
 		if err == nil {
 			err = updateRecords(tx, x.table, ids, store.Row{"status": "out_of_service"})
 		}

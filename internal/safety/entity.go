@@ -110,7 +110,12 @@ func (r references) queueLookups(tx *db.Tx, tenant string) {
 		if len(ids) == 0 {
 			continue
 		}
-		tx.Queue("SELECT id FROM "+entityTable[kind]+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, query.List(sortedKeys(ids))},
+		tx.Queue(db.Fill(`
+			SELECT id
+			FROM {entity table}
+			WHERE tenant_id = $1
+				AND id IN {ids $2}`, "{entity table}", entityTable[kind]),
+			[]any{tenant, query.List(sortedKeys(ids))},
 			func(row *db.Row) error {
 				delete(ids, row.Text(0))
 				return nil

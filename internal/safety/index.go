@@ -127,7 +127,11 @@ func enterIncidents(tx *store.Tx, changes []store.Change) error {
 		moved = append(moved, c.After)
 	}
 	if len(old) > 0 {
-		tx.Queue("DELETE FROM "+EntityTable+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("incident_id", 2), []any{tx.TenantID, query.List(old)}, nil)
+		tx.Queue(db.Fill(`
+			DELETE FROM {entity table}
+			WHERE tenant_id = $1
+				AND incident_id IN {ids $2}`, "{entity table}", EntityTable),
+			[]any{tx.TenantID, query.List(old)}, nil)
 	}
 	return Index(tx.Tx, tx.TenantID, moved)
 }
@@ -171,7 +175,10 @@ func leaveIncidents(tx *db.Tx, changes []store.Change) {
 		}
 	}
 	for t, ids := range gone {
-		tx.Queue("DELETE FROM "+EntityTable+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("incident_id", 2), []any{t, query.List(ids)}, nil)
+		tx.Queue(db.Fill(`
+			DELETE FROM {entity table}
+			WHERE tenant_id = $1
+				AND incident_id IN {ids $2}`, "{entity table}", EntityTable), []any{t, query.List(ids)}, nil)
 	}
 }
 

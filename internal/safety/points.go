@@ -201,7 +201,13 @@ func (p *purse) makePointEvents(list []award, at string) []store.Row {
 // transaction ends. SQLite has one writer.
 func lockPeople(tx *db.Tx, table, column, tenant string, ids []string) {
 	if lock := tx.DB().ForUpdate(); lock != "" {
-		tx.Queue("SELECT id FROM "+table+" WHERE tenant_id = $1 AND "+tx.DB().InUUID(column, 2)+" ORDER BY id"+lock, []any{tenant, query.List(ids)}, nil)
+		tx.Queue(db.Fill(`
+			SELECT id
+			FROM {table}
+			WHERE tenant_id = $1
+				AND {column} IN {ids $2}
+			ORDER BY id {lock}`,
+			"{table}", table, "{column}", column, "{lock}", lock), []any{tenant, query.List(ids)}, nil)
 	}
 }
 
@@ -224,7 +230,11 @@ func openPurse(tx *db.Tx, tenant string, users, sources []string, now time.Time)
 	p := &purse{points: DefaultPoints(), zone: "UTC", given: map[string]bool{}, today: map[string]int64{}}
 	lockPeople(tx, "members", "user_id", tenant, users)
 	store.QueueZone(tx, tenant, &p.zone)
-	tx.Queue("SELECT key, value FROM settings WHERE tenant_id = $1 AND section = 'engagement'", []any{tenant}, func(r *db.Row) error {
+	tx.Queue(`
+		SELECT key, value
+		FROM settings
+		WHERE tenant_id = $1
+			AND section = 'engagement'`, []any{tenant}, func(r *db.Row) error {
 		p.points.Set(r.Text(0), r.Text(1))
 		return nil
 	})
@@ -376,11 +386,19 @@ func newBadgeBook(tx *db.Tx, tenant string, users []string, now time.Time) *badg
 		}
 		return nil
 	})
-	tx.Queue("SELECT user_id, badge_id FROM user_badges WHERE tenant_id = $1"+only("user_id"), args, func(r *db.Row) error {
+	tx.Queue(db.Fill(`
+		SELECT user_id, badge_id
+		FROM user_badges
+		WHERE tenant_id = $1 {only}`, "{only}", only("user_id")), args, func(r *db.Row) error {
 		b.has[r.Text(0)+r.Text(1)] = true
 		return nil
 	})
-	tx.Queue("SELECT user_id, kind, COUNT(*) FROM point_events WHERE tenant_id = $1 AND reversed_at IS NULL"+only("user_id")+" GROUP BY user_id, kind",
+	tx.Queue(db.Fill(`
+		SELECT user_id, kind, COUNT(*)
+		FROM point_events
+		WHERE tenant_id = $1
+			AND reversed_at IS NULL {only}
+		GROUP BY user_id, kind`, "{only}", only("user_id")),
 		args, func(r *db.Row) error {
 			switch user, n := r.Text(0), r.Int(2); r.Text(1) {
 			case "near_miss":
@@ -394,10 +412,23 @@ func newBadgeBook(tx *db.Tx, tenant string, users []string, now time.Time) *badg
 			return nil
 		})
 	b.queueStreaks(tx, args, only, now)
-	tx.Queue("SELECT user_id, COUNT(*) FILTER (WHERE status = 'completed'), COUNT(*) FILTER (WHERE status IN ('assigned', 'in_progress', 'failed') OR "+
-		"status = 'expired' AND NOT EXISTS (SELECT 1 FROM training_assignments n WHERE n.tenant_id = $1 AND n.user_id = t.user_id AND n.course_id = "+
-		"t.course_id AND n.status = 'completed')) "+
-		"FROM training_assignments t WHERE tenant_id = $1 AND user_id IS NOT NULL"+only("user_id")+" GROUP BY user_id", args, func(r *db.Row) error {
+	tx.Queue(db.Fill(`
+		SELECT user_id, COUNT(*) FILTER (WHERE status = 'completed'), COUNT(*) FILTER (
+			WHERE status IN ('assigned', 'in_progress', 'failed')
+			OR status = 'expired'
+			AND NOT EXISTS (
+				SELECT 1
+				FROM training_assignments n
+				WHERE n.tenant_id = $1
+					AND n.user_id = t.user_id
+					AND n.course_id = t.course_id
+					AND n.status = 'completed'
+			)
+		)
+		FROM training_assignments t
+		WHERE tenant_id = $1
+			AND user_id IS NOT NULL {only}
+		GROUP BY user_id`, "{only}", only("user_id")), args, func(r *db.Row) error {
 		if r.Int(1) > 0 && r.Int(2) == 0 {
 			b.addMetric(r.Text(0), "training_valid", 1)
 		}
@@ -409,10 +440,16 @@ func newBadgeBook(tx *db.Tx, tenant string, users []string, now time.Time) *badg
 // queueStreaks asks how the inspections of the last weeks went.
 func (b *badgeBook) queueStreaks(tx *db.Tx, args []any, only func(string) string, now time.Time) {
 	day, n := tx.DB().Day("deadline_at"), len(args)
-	tx.Queue("SELECT assignee_user_id, "+day+
-		", COUNT(*) FILTER (WHERE on_time), COUNT(*) FROM checklist_runs WHERE tenant_id = $1 AND assignee_user_id IS NOT NULL"+
-		only("assignee_user_id")+" AND deadline_at > $"+strconv.Itoa(n+1)+" AND deadline_at <= $"+strconv.Itoa(n+2)+
-		" AND status <> 'cancelled' GROUP BY assignee_user_id, "+day,
+	tx.Queue(db.Fill(`
+		SELECT assignee_user_id, {day}, COUNT(*) FILTER (WHERE on_time), COUNT(*)
+		FROM checklist_runs
+		WHERE tenant_id = $1
+			AND assignee_user_id IS NOT NULL {only}
+			AND deadline_at > ${from}
+			AND deadline_at <= ${to}
+			AND status <> 'cancelled'
+		GROUP BY assignee_user_id, {day}`,
+		"{day}", day, "{only}", only("assignee_user_id"), "{from}", strconv.Itoa(n+1), "{to}", strconv.Itoa(n+2)),
 		append(append([]any{}, args...), now.AddDate(0, 0, -7*streakWeeks), now), func(r *db.Row) error {
 			at, err := time.Parse(time.DateOnly, r.Text(1))
 			if err != nil {

@@ -130,7 +130,11 @@ func SeedRegulations(tx *store.Tx) error {
 	there := map[string]bool{}
 	tx.Queue("SELECT jurisdictions FROM tenants WHERE id = $1", []any{tx.TenantID}, func(r *db.Row) error { return json.Unmarshal([]byte(r.Text(0)), &own) })
 	for _, table := range []string{"regulations", "badges"} {
-		tx.Queue("SELECT code FROM "+table+" WHERE tenant_id = $1", []any{tx.TenantID}, func(r *db.Row) error { there[table+r.Text(0)] = true; return nil })
+		tx.Queue(db.Fill(`
+			SELECT code
+			FROM {table}
+			WHERE tenant_id = $1`, "{table}", table),
+			[]any{tx.TenantID}, func(r *db.Row) error { there[table+r.Text(0)] = true; return nil })
 	}
 	if err := tx.Flush(); err != nil {
 		return fmt.Errorf("safety: seed: %w", err)

@@ -105,7 +105,10 @@ func (s *Service) storeAssertionID(tx *db.Tx, c *Connection, a *samlsp.Assertion
 	if end.IsZero() {
 		end = s.now().Add(s.cfg.RequestTTL)
 	}
-	n, err := tx.Exec("INSERT INTO sso_replays (assertion_hash, expires_at) VALUES ($1, $2) ON CONFLICT (assertion_hash) DO NOTHING",
+	n, err := tx.Exec(`
+		INSERT INTO sso_replays (assertion_hash, expires_at)
+		VALUES ($1, $2)
+		ON CONFLICT (assertion_hash) DO NOTHING`,
 		secrets.Digest(c.ID+"\x00"+a.ID), end.Add(time.Hour))
 	if err == nil && n == 0 {
 		return fault.New(fault.Invalid, "flow_state_already_used", "The SAML response was used before")
@@ -306,8 +309,10 @@ func findProvisioned(tx *db.Tx, c *Connection, f *identity.Federated) error {
 	const mine = " WHERE provider = $1 AND issuer = $2 AND subject = $3"
 	subject := []any{providers.FederatedProvider(c.ID), c.Issuer, f.Subject}
 	known, removed := "", false
-	err := tx.One("SELECT i.user_id, a.deleted_at FROM identities i LEFT JOIN sso_accounts a ON a.user_id = i.user_id"+
-		mine, subject, func(r *db.Row) error {
+	err := tx.One(db.Fill(`
+		SELECT i.user_id, a.deleted_at
+		FROM identities i
+		LEFT JOIN sso_accounts a ON a.user_id = i.user_id {mine}`, "{mine}", mine), subject, func(r *db.Row) error {
 		known, removed = r.Text(0), !r.Null(1)
 		return nil
 	})
@@ -321,7 +326,8 @@ func findProvisioned(tx *db.Tx, c *Connection, f *identity.Federated) error {
 			})
 		if err == nil {
 			f.Account = known
-			tx.Queue("DELETE FROM identities"+mine, subject, nil)
+			tx.Queue(db.Fill(`
+				DELETE FROM identities {mine}`, "{mine}", mine), subject, nil)
 		}
 	}
 	if fault.Is(err, fault.NotFound) {
@@ -339,7 +345,11 @@ func findProvisioned(tx *db.Tx, c *Connection, f *identity.Federated) error {
 }
 
 func scimGroups(tx *db.Tx, userID string) (out []string, err error) {
-	err = tx.Query("SELECT g.display_name FROM sso_group_members m JOIN sso_groups g ON g.id = m.group_id WHERE m.user_id = $1", []any{userID},
+	err = tx.Query(`
+		SELECT g.display_name
+		FROM sso_group_members m
+		JOIN sso_groups g ON g.id = m.group_id
+		WHERE m.user_id = $1`, []any{userID},
 		func(r *db.Row) error {
 			out = append(out, r.Text(0))
 			return nil
@@ -356,7 +366,11 @@ func (s *Service) finishTest(ctx context.Context, c *Connection, q request, in a
 				return err
 			}
 		}
-		tx.Queue("UPDATE sso_connections SET last_test = $3, last_test_at = $4 WHERE tenant_id = $1 AND id = $2",
+		tx.Queue(`
+			UPDATE sso_connections
+			SET last_test = $3, last_test_at = $4
+			WHERE tenant_id = $1
+				AND id = $2`,
 			[]any{c.TenantID, c.ID, string(result), s.now()}, nil)
 		s.writeAudit(tx, c, actor.Actor{UserID: q.tester}, "sso.tested", nil)
 		return tx.Flush()

@@ -102,7 +102,9 @@ func (s *Service) scanConnection(r *db.Row) (*Connection, error) {
 func (s *Service) findConnections(tx *db.Tx, from string, args ...any) ([]*Connection, error) {
 	var list []*Connection
 	byID := map[string]*Connection{}
-	err := tx.Query("SELECT "+columns+" FROM sso_connections c "+from, args, func(r *db.Row) error {
+	err := tx.Query(db.Fill(`
+		SELECT {columns}
+		FROM sso_connections c {from}`, "{columns}", columns, "{from}", from), args, func(r *db.Row) error {
 		c, err := s.scanConnection(r)
 		if err == nil {
 			list, byID[c.ID] = append(list, c), c
@@ -116,12 +118,16 @@ func (s *Service) findConnections(tx *db.Tx, from string, args ...any) ([]*Conne
 	for id := range byID {
 		ids = append(ids, id)
 	}
-	return list, tx.Query("SELECT "+domainColumns+" FROM sso_domains d WHERE "+tx.DB().InUUID("d.connection_id", 1)+
-		" ORDER BY d.domain NULLS LAST", []any{asJSON(ids)}, func(r *db.Row) error {
-		d, owner := scanDomain(r)
-		byID[owner].Domains = append(byID[owner].Domains, d)
-		return nil
-	})
+	return list, tx.Query(db.Fill(`
+		SELECT {domain columns}
+		FROM sso_domains d
+		WHERE d.connection_id IN {ids $1}
+		ORDER BY d.domain NULLS LAST`, "{domain columns}", domainColumns),
+		[]any{asJSON(ids)}, func(r *db.Row) error {
+			d, owner := scanDomain(r)
+			byID[owner].Domains = append(byID[owner].Domains, d)
+			return nil
+		})
 }
 
 func (s *Service) findOne(tx *db.Tx, from string, args ...any) (*Connection, error) {
@@ -292,7 +298,11 @@ const claimNameSQL = `
 // then: that is shown to the tenant as identifier_active, and told to the operator
 // where he named it in this call.
 func claimName(tx *db.Tx, c *Connection, a actor.Actor, named bool) error {
-	if _, err := tx.Exec("DELETE FROM sso_names WHERE tenant_id = $1 AND connection_id = $2 AND name <> $3", c.TenantID,
+	if _, err := tx.Exec(`
+		DELETE FROM sso_names
+		WHERE tenant_id = $1
+			AND connection_id = $2
+			AND name <> $3`, c.TenantID,
 		c.ID, c.Identifier); err != nil {
 		return err
 	}
@@ -419,10 +429,14 @@ func (s *Service) Delete(ctx context.Context, a actor.Actor, id string) (c *Conn
 			c.TenantID, c.ID); err != nil {
 			return err
 		}
-		tx.Queue("DELETE FROM sso_group_members WHERE group_id IN (SELECT id FROM sso_groups WHERE connection_id = $1)",
+		tx.Queue(`
+			DELETE FROM sso_group_members
+			WHERE group_id IN (SELECT id FROM sso_groups WHERE connection_id = $1)`,
 			[]any{c.ID}, nil)
 		for _, table := range []string{"sso_groups", "sso_accounts", "sso_domains", "sso_names", "sso_requests"} {
-			tx.Queue("DELETE FROM "+table+" WHERE connection_id = $1", []any{c.ID}, nil)
+			tx.Queue(db.Fill(`
+				DELETE FROM {table}
+				WHERE connection_id = $1`, "{table}", table), []any{c.ID}, nil)
 		}
 		tx.Queue("DELETE FROM sso_connections WHERE tenant_id = $1 AND id = $2", []any{c.TenantID, c.ID}, nil)
 		s.writeAudit(tx, c, a, "sso.connection_deleted", nil)

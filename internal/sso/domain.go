@@ -128,7 +128,10 @@ func (s *Service) proveDomain(tx *db.Tx, c *Connection, a actor.Actor, d Domain,
 		return err
 	}
 	d.VerifiedAt = gotruetime.Time{Time: s.now()}
-	_, err = tx.Exec("UPDATE sso_domains SET verified_at = $2, method = $3, code_hash = NULL WHERE id = $1", d.id,
+	_, err = tx.Exec(`
+		UPDATE sso_domains
+		SET verified_at = $2, method = $3, code_hash = NULL
+		WHERE id = $1`, d.id,
 		d.VerifiedAt.Time, method)
 	if fault.HasCode(err, "23505") {
 		return fault.Wrap(err, fault.Invalid, "sso_domain_already_exists", "Domain %s belongs to another provider", d.Domain)
@@ -199,7 +202,11 @@ func (s *Service) MailCode(ctx context.Context, a actor.Actor, id, domain string
 		if err := s.countCode(tx, "tenant:"+c.TenantID, 0, tenantCodes); err != nil {
 			return err
 		}
-		tx.Queue("UPDATE sso_domains SET code_hash = $2, code_expires_at = $3, code_attempts = 0 WHERE id = $1 AND verified_at IS NULL",
+		tx.Queue(`
+			UPDATE sso_domains
+			SET code_hash = $2, code_expires_at = $3, code_attempts = 0
+			WHERE id = $1
+				AND verified_at IS NULL`,
 			[]any{d.id, secrets.Digest(code), now.Add(codeLife)}, nil)
 		s.writeAudit(tx, c, a, "sso.domain_code_mailed", map[string]any{"domain": d.Domain})
 		return tx.Flush()
@@ -230,7 +237,10 @@ func (s *Service) countCode(tx *db.Tx, key string, interval time.Duration, most 
 // overCode refuses a mail of key, and says when it may come.
 func (s *Service) overCode(tx *db.Tx, key string, interval time.Duration, most int) error {
 	now, opens, allowed := s.now(), time.Time{}, 1
-	err := tx.One("SELECT sent, since, sent_at FROM sso_code_mails WHERE counted_for = $1", []any{key},
+	err := tx.One(`
+		SELECT sent, since, sent_at
+		FROM sso_code_mails
+		WHERE counted_for = $1`, []any{key},
 		func(r *db.Row) error {
 			opens = r.Time(2).Add(interval)
 			if day := r.Time(1).Add(codeDay); r.Int(0) >= int64(most) && day.After(opens) {

@@ -11,10 +11,15 @@ import (
 // requests that would begin one.
 func (s *Service) endAll(tx *db.Tx, c *Connection) error {
 	for _, table := range []string{"sessions", "flow_states"} {
-		tx.Queue("DELETE FROM "+table+" WHERE user_id IN (SELECT user_id FROM sso_accounts WHERE connection_id = $1)",
+		tx.Queue(db.Fill(`
+			DELETE FROM {table}
+			WHERE user_id IN (SELECT user_id FROM sso_accounts WHERE connection_id = $1)`, "{table}", table),
 			[]any{c.ID}, nil)
 	}
-	tx.Queue("DELETE FROM sso_requests WHERE connection_id = $1 AND tester_id IS NULL", []any{c.ID}, nil)
+	tx.Queue(`
+		DELETE FROM sso_requests
+		WHERE connection_id = $1
+			AND tester_id IS NULL`, []any{c.ID}, nil)
 	tx.After(s.ident.ForgetAll)
 	return tx.Flush()
 }
@@ -26,7 +31,9 @@ func (s *Service) endOthers(tx *db.Tx, c *Connection, domains ...Domain) error {
 		if d.VerifiedAt.IsZero() {
 			continue
 		}
-		tx.Queue("DELETE FROM sessions WHERE user_id IN (SELECT id FROM users WHERE is_sso = $1 AND id <> $2 AND email LIKE $3)",
+		tx.Queue(`
+			DELETE FROM sessions
+			WHERE user_id IN (SELECT id FROM users WHERE is_sso = $1 AND id <> $2 AND email LIKE $3)`,
 			[]any{false, c.BreakGlass, "%@" + d.Domain}, nil)
 	}
 	tx.After(s.ident.ForgetAll)

@@ -218,7 +218,11 @@ func (s *Service) renewMetadata(ctx context.Context, c *Connection) error {
 	}
 	c.MetadataXML, c.MetadataAt = fresh.MetadataXML, fresh.MetadataAt
 	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
-		_, err := tx.Exec("UPDATE sso_connections SET metadata_xml = $3, metadata_at = $4 WHERE tenant_id = $1 AND id = $2",
+		_, err := tx.Exec(`
+			UPDATE sso_connections
+			SET metadata_xml = $3, metadata_at = $4
+			WHERE tenant_id = $1
+				AND id = $2`,
 			c.TenantID, c.ID, c.MetadataXML, c.MetadataAt.Time)
 		return err
 	})
@@ -323,7 +327,11 @@ func usedRelay() error {
 
 // claimRequest marks a request used: it works once.
 func (s *Service) claimRequest(tx *db.Tx, q request) error {
-	n, err := tx.Exec("UPDATE sso_requests SET used_at = $2 WHERE id = $1 AND used_at IS NULL", q.id, s.now())
+	n, err := tx.Exec(`
+		UPDATE sso_requests
+		SET used_at = $2
+		WHERE id = $1
+			AND used_at IS NULL`, q.id, s.now())
 	if err == nil && n == 0 {
 		return usedRelay()
 	}

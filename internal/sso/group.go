@@ -40,7 +40,9 @@ func (s Directory) groupBy(tx *db.Tx, c *Connection, id string) (g Group, err er
 	if !ok {
 		return g, noResource()
 	}
-	err = tx.One("SELECT "+groupColumns+" AND g.id = $2"+tx.DB().ForUpdate(), []any{c.ID, canonical},
+	err = tx.One(db.Fill(`
+		SELECT {group columns} AND g.id = $2
+		{for update}`, "{group columns}", groupColumns), []any{c.ID, canonical},
 		func(r *db.Row) error {
 			g = scanGroup(r)
 			return nil
@@ -83,12 +85,18 @@ func (s Directory) Groups(
 	}
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		list = nil
-		tx.Queue("SELECT COUNT(*) FROM sso_groups g WHERE g.connection_id = $1"+where, args, func(r *db.Row) error {
+		tx.Queue(db.Fill(`
+			SELECT COUNT(*)
+			FROM sso_groups g
+			WHERE g.connection_id = $1 {where}`, "{where}", where), args, func(r *db.Row) error {
 			total = r.Int(0)
 			return nil
 		})
 		limit, offset := pageBounds(q)
-		err := tx.Query("SELECT "+groupColumns+where+" ORDER BY g.created_at NULLS LAST, g.id"+limitOffset(len(args)),
+		err := tx.Query(db.Fill(`
+			SELECT {group columns} {where}
+			ORDER BY g.created_at NULLS LAST, g.id {limit offset}`,
+			"{group columns}", groupColumns, "{where}", where, "{limit offset}", limitOffset(len(args))),
 			append(args, limit, offset), func(r *db.Row) error {
 				list = append(list, scanGroup(r))
 				return nil
@@ -207,7 +215,10 @@ func (s Directory) ChangeGroup(
 		if err := g.checkGroup(); err != nil {
 			return err
 		}
-		if _, err := tx.Exec("UPDATE sso_groups SET display_name = $2, external_id = $3, updated_at = $4 WHERE id = $1", g.ID,
+		if _, err := tx.Exec(`
+			UPDATE sso_groups
+			SET display_name = $2, external_id = $3, updated_at = $4
+			WHERE id = $1`, g.ID,
 			g.Display, db.Null(g.ExternalID), s.now()); err != nil {
 			return err
 		}
@@ -254,7 +265,10 @@ func (s Directory) setMembers(tx *db.Tx, c *Connection, was, g Group, who identi
 	for id := range before {
 		if !after[id] {
 			touched[id] = true
-			tx.Queue("DELETE FROM sso_group_members WHERE group_id = $1 AND user_id = $2", []any{g.ID, id}, nil)
+			tx.Queue(`
+				DELETE FROM sso_group_members
+				WHERE group_id = $1
+					AND user_id = $2`, []any{g.ID, id}, nil)
 		}
 	}
 	for id := range touched {

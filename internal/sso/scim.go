@@ -3,11 +3,9 @@ package sso
 import (
 	"context"
 	"crypto/subtle"
-	"encoding/json"
 	"strings"
 	"time"
 
-	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
@@ -56,7 +54,10 @@ func (s *Service) BySCIMToken(ctx context.Context, token string) (c *Connection,
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) (err error) {
 		c = nil
 		stored := ""
-		err = tx.One("SELECT scim_token_hash FROM sso_connections WHERE scim_token_hash = $1", []any{hash}, func(r *db.Row) error {
+		err = tx.One(`
+			SELECT scim_token_hash
+			FROM sso_connections
+			WHERE scim_token_hash = $1`, []any{hash}, func(r *db.Row) error {
 			stored = r.Text(0)
 			return nil
 		})
@@ -93,10 +94,12 @@ func (s Directory) personBy(tx *db.Tx, c *Connection, id string) (p Person, err 
 	if !ok {
 		return p, noResource()
 	}
-	err = tx.One("SELECT "+personColumns+" AND a.user_id = $2", []any{c.ID, canonical}, func(r *db.Row) error {
-		p = scanPerson(r)
-		return nil
-	})
+	err = tx.One(db.Fill(`
+		SELECT {person columns} AND a.user_id = $2`, "{person columns}", personColumns),
+		[]any{c.ID, canonical}, func(r *db.Row) error {
+			p = scanPerson(r)
+			return nil
+		})
 	if fault.Is(err, fault.NotFound) {
 		return p, noResource()
 	}
@@ -136,13 +139,22 @@ func (s Directory) People(ctx context.Context, c *Connection, q Query) (list []P
 	}
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		list = nil
-		tx.Queue("SELECT COUNT(*) FROM sso_accounts a JOIN users u ON u.id = a.user_id WHERE a.connection_id = $1 AND a.deleted_at IS NULL"+where, args,
+		tx.Queue(db.Fill(`
+			SELECT COUNT(*)
+			FROM sso_accounts a
+			JOIN users u ON u.id = a.user_id
+			WHERE a.connection_id = $1
+				AND a.deleted_at IS NULL {where}`, "{where}", where), args,
 			func(r *db.Row) error {
 				total = r.Int(0)
 				return nil
 			})
 		limit, offset := pageBounds(q)
-		err := tx.Query("SELECT "+personColumns+where+" ORDER BY a.created_at NULLS LAST, a.user_id"+limitOffset(len(args)), append(args, limit, offset),
+		err := tx.Query(db.Fill(`
+			SELECT {person columns} {where}
+			ORDER BY a.created_at NULLS LAST, a.user_id {limit offset}`,
+			"{person columns}", personColumns, "{where}", where, "{limit offset}", limitOffset(len(args))),
+			append(args, limit, offset),
 			func(r *db.Row) error {
 				list = append(list, scanPerson(r))
 				return nil
@@ -290,7 +302,10 @@ func (s Directory) CreatePerson(ctx context.Context, c *Connection, p Person, wh
 			// The sign-in that was the person's may be a new one now: the next one links.
 			tx.Queue("DELETE FROM identities WHERE user_id = $1 AND provider = $2", []any{p.ID, providers.FederatedProvider(c.ID)}, nil)
 		}
-		_, err = tx.Exec("UPDATE sso_accounts SET provisioned = $2, deleted_at = NULL WHERE user_id = $1", was.ID, true)
+		_, err = tx.Exec(`
+			UPDATE sso_accounts
+			SET provisioned = $2, deleted_at = NULL
+			WHERE user_id = $1`, was.ID, true)
 		if err != nil {
 			return err
 		}
@@ -358,8 +373,17 @@ func (s Directory) storePerson(tx *db.Tx, c *Connection, was, p Person, who iden
 	tx.Queue(`UPDATE sso_accounts SET user_name = $2, external_id = $3, display_name = $4, given_name = $5, family_name = $6,
 		active = $7, updated_at = $8 WHERE user_id = $1`,
 		[]any{p.ID, p.UserName, db.Null(p.ExternalID), db.Null(p.Display), db.Null(p.Given), db.Null(p.Family), p.Active, now}, nil)
-	tx.Queue("UPDATE users SET email = $2, updated_at = $3 WHERE id = $1 AND email <> $2", []any{p.ID, p.Email, now}, nil)
-	tx.Queue("UPDATE members SET email = $3, updated_at = $4 WHERE tenant_id = $1 AND user_id = $2 AND email <> $3", []any{c.TenantID, p.ID, p.Email, now}, nil)
+	tx.Queue(`
+		UPDATE users
+		SET email = $2, updated_at = $3
+		WHERE id = $1
+			AND email <> $2`, []any{p.ID, p.Email, now}, nil)
+	tx.Queue(`
+		UPDATE members
+		SET email = $3, updated_at = $4
+		WHERE tenant_id = $1
+			AND user_id = $2
+			AND email <> $3`, []any{c.TenantID, p.ID, p.Email, now}, nil)
 	note := identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: "scim.user_changed", Entity: "user", EntityID: p.ID, Client: who}
 	if was.Active && !p.Active {
 		note.Action = "scim.user_deactivated"
@@ -377,115 +401,4 @@ func (s Directory) storePerson(tx *db.Tx, c *Connection, was, p Person, who iden
 	s.ident.Federation.Record(tx, note)
 	tx.After(func() { s.ident.Forget(p.ID) })
 	return tx.Flush()
-}
-
-// shutOut ends a person's membership and sessions. The directory speaks for the
-// whole organisation: nobody's role is above it. The only owner stays one on
-// paper, who cannot sign in: kept says so.
-func (s Directory) shutOut(tx *db.Tx, c *Connection, userID string) (kept bool, err error) {
-	kept, err = s.ident.Federation.OnlyOwner(tx, c.TenantID, userID)
-	if err == nil && !kept {
-		err = s.ident.Federation.SuspendFederated(tx, actor.Actor{Role: actor.Service}, c.TenantID, "tenant_id = $1 AND user_id = $2", c.TenantID, userID)
-	}
-	if err != nil {
-		return kept, err
-	}
-	return kept, s.ident.Federation.EndSessions(tx, userID)
-}
-
-// groupsOf are the groups of the last sign-in and those of SCIM.
-func (s Directory) groupsOf(tx *db.Tx, userID string) (groups []string, err error) {
-	err = tx.One("SELECT groups FROM sso_accounts WHERE user_id = $1", []any{userID}, func(r *db.Row) error {
-		return json.Unmarshal([]byte(r.Text(0)), &groups)
-	})
-	if err != nil {
-		return nil, err
-	}
-	more, err := scimGroups(tx, userID)
-	return append(groups, more...), err
-}
-
-const deletePersonSQL = `
-	UPDATE sso_accounts
-	SET user_name = CAST(user_id AS text), active = $2, provisioned = $3, deleted_at = $4,
-		updated_at = $4
-	WHERE user_id = $1`
-
-// DeletePerson closes an account for good: sessions end, the membership is
-// suspended, and SCIM neither shows it nor counts its name as taken (RFC 7644
-// section 3.6). What the person did stays theirs, and who signed in so is out.
-func (s Directory) DeletePerson(ctx context.Context, c *Connection, id string, who identity.Client) error {
-	return s.db.Write(ctx, everywhere, func(tx *db.Tx) error {
-		p, err := s.personBy(tx, c, id)
-		if err != nil {
-			return err
-		}
-		tx.Queue(deletePersonSQL, []any{p.ID, false, true, s.now()}, nil)
-		tx.Queue("DELETE FROM sso_group_members WHERE user_id = $1", []any{p.ID}, nil)
-		kept, err := s.shutOut(tx, c, p.ID)
-		if err != nil {
-			return err
-		}
-		s.ident.Federation.Record(tx, identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: "scim.user_deleted", Entity: "user", EntityID: p.ID,
-			Details: stillOwner(kept), Client: who})
-		return tx.Flush()
-	})
-}
-
-// stillOwner are an audit row's details where a tenant is left with an owner who
-// is shut out.
-func stillOwner(kept bool) map[string]any {
-	if !kept {
-		return nil
-	}
-	return map[string]any{"membership": "kept: the only owner"}
-}
-
-// followGroups gives a person the role of their groups as they are now, where groups
-// give the roles.
-func (s Directory) followGroups(tx *db.Tx, c *Connection, userID string, who identity.Client) error {
-	if len(c.RoleMap) == 0 {
-		return nil
-	}
-	return s.setMembership(tx, c, userID, who)
-}
-
-// setMembership makes the membership of an active account what it has to be: made where
-// there is none, given back where the directory took it, with the role of the
-// groups where those rule. Who is in no mapped group any more, where there is no
-// default, is out. Owners, and whom the tenant itself suspended, stay as they are.
-func (s Directory) setMembership(tx *db.Tx, c *Connection, userID string, who identity.Client) error {
-	groups, err := s.groupsOf(tx, userID)
-	if fault.Is(err, fault.NotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	role, ruled := c.roleOf(groups)
-	var active, shut bool
-	var status, email string
-	err = tx.One(`SELECT a.active, a.suspended_at, m.status, m.role, u.email FROM sso_accounts a JOIN users u ON u.id = a.user_id
-		LEFT JOIN members m ON m.tenant_id = a.tenant_id AND m.user_id = a.user_id WHERE a.user_id = $1`, []any{userID}, func(r *db.Row) error {
-		active, shut, status, email = r.Bool(0), !r.Null(1), r.Text(2), r.Text(4)
-		ruled = ruled && r.Text(3) != string(actor.Owner)
-		return nil
-	})
-	switch {
-	case err != nil || !active:
-		return err
-	case status == "" && role != "":
-		return s.ident.Federation.JoinFederated(tx, c.TenantID, &identity.User{ID: userID, Email: email}, role, who)
-	case status == "", status != "active" && (!shut || ruled && role == ""):
-		return nil
-	case ruled && role == "":
-		if err := s.ident.Tenants.RemoveMember(tx, c.TenantID, userID); err != nil {
-			return err
-		}
-		return s.ident.Federation.EndSessions(tx, userID)
-	}
-	if err := s.ident.Federation.RestoreFederated(tx, c.TenantID, userID, who); err != nil || !ruled {
-		return err
-	}
-	return s.ident.Federation.FederatedRole(tx, c.TenantID, userID, role)
 }

@@ -23,7 +23,11 @@ func (s *Store) FoldCounters(ctx context.Context, tenant string) error {
 			sums[key].Add(sums[key], big.NewInt(n))
 		}
 		args := []any{tenant, db.NoTenant}
-		tx.Queue("DELETE FROM counters WHERE tenant_id = $1 AND slot <> $2 RETURNING name, delta", args,
+		tx.Queue(`
+			DELETE FROM counters
+			WHERE tenant_id = $1
+				AND slot <> $2
+			RETURNING name, delta`, args,
 			func(r *db.Row) error {
 				add(r.Text(0), r.Int(1))
 				return nil

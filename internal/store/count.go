@@ -74,7 +74,11 @@ func queueDeltas(tx *db.Tx, table string, keys, names []string, row func(name st
 // Counts queues reading a tenant's totals into the map; it is filled after the
 // next flush. Timed counters are read with Timed.
 func (s *Store) Counts(tx *db.Tx, tenant string, into map[string]int64) {
-	tx.Queue("SELECT name, CAST(SUM(delta) AS bigint) FROM counters WHERE tenant_id = $1 GROUP BY name", []any{tenant},
+	tx.Queue(`
+		SELECT name, CAST(SUM(delta) AS bigint)
+		FROM counters
+		WHERE tenant_id = $1
+		GROUP BY name`, []any{tenant},
 		func(r *db.Row) error {
 			into[r.Text(0)] = r.Int(1)
 			return nil

@@ -142,7 +142,10 @@ func (q sequence) formatNumber(n int64) string { return fmt.Sprintf("%s%06d", q.
 const farthest = 999_999
 
 // sequenceText begins a sequence at $4, or says what is done to the one there is.
-const sequenceText = "INSERT INTO sequences (tenant_id, name, year, value) VALUES ($1, $2, $3, $4) ON CONFLICT (tenant_id, name, year) DO UPDATE SET value = "
+const sequenceText = `
+	INSERT INTO sequences (tenant_id, name, year, value)
+	VALUES ($1, $2, $3, $4)
+	ON CONFLICT (tenant_id, name, year) DO UPDATE SET value =`
 
 // reserveNumbers takes n numbers and returns the first. It steps over numbers people
 // chose themselves, or the sequence would run into one and never get past it.

@@ -111,13 +111,23 @@ func (s *Service) claimLanes(ctx context.Context, n int, full []string) ([]*lane
 	leases := map[string]time.Time{}
 	if err := s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		clear(leases)
-		tx.Queue("SELECT owner FROM webhook_lanes WHERE active AND next_at <= $1 AND owner IS NOT NULL", []any{now},
+		tx.Queue(`
+			SELECT owner
+			FROM webhook_lanes
+			WHERE active
+				AND next_at <= $1
+				AND owner IS NOT NULL`, []any{now},
 			func(r *db.Row) error {
 				leases[r.Text(0)] = now
 				return nil
 			})
-		return tx.Last().Query("SELECT 1 FROM webhook_lanes WHERE "+dueLane+" AND NOT ("+tx.DB().InUUID("tenant_id", 2)+
-			") AND (owner IS NULL OR "+tx.DB().InText("owner", 3)+") LIMIT 1", []any{now, query.List(full), dead},
+		return tx.Last().Query(db.Fill(`
+			SELECT 1
+			FROM webhook_lanes
+			WHERE {due lane}
+				AND NOT (tenant_id IN {ids $2})
+				AND (owner IS NULL OR owner IN {texts $3})
+			LIMIT 1`, "{due lane}", dueLane), []any{now, query.List(full), dead},
 			func(*db.Row) error { due = true; return nil })
 	}); err != nil {
 		return nil, err
@@ -129,12 +139,29 @@ func (s *Service) claimLanes(ctx context.Context, n int, full []string) ([]*lane
 	err := s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		out = nil
 		free := dueLane + " AND (owner IS NULL OR " + tx.DB().InText("owner", 5) + ")"
-		err := tx.Query("SELECT webhook_id, tenant_id, failures, trips, (SELECT w.url FROM webhooks w WHERE w.tenant_id = webhook_lanes.tenant_id AND "+
-			"w.id = webhook_lanes.webhook_id) FROM webhook_lanes WHERE webhook_id IN (SELECT webhook_id FROM ("+
-			"SELECT webhook_id, served_at, row_number() OVER (PARTITION BY tenant_id ORDER BY served_at NULLS FIRST, webhook_id) AS turn FROM webhook_lanes "+
-			"WHERE "+free+" AND NOT ("+tx.DB().InUUID("tenant_id", 2)+
-			")) AS d WHERE turn <= $4 ORDER BY turn, served_at NULLS FIRST LIMIT $3) AND "+free+
-			tx.DB().SkipLocked(),
+		err := tx.Query(db.Fill(`
+			SELECT webhook_id, tenant_id, failures, trips, (
+				SELECT w.url
+				FROM webhooks w
+				WHERE w.tenant_id = webhook_lanes.tenant_id
+					AND w.id = webhook_lanes.webhook_id
+			)
+			FROM webhook_lanes
+			WHERE webhook_id IN (
+				SELECT webhook_id
+				FROM (
+					SELECT webhook_id, served_at,
+						row_number() OVER (PARTITION BY tenant_id ORDER BY served_at NULLS FIRST, webhook_id) AS turn
+					FROM webhook_lanes
+					WHERE {free}
+						AND NOT (tenant_id IN {ids $2})
+				) AS d
+				WHERE turn <= $4
+				ORDER BY turn, served_at NULLS FIRST
+				LIMIT $3
+			)
+				AND {free}
+			{skip locked}`, "{free}", free),
 			[]any{now, query.List(full), n, s.pace.perTenant, dead}, func(r *db.Row) error {
 				out = append(out, &lane{id: r.Text(0), tenant: r.Text(1), failures: r.Int(2), trips: r.Int(3), url: r.Text(4),
 					owner: uuid.NewString()})
@@ -145,7 +172,10 @@ func (s *Service) claimLanes(ctx context.Context, n int, full []string) ([]*lane
 		}
 		for _, l := range out {
 			// Nodes of earlier versions go by lease_until.
-			tx.Queue("UPDATE webhook_lanes SET owner = $2, lease_until = $3 WHERE webhook_id = $1",
+			tx.Queue(`
+				UPDATE webhook_lanes
+				SET owner = $2, lease_until = $3
+				WHERE webhook_id = $1`,
 				[]any{l.id, l.owner, now.Add(s.pace.lease)}, nil)
 		}
 		return nil

@@ -233,8 +233,10 @@ func (s *Service) Changed(tx *store.Tx, changes []store.Change) error {
 }
 
 // newLane adds a lane, or says what is done to the one that is there.
-const newLane = "INSERT INTO webhook_lanes (webhook_id, tenant_id, active, next_at, failures, trips) VALUES ($1, $2, $3, $4, 0, 0) " +
-	"ON CONFLICT (webhook_id) DO UPDATE "
+const newLane = `
+	INSERT INTO webhook_lanes (webhook_id, tenant_id, active, next_at, failures, trips)
+	VALUES ($1, $2, $3, $4, 0, 0)
+	ON CONFLICT (webhook_id) DO UPDATE`
 
 // openLane makes a webhook's lane, or sets it going afresh: the breaker is
 // closed, and what waits in it is due.

@@ -226,7 +226,10 @@ func (t *lease) releaseLane(ctx context.Context) error {
 		if !t.openUntil.IsZero() {
 			open = t.openUntil
 		}
-		tx.Queue("UPDATE webhook_lanes SET failures = $2, trips = $3, open_until = $4 WHERE webhook_id = $1",
+		tx.Queue(`
+			UPDATE webhook_lanes
+			SET failures = $2, trips = $3, open_until = $4
+			WHERE webhook_id = $1`,
 			[]any{t.lane.id, t.failures, t.trips, open}, nil)
 		return t.writeHealth(tx, since, now)
 	})
@@ -251,7 +254,11 @@ func (t *lease) writeHealth(tx *db.Tx, since, now time.Time) error {
 	if !since.IsZero() {
 		at = since
 	}
-	tx.Queue("UPDATE webhooks SET failing_since = $3 WHERE tenant_id = $1 AND id = $2",
+	tx.Queue(`
+		UPDATE webhooks
+		SET failing_since = $3
+		WHERE tenant_id = $1
+			AND id = $2`,
 		[]any{t.lane.tenant, t.lane.id, at}, nil)
 	return nil
 }
@@ -273,7 +280,10 @@ func (s *Service) disableWebhook(tx *db.Tx, ep *endpoint, reason string) error {
 	if len(changes) == 0 || changes[0].Before.Text("status") == "disabled" {
 		return nil
 	}
-	tx.Queue("UPDATE webhook_lanes SET active = $2, next_at = NULL WHERE webhook_id = $1", []any{ep.id, false}, nil)
+	tx.Queue(`
+		UPDATE webhook_lanes
+		SET active = $2, next_at = NULL
+		WHERE webhook_id = $1`, []any{ep.id, false}, nil)
 	s.giveUp(tx, ep.id, "the webhook was disabled")
 	n := Notice{WebhookID: ep.id, URL: ep.url, Reason: reason}
 	if err := tx.Query(disableWebhookSQL,
@@ -329,7 +339,11 @@ func (s *Service) loadLane(ctx context.Context, l *lane, limit int) (ep *endpoin
 	now, found := s.now(), false
 	var sealed, old string
 	err = s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		tx.Queue("SELECT url, status, secret, old_secret, old_secret_until FROM webhooks WHERE tenant_id = $1 AND id = $2",
+		tx.Queue(`
+			SELECT url, status, secret, old_secret, old_secret_until
+			FROM webhooks
+			WHERE tenant_id = $1
+				AND id = $2`,
 			[]any{l.tenant, l.id}, func(r *db.Row) error {
 				found = true
 				if r.Text(1) != "active" {

@@ -83,7 +83,12 @@ func (s *Service) ReplayRange(ctx context.Context, a actor.Actor, id string, r R
 
 func readPast(tx *db.Tx, tenant, id, where string, args ...any) ([]queued, error) {
 	var rows []queued
-	err := tx.Query("SELECT id, event_id, type, payload FROM webhook_deliveries WHERE tenant_id = $1 AND webhook_id = $2 AND "+where,
+	err := tx.Query(db.Fill(`
+		SELECT id, event_id, type, payload
+		FROM webhook_deliveries
+		WHERE tenant_id = $1
+			AND webhook_id = $2
+			AND {where}`, "{where}", where),
 		append([]any{tenant, id}, args...), func(r *db.Row) error {
 			rows = append(rows, queued{tenant: tenant, webhook: id, replayOf: r.Text(0), event: r.Text(1), typ: r.Text(2),
 				payload: r.Text(3)})

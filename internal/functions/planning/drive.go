@@ -126,8 +126,13 @@ func (r *round) loadRound(tx *db.Tx, tenant string) error {
 	if r.in.DriverID != "" {
 		where, args = driven, append(args, r.in.DriverID)
 	}
-	tx.Queue("SELECT id, shipment_no, stop_seq, origin, destination, packages FROM shipments WHERE tenant_id = $1 AND "+
-		where+" ORDER BY id LIMIT 501", args, func(row *db.Row) error {
+	tx.Queue(db.Fill(`
+		SELECT id, shipment_no, stop_seq, origin, destination, packages
+		FROM shipments
+		WHERE tenant_id = $1
+			AND {where}
+		ORDER BY id
+		LIMIT 501`, "{where}", where), args, func(row *db.Row) error {
 		r.addShipment(row)
 		return nil
 	})
@@ -238,7 +243,13 @@ func (o *DriveOut) writeStopNumbers(tx *store.Tx, driver string) error {
 		planned[l.ID] = true
 	}
 	n, same := 0, true
-	err := tx.Query("SELECT id FROM shipments WHERE tenant_id = $1 AND "+driven+" ORDER BY id"+tx.DB().ForUpdate(),
+	err := tx.Query(db.Fill(`
+		SELECT id
+		FROM shipments
+		WHERE tenant_id = $1
+			AND {driven}
+		ORDER BY id
+		{for update}`, "{driven}", driven),
 		[]any{tx.TenantID, driver}, func(row *db.Row) error {
 			n++
 			same = same && planned[row.Text(0)]

@@ -124,10 +124,16 @@ func (o *StockOut) loadItems(tx *db.Tx, tenant string, in *StockIn) error {
 	if in.ItemID != "" {
 		where, args = " AND i.id = $4", append(args, in.ItemID)
 	}
-	tx.Queue("SELECT i.id, i.sku, i.name, i.on_hand - "+ownstock.OwnersOnHand+", "+
-		"i.available, i.reorder_point, i.lead_time_days, i.abc_class, i.unit_cost, "+
-		ownstock.FirstMovement+", "+inventory.OnOrder+" "+
-		"FROM items i WHERE i.tenant_id = $1 AND i.status = 'active'"+where+" ORDER BY i.sku LIMIT $2 OFFSET $3", args,
+	tx.Queue(db.Fill(`
+		SELECT i.id, i.sku, i.name, i.on_hand - {owners on hand}, i.available, i.reorder_point, i.lead_time_days,
+			i.abc_class, i.unit_cost, {first movement}, {on order}
+		FROM items i
+		WHERE i.tenant_id = $1
+			AND i.status = 'active' {where}
+		ORDER BY i.sku
+		LIMIT $2 OFFSET $3`,
+		"{owners on hand}", ownstock.OwnersOnHand, "{first movement}", ownstock.FirstMovement,
+		"{on order}", inventory.OnOrder, "{where}", where), args,
 		func(r *db.Row) error {
 			if int64(len(o.Items)) == in.PageSize {
 				o.Page.More = true
@@ -156,11 +162,17 @@ func (o *StockOut) bookMovements(tx *db.Tx, tenant string, now time.Time) error 
 		byID[o.Items[i].ID], ids[i] = &o.Items[i], o.Items[i].ID
 	}
 	day := tx.DB().Day("occurred_at")
-	return tx.Query("SELECT item_id, "+day+", CAST(SUM(CASE WHEN type IN "+warehouse.Outward+
-		" THEN -quantity ELSE quantity END) AS bigint), "+
-		"CAST(COALESCE(SUM(quantity) FILTER (WHERE type = 'ship'), 0) AS bigint) FROM stock_movements WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2)+
-		" AND "+ownstock.OwnGoods+" AND occurred_at > $3 "+
-		"AND (type IN "+warehouse.Outward+" OR type IN "+warehouse.Inward+") GROUP BY item_id, "+day,
+	return tx.Query(db.Fill(`
+		SELECT item_id, {day}, CAST(SUM(CASE WHEN type IN {outward} THEN -quantity ELSE quantity END) AS bigint),
+			CAST(COALESCE(SUM(quantity) FILTER (WHERE type = 'ship'), 0) AS bigint)
+		FROM stock_movements
+		WHERE tenant_id = $1
+			AND item_id IN {ids $2}
+			AND {own goods}
+			AND occurred_at > $3
+			AND (type IN {outward} OR type IN {inward})
+		GROUP BY item_id, {day}`,
+		"{day}", day, "{outward}", warehouse.Outward, "{own goods}", ownstock.OwnGoods, "{inward}", warehouse.Inward),
 		[]any{tenant, query.List(ids), now.AddDate(0, 0, -365)}, func(r *db.Row) error {
 			at, err := time.Parse(time.DateOnly, r.Text(1))
 			if it := byID[r.Text(0)]; it != nil && err == nil {

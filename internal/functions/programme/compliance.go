@@ -205,7 +205,11 @@ func (s *scan) readRules(tx *db.Tx) error {
 		s.groups[t] = queueEntities(tx, selector{tenant: s.tenant, kind: t, id: s.in.EntityID})
 	}
 	tx.Queue(readRulesSQL, []any{s.tenant}, func(r *db.Row) error { s.root = r.UUID(0); return nil })
-	tx.Queue("SELECT regulation_id, entity_id FROM compliance_events WHERE tenant_id = $1 AND waived_until > $2", []any{s.tenant, s.now}, func(r *db.Row) error {
+	tx.Queue(`
+		SELECT regulation_id, entity_id
+		FROM compliance_events
+		WHERE tenant_id = $1
+			AND waived_until > $2`, []any{s.tenant, s.now}, func(r *db.Row) error {
 		s.waived[[2]string{r.Text(0), r.Text(1)}] = true
 		return nil
 	})
@@ -252,7 +256,11 @@ func (s *scan) queueDetails(tx *db.Tx) {
 	s.detail, s.titles = map[string][]string{}, map[string][2]string{}
 	for kind, sql := range map[string]string{
 		score.Zone: "SELECT id, kind FROM zones WHERE tenant_id = $1", score.Equipment: "SELECT id, kind FROM equipment WHERE tenant_id = $1",
-		score.Worker: "SELECT id, job_title FROM workers WHERE tenant_id = $1 AND job_title IS NOT NULL",
+		score.Worker: `
+			SELECT id, job_title
+			FROM workers
+			WHERE tenant_id = $1
+				AND job_title IS NOT NULL`,
 	} {
 		g := s.groups[kind]
 		if g == nil || !slices.ContainsFunc(s.regs, func(r *regulation) bool { return len(r.filterWords(kind)) > 0 }) {

@@ -33,7 +33,11 @@ func (p *Programme) Mornings(ctx context.Context) (out []string, err error) {
 		if err != nil {
 			return err
 		}
-		return tx.Query("SELECT id, timezone FROM tenants WHERE status = 'active' ORDER BY id", nil, func(r *db.Row) error {
+		return tx.Query(`
+			SELECT id, timezone
+			FROM tenants
+			WHERE status = 'active'
+			ORDER BY id`, nil, func(r *db.Row) error {
 			local := now.In(localtime.Zone(r.Text(1)))
 			if local.Hour() >= digestHour && made[r.Text(0)] < dayKey(local) {
 				out = append(out, r.Text(0))
@@ -126,7 +130,12 @@ func (d *digest) putLine(user string, t wording.Topic, l wording.Line) {
 // queueMembers asks for the members that have an address.
 func queueMembers(tx *db.Tx, tenant string) map[string]person {
 	people := map[string]person{}
-	tx.Queue("SELECT user_id, email, role FROM members WHERE tenant_id = $1 AND status = 'active' AND email IS NOT NULL", []any{tenant}, func(r *db.Row) error {
+	tx.Queue(`
+		SELECT user_id, email, role
+		FROM members
+		WHERE tenant_id = $1
+			AND status = 'active'
+			AND email IS NOT NULL`, []any{tenant}, func(r *db.Row) error {
 		people[r.Text(0)] = person{r.Text(1), actor.Role(r.Text(2))}
 		return nil
 	})

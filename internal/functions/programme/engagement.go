@@ -236,7 +236,11 @@ func computeScoreboards(tx *db.Tx, tenant string, st *settings, pd Period, now t
 			people[r.Text(0)] = r.Text(1)
 			return nil
 		})
-	tx.Queue("SELECT id, code, name FROM teams WHERE tenant_id = $1 AND archived_at IS NULL", []any{tenant}, func(r *db.Row) error {
+	tx.Queue(`
+		SELECT id, code, name
+		FROM teams
+		WHERE tenant_id = $1
+			AND archived_at IS NULL`, []any{tenant}, func(r *db.Row) error {
 		teams = append(teams, &TeamOut{TeamID: r.Text(0), Code: r.Text(1), Name: r.Text(2), Start: pd.Start, End: pd.End})
 		return nil
 	})
@@ -326,7 +330,12 @@ func queueZones(tx *db.Tx, tenant string, pd Period, now time.Time) map[string]*
 	}
 	args := []any{tenant, pd.From, to}
 	board := []any{tenant, pd.From.AddDate(0, 0, -30), to, pd.From}
-	tx.Queue("SELECT z.id, z.code, z.name FROM zones z WHERE z.tenant_id = $1 AND z.status <> 'archived' AND "+boardZones, board[:3], func(r *db.Row) error {
+	tx.Queue(db.Fill(`
+		SELECT z.id, z.code, z.name
+		FROM zones z
+		WHERE z.tenant_id = $1
+			AND z.status <> 'archived'
+			AND {board zones}`, "{board zones}", boardZones), board[:3], func(r *db.Row) error {
 		zones[r.Text(0)] = &ZoneOut{ZoneID: r.Text(0), Code: r.Text(1), Name: r.Text(2), Start: pd.Start, End: pd.End}
 		return nil
 	})
@@ -338,11 +347,18 @@ func queueZones(tx *db.Tx, tenant string, pd Period, now time.Time) map[string]*
 			return nil
 		}
 	}
-	tx.Queue("SELECT s.entity_id, CAST(SUM(s.score) AS bigint), COUNT(*) FROM score_runs r JOIN predictive_scores s ON s.tenant_id = r.tenant_id AND "+
-		"s.run_id = r.id "+
-		"JOIN zones z ON z.tenant_id = s.tenant_id AND z.id = s.entity_id AND "+boardZones+
-		" WHERE r.tenant_id = $1 AND s.tenant_id = $1 AND z.tenant_id = $1 AND r.entity_type = 'zone' AND r.computed_at >= $4 AND r.computed_at <= $3 GROUP "+
-		"BY s.entity_id", board,
+	tx.Queue(db.Fill(`
+		SELECT s.entity_id, CAST(SUM(s.score) AS bigint), COUNT(*)
+		FROM score_runs r
+		JOIN predictive_scores s ON s.tenant_id = r.tenant_id AND s.run_id = r.id
+		JOIN zones z ON z.tenant_id = s.tenant_id AND z.id = s.entity_id AND {board zones}
+		WHERE r.tenant_id = $1
+			AND s.tenant_id = $1
+			AND z.tenant_id = $1
+			AND r.entity_type = 'zone'
+			AND r.computed_at >= $4
+			AND r.computed_at <= $3
+		GROUP BY s.entity_id`, "{board zones}", boardZones), board,
 		at(func(z *ZoneOut, r *db.Row) { z.risk, z.runs = r.Dec(1).Float(), r.Int(2) }))
 	tx.Queue(queueZonesSQL, args, at(func(z *ZoneOut, r *db.Row) { z.ok, z.due = r.Int(1), r.Int(2) }))
 	tx.Queue(selectActionsToQueueZonesSQL, args,

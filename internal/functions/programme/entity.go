@@ -29,10 +29,20 @@ type group struct {
 // entitySQL lists the entities: id, user, team. In transit between sites goods are
 // in no workplace.
 var entitySQL = map[string]string{
-	score.Zone:   "SELECT id, NULL, NULL FROM zones e WHERE tenant_id = $1 AND kind <> 'transit'",
-	score.Worker: "SELECT e.id, e.user_id, e.team_id FROM workers e WHERE e.tenant_id = $1",
-	score.Driver: "SELECT e.id, w.user_id, w.team_id FROM drivers e JOIN workers w ON w.tenant_id = e.tenant_id AND w.id = e.worker_id " +
-		"WHERE e.tenant_id = $1",
+	score.Zone: `
+		SELECT id, NULL, NULL
+		FROM zones e
+		WHERE tenant_id = $1
+			AND kind <> 'transit'`,
+	score.Worker: `
+		SELECT e.id, e.user_id, e.team_id
+		FROM workers e
+		WHERE e.tenant_id = $1`,
+	score.Driver: `
+		SELECT e.id, w.user_id, w.team_id
+		FROM drivers e
+		JOIN workers w ON w.tenant_id = e.tenant_id AND w.id = e.worker_id
+		WHERE e.tenant_id = $1`,
 	score.Equipment: "SELECT e.id, NULL, NULL FROM equipment e WHERE e.tenant_id = $1",
 }
 
@@ -168,8 +178,11 @@ func queueCounts(tx *db.Tx, s selector, from, to time.Time, g *group) {
 	args := []any{s.tenant, s.kind, from, to}
 	source, entity := incidentSource(tx, s, &args)
 	tx.Queue(
-		"SELECT "+entity+", COUNT(*) FILTER (WHERE i.kind NOT IN ('near_miss', 'hazard')), COUNT(*) FILTER (WHERE i.kind IN ('near_miss', 'hazard')) FROM "+
-			source+" GROUP BY "+entity,
+		db.Fill(`
+			SELECT {entity}, COUNT(*) FILTER (WHERE i.kind NOT IN ('near_miss', 'hazard')),
+				COUNT(*) FILTER (WHERE i.kind IN ('near_miss', 'hazard'))
+			FROM {source}
+			GROUP BY {entity}`, "{entity}", entity, "{source}", source),
 		args,
 		func(r *db.Row) error {
 			if i := g.findPlace(r, 0); i >= 0 {
@@ -185,7 +198,10 @@ func queueCounts(tx *db.Tx, s selector, from, to time.Time, g *group) {
 func queueHours(tx *db.Tx, s selector, from, to time.Time, add func(i int, hours, units float64), g *group) {
 	args := []any{s.tenant, from, to}
 	source, entity := shiftSource(tx, s, &args)
-	tx.Queue("SELECT "+entity+", CAST(SUM(s.hours) AS bigint), CAST(coalesce(SUM(s.units_done), 0) AS bigint) FROM "+source+" GROUP BY "+entity, args,
+	tx.Queue(db.Fill(`
+		SELECT {entity}, CAST(SUM(s.hours) AS bigint), CAST(coalesce(SUM(s.units_done), 0) AS bigint)
+		FROM {source}
+		GROUP BY {entity}`, "{entity}", entity, "{source}", source), args,
 		func(r *db.Row) error {
 			if i := g.findPlace(r, 0); i >= 0 {
 				add(i, r.Dec(1).Float(), r.Dec(2).Float())

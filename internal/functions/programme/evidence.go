@@ -76,8 +76,11 @@ func (s *scan) queueCounted(tx *db.Tx, r *safety.Rule, kind string, t *table, co
 	if r.Per != "tenant" {
 		args = []any{s.tenant, kind, from, s.now}
 		source, entity := incidentSource(tx, selector{tenant: s.tenant, kind: kind, id: s.in.EntityID}, &args)
-		sql = "SELECT " + entity + ", i.incident_id FROM " + source + " AND " + counted +
-			" ORDER BY " + entity + ", i.at DESC, i.incident_id"
+		sql = db.Fill(`
+			SELECT {entity}, i.incident_id
+			FROM {source} AND {counted}
+			ORDER BY {entity}, i.at DESC, i.incident_id`,
+			"{entity}", entity, "{source}", source, "{counted}", counted)
 	}
 	g := s.groups[kind]
 	tx.Queue(sql, args, func(row *db.Row) error {

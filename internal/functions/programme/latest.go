@@ -54,9 +54,14 @@ func readLatest(tx *db.Tx, tenant string, kinds []string, entity string, least f
 	only := selector{id: entity}.entityCondition("s.entity_id", &args)
 	out := []latest{}
 	var kind []byte
-	err = tx.Query("SELECT s.entity_type, s.entity_id, s.id, s.user_id, s.score, r.period_days FROM predictive_scores s JOIN score_runs r ON r.tenant_id = "+
-		"s.tenant_id AND r.id = s.run_id "+
-		"WHERE s.tenant_id = $1 AND r.tenant_id = $1 AND "+tx.DB().InUUID("s.run_id", 2)+only+" ORDER BY s.run_id", args, func(r *db.Row) error {
+	err = tx.Query(db.Fill(`
+		SELECT s.entity_type, s.entity_id, s.id, s.user_id, s.score, r.period_days
+		FROM predictive_scores s
+		JOIN score_runs r ON r.tenant_id = s.tenant_id AND r.id = s.run_id
+		WHERE s.tenant_id = $1
+			AND r.tenant_id = $1
+			AND s.run_id IN {ids $2} {only}
+		ORDER BY s.run_id`, "{only}", only), args, func(r *db.Row) error {
 		kind = r.AppendText(kind[:0], 0)
 		k := slices.IndexFunc(kinds, func(k string) bool { return k == string(kind) })
 		if x := (latest{kinds[k], r.UUID(1), r.UUID(2), r.UUID(3), r.Dec(4).Float(), r.Int(5)}); x.score >= least {

@@ -159,7 +159,12 @@ func (s *scan) windowStart(days int) time.Time { from, _ := windowOf(s.now, int6
 // fillHours asks for the hours of closed shifts in the rule's window.
 func (s *scan) fillHours(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	if r.Per == "tenant" {
-		tx.Queue("SELECT CAST(coalesce(SUM(hours), 0) AS bigint) FROM shifts WHERE tenant_id = $1 AND ended_at > $2 AND ended_at <= $3",
+		tx.Queue(`
+			SELECT CAST(coalesce(SUM(hours), 0) AS bigint)
+			FROM shifts
+			WHERE tenant_id = $1
+				AND ended_at > $2
+				AND ended_at <= $3`,
 			[]any{s.tenant, s.windowStart(r.WindowDays), s.now}, func(row *db.Row) error { t.work = row.Dec(0).Float(); return nil })
 		return
 	}
@@ -196,13 +201,22 @@ func (s *scan) fillCounts(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	args := []any{s.tenant, kind, s.windowStart(r.WindowDays), s.now}
 	base := ""
 	if r.Per == "tenant" {
-		base = "SELECT NULL, COUNT(*) FILTER (WHERE " + kinds + "), COUNT(*) FILTER (WHERE kind IN ('near_miss', 'hazard')) FROM incidents " +
-			"WHERE tenant_id = $1 AND occurred_at > $2 AND occurred_at <= $3 AND status <> 'void'" + severities
+		base = db.Fill(`
+			SELECT NULL, COUNT(*) FILTER (WHERE {kinds}), COUNT(*) FILTER (WHERE kind IN ('near_miss', 'hazard'))
+			FROM incidents
+			WHERE tenant_id = $1
+				AND occurred_at > $2
+				AND occurred_at <= $3
+				AND status <> 'void' {severities}`, "{kinds}", kinds, "{severities}", severities)
 		args = []any{s.tenant, s.windowStart(r.WindowDays), s.now}
 	} else {
 		source, entity := incidentSource(tx, selector{tenant: s.tenant, kind: kind, id: s.in.EntityID}, &args)
-		base = "SELECT " + entity + ", COUNT(*) FILTER (WHERE i." + kinds + "), COUNT(*) FILTER (WHERE i.kind IN ('near_miss', 'hazard')) FROM " +
-			source + severities + " GROUP BY " + entity
+		base = db.Fill(`
+			SELECT {entity}, COUNT(*) FILTER (WHERE i.{kinds}),
+				COUNT(*) FILTER (WHERE i.kind IN ('near_miss', 'hazard'))
+			FROM {source} {severities}
+			GROUP BY {entity}`,
+			"{entity}", entity, "{kinds}", kinds, "{source}", source, "{severities}", severities)
 	}
 	g := s.groups[kind]
 	s.queueCounted(tx, r, kind, t, "i."+kinds+severities)
@@ -256,10 +270,19 @@ func (s *scan) fillIncidents(tx *db.Tx, r *safety.Rule, kind string, t *table, w
 		from, join = "i.reported_at, coalesce(c.entered_at, $3)", " LEFT JOIN osha_cases c ON c.tenant_id = i.tenant_id AND c.incident_id = i.id"
 	}
 	from += ", i.id"
-	sql := "SELECT e.entity_id, " + from + " FROM incidents i" + join + " JOIN incident_entities e ON e.tenant_id = i.tenant_id AND e.incident_id = i.id " +
-		"AND e.entity_type = $2 WHERE i.tenant_id = $1 AND " + where
+	sql := db.Fill(`
+		SELECT e.entity_id, {from}
+		FROM incidents i {join}
+		JOIN incident_entities e ON e.tenant_id = i.tenant_id AND e.incident_id = i.id AND e.entity_type = $2
+		WHERE i.tenant_id = $1
+			AND {where}`, "{from}", from, "{join}", join, "{where}", where)
 	if r.Per == "tenant" {
-		sql = "SELECT NULL, " + from + " FROM incidents i" + join + " WHERE i.tenant_id = $1 AND $2 <> '' AND " + where
+		sql = db.Fill(`
+			SELECT NULL, {from}
+			FROM incidents i {join}
+			WHERE i.tenant_id = $1
+				AND $2 <> ''
+				AND {where}`, "{from}", from, "{join}", join, "{where}", where)
 	}
 	g := s.groups[kind]
 	enter := t.raiseValue
@@ -324,7 +347,11 @@ func escapeLike(s string) string {
 }
 
 func (s *scan) fillUtilization(tx *db.Tx, t *table) {
-	tx.Queue("SELECT id, utilization FROM zones WHERE tenant_id = $1 AND utilization IS NOT NULL", []any{s.tenant}, func(row *db.Row) error {
+	tx.Queue(`
+		SELECT id, utilization
+		FROM zones
+		WHERE tenant_id = $1
+			AND utilization IS NOT NULL`, []any{s.tenant}, func(row *db.Row) error {
 		if i := s.groups[score.Zone].findPlace(row, 0); i >= 0 {
 			t.putValue(i, row.Dec(1).Float())
 		}

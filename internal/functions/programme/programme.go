@@ -150,7 +150,11 @@ func defaultSettings() *settings {
 func queueSettings(tx *db.Tx, tenant string) *settings {
 	s := defaultSettings()
 	store.QueueZone(tx, tenant, &s.place)
-	tx.Queue("SELECT key, value FROM settings WHERE tenant_id = $1 AND section IN ('scoring', 'engagement', 'safety')", []any{tenant}, func(r *db.Row) error {
+	tx.Queue(`
+		SELECT key, value
+		FROM settings
+		WHERE tenant_id = $1
+			AND section IN ('scoring', 'engagement', 'safety')`, []any{tenant}, func(r *db.Row) error {
 		s.setSetting(r.Text(0), []byte(r.Text(1)))
 		return nil
 	})

@@ -33,7 +33,12 @@ func (p *Programme) Owing(ctx context.Context) ([]string, error) {
 func (p *Programme) listTenants(ctx context.Context, where string, args ...any) (out []string, err error) {
 	err = p.store.DB().Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		out = nil
-		return tx.Query("SELECT t.id FROM tenants t WHERE t.status = 'active' AND ("+where+") ORDER BY t.id", args, func(r *db.Row) error {
+		return tx.Query(db.Fill(`
+			SELECT t.id
+			FROM tenants t
+			WHERE t.status = 'active'
+				AND ({where})
+			ORDER BY t.id`, "{where}", where), args, func(r *db.Row) error {
 			out = append(out, r.Text(0))
 			return nil
 		})

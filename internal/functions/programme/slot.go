@@ -27,9 +27,17 @@ const (
 const thrift = 40
 
 // sizeSQL counts a tenant's entities, to no more than is large.
-const sizeSQL = "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM workers WHERE tenant_id = $1 LIMIT $2) a) + (SELECT COUNT(*) FROM (SELECT 1 FROM zones " +
-	"WHERE tenant_id = $1 LIMIT $2) b) + " +
-	"(SELECT COUNT(*) FROM (SELECT 1 FROM equipment WHERE tenant_id = $1 LIMIT $2) c)"
+const sizeSQL = `
+	SELECT (
+		SELECT COUNT(*)
+		FROM (SELECT 1 FROM workers WHERE tenant_id = $1 LIMIT $2) a
+	) + (
+		SELECT COUNT(*)
+		FROM (SELECT 1 FROM zones WHERE tenant_id = $1 LIMIT $2) b
+	) + (
+		SELECT COUNT(*)
+		FROM (SELECT 1 FROM equipment WHERE tenant_id = $1 LIMIT $2) c
+	)`
 
 // takeLargeTenantSlot takes the node's slot for large tenants: it waits until no other is
 // worked for, so that their peaks of memory do not add up; done ends the turn.

@@ -52,10 +52,17 @@ func (s *scan) fillRates(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 		group = " AND i.zone_id IS NOT NULL" + selector{id: s.in.EntityID}.entityCondition("i.zone_id", &args) + " GROUP BY i.zone_id"
 	}
 	g := s.groups[kind]
-	tx.Queue("SELECT "+by+", COUNT(*) FILTER (WHERE c.outcome = 'death'), COUNT(*) FILTER (WHERE c.outcome = 'days_away'), COUNT(*) FILTER (WHERE c.outcome "+
-		"= 'restricted'), "+
-		"COUNT(*) FILTER (WHERE c.outcome = 'other') FROM osha_cases c JOIN incidents i ON i.tenant_id = c.tenant_id AND i.id = c.incident_id "+
-		"WHERE c.tenant_id = $1 AND c.recordable = 'yes' AND i.status <> 'void' AND i.occurred_at > $2 AND i.occurred_at <= $3"+group, args, func(row *db.Row) error {
+	tx.Queue(db.Fill(`
+		SELECT {by}, COUNT(*) FILTER (WHERE c.outcome = 'death'),
+			COUNT(*) FILTER (WHERE c.outcome = 'days_away'), COUNT(*) FILTER (WHERE c.outcome = 'restricted'),
+			COUNT(*) FILTER (WHERE c.outcome = 'other')
+		FROM osha_cases c
+		JOIN incidents i ON i.tenant_id = c.tenant_id AND i.id = c.incident_id
+		WHERE c.tenant_id = $1
+			AND c.recordable = 'yes'
+			AND i.status <> 'void'
+			AND i.occurred_at > $2
+			AND i.occurred_at <= $3 {group}`, "{by}", by, "{group}", group), args, func(row *db.Row) error {
 		i := -1
 		if r.Per != "tenant" {
 			if i = g.findPlace(row, 0); i < 0 {

@@ -190,7 +190,11 @@ func readRoll(tx *db.Tx, a actor.Actor, in *TrainingIn, now time.Time) (*roll, e
 		r.courses = append(r.courses, c)
 		return err
 	})
-	tx.Queue("SELECT user_id FROM members WHERE tenant_id = $1 AND status = 'active'", []any{a.TenantID}, func(row *db.Row) error {
+	tx.Queue(`
+		SELECT user_id
+		FROM members
+		WHERE tenant_id = $1
+			AND status = 'active'`, []any{a.TenantID}, func(row *db.Row) error {
 		r.members[row.Text(0)] = true
 		return nil
 	})
@@ -262,15 +266,33 @@ func (r *roll) readPeople(tx *db.Tx, tenant string, now time.Time) error {
 		kind, sql string
 		windowed  bool
 	}{
-		{score.Worker, "SELECT e.id, e.employee_no, e.user_id, e.id, e.status FROM workers e WHERE e.tenant_id = $1 AND " + in("e.id"), false},
-		{score.Driver, "SELECT e.id, w.employee_no, w.user_id, w.id, w.status FROM drivers e JOIN workers w ON w.tenant_id = e.tenant_id " +
-			"AND w.id = e.worker_id WHERE e.tenant_id = $1 AND " + in("e.id"), false},
-		{score.Zone, "SELECT DISTINCT e.id, e.code, w.user_id, w.id, w.status FROM zones e LEFT JOIN shifts s ON s.tenant_id = e.tenant_id " +
-			"AND s.zone_id = e.id AND s.ended_at > $3 AND s.ended_at <= $4 " +
-			"LEFT JOIN workers w ON w.tenant_id = s.tenant_id AND w.id = s.worker_id WHERE e.tenant_id = $1 AND " + in("e.id"), true},
-		{score.Equipment, "SELECT DISTINCT e.id, e.asset_no, w.user_id, w.id, w.status FROM equipment e LEFT JOIN shifts s ON s.tenant_id = e.tenant_id " +
-			"AND s.equipment_id = e.id AND s.ended_at > $3 AND s.ended_at <= $4 " +
-			"LEFT JOIN workers w ON w.tenant_id = s.tenant_id AND w.id = s.worker_id WHERE e.tenant_id = $1 AND " + in("e.id"), true},
+		{score.Worker, db.Fill(`
+			SELECT e.id, e.employee_no, e.user_id, e.id, e.status
+			FROM workers e
+			WHERE e.tenant_id = $1
+				AND {in}`, "{in}", in("e.id")), false},
+		{score.Driver, db.Fill(`
+			SELECT e.id, w.employee_no, w.user_id, w.id, w.status
+			FROM drivers e
+			JOIN workers w ON w.tenant_id = e.tenant_id AND w.id = e.worker_id
+			WHERE e.tenant_id = $1
+				AND {in}`, "{in}", in("e.id")), false},
+		{score.Zone, db.Fill(`
+			SELECT DISTINCT e.id, e.code, w.user_id, w.id, w.status
+			FROM zones e
+			LEFT JOIN shifts s ON s.tenant_id = e.tenant_id AND s.zone_id = e.id AND s.ended_at > $3
+				AND s.ended_at <= $4
+			LEFT JOIN workers w ON w.tenant_id = s.tenant_id AND w.id = s.worker_id
+			WHERE e.tenant_id = $1
+				AND {in}`, "{in}", in("e.id")), true},
+		{score.Equipment, db.Fill(`
+			SELECT DISTINCT e.id, e.asset_no, w.user_id, w.id, w.status
+			FROM equipment e
+			LEFT JOIN shifts s ON s.tenant_id = e.tenant_id AND s.equipment_id = e.id AND s.ended_at > $3
+				AND s.ended_at <= $4
+			LEFT JOIN workers w ON w.tenant_id = s.tenant_id AND w.id = s.worker_id
+			WHERE e.tenant_id = $1
+				AND {in}`, "{in}", in("e.id")), true},
 	} {
 		if len(due[q.kind]) == 0 {
 			continue

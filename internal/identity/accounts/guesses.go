@@ -32,7 +32,11 @@ type guesses struct {
 func QueueGuesses(tx *db.Tx, keys secrets.Keys, g *guesses, where, key string) {
 	g.Account = keys.UUID("nobody", where, key)
 	g.queue(tx)
-	tx.Queue("SELECT w.tries, w.since FROM users JOIN wrong_passwords w ON w.account = users.id WHERE "+where,
+	tx.Queue(db.Fill(`
+		SELECT w.tries, w.since
+		FROM users
+		JOIN wrong_passwords w ON w.account = users.id
+		WHERE {where}`, "{where}", where),
 		[]any{key, false}, g.read)
 }
 

@@ -45,7 +45,10 @@ func (s *Passwords) HashApart(answered func() int64) error { return s.Hasher.Apa
 func (s *Passwords) SetPassword(tx *db.Tx, u *User, hash string, a actor.Actor) error {
 	now := s.Now()
 	u.Hash, u.UpdatedAt = hash, Time{Time: now}
-	tx.Queue("UPDATE users SET password_hash = $2, updated_at = $3 WHERE id = $1", []any{u.ID, hash, now}, nil)
+	tx.Queue(`
+		UPDATE users
+		SET password_hash = $2, updated_at = $3
+		WHERE id = $1`, []any{u.ID, hash, now}, nil)
 	s.Audit(tx, Event{Tenant: a.TenantID, User: u.ID, Key: a.KeyID, Action: "user.password_changed", Entity: "user",
 		EntityID: u.ID, Client: ClientOf(a)})
 	if err := ClearCodes(tx, u.ID); err != nil {

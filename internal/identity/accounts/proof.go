@@ -84,7 +84,10 @@ func (s *Proofs) OwnAccount(tx *db.Tx, u *User, a actor.Actor, what string) erro
 		return nil
 	}
 	var at time.Time
-	err := tx.One("SELECT "+SessionTimes+" FROM sessions WHERE id = $1", []any{a.SessionID}, func(r *db.Row) error {
+	err := tx.One(db.Fill(`
+		SELECT {session times}
+		FROM sessions
+		WHERE id = $1`, "{session times}", SessionTimes), []any{a.SessionID}, func(r *db.Row) error {
 		at = LastProof(r, 0)
 		return nil
 	})
@@ -101,7 +104,11 @@ func (s *Proofs) OwnAccount(tx *db.Tx, u *User, a actor.Actor, what string) erro
 func (s *Proofs) Mark(tx *db.Tx, a actor.Actor, method string) error {
 	s.Audit(tx, Event{Tenant: a.TenantID, User: a.UserID, Action: "session.proved", Entity: "session",
 		EntityID: a.SessionID, Details: map[string]any{"method": method}, Client: ClientOf(a)})
-	n, err := tx.Exec("UPDATE sessions SET proved_at = $2, updated_at = $2 WHERE id = $1 AND user_id = $3", a.SessionID,
+	n, err := tx.Exec(`
+		UPDATE sessions
+		SET proved_at = $2, updated_at = $2
+		WHERE id = $1
+			AND user_id = $3`, a.SessionID,
 		s.Now(), a.UserID)
 	if err == nil && n == 0 {
 		err = SessionGone(nil)
@@ -121,7 +128,11 @@ const (
 // that the refresh token before it is good for nothing any more.
 func (s *Proofs) Answered(ctx context.Context, session string) error {
 	return s.DB.Write(ctx, Everywhere, func(tx *db.Tx) error {
-		_, err := tx.Exec("UPDATE sessions SET arrived_at = $2 WHERE id = $1 AND arrived_at IS NULL", session, s.Now())
+		_, err := tx.Exec(`
+			UPDATE sessions
+			SET arrived_at = $2
+			WHERE id = $1
+				AND arrived_at IS NULL`, session, s.Now())
 		return err
 	})
 }

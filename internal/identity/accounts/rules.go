@@ -47,7 +47,11 @@ type Rules struct {
 }
 
 // RulesQuery reads the security settings of tenant $1, for Rules.Add.
-const RulesQuery = "SELECT lower(key), value FROM settings WHERE tenant_id = $1 AND section = 'security'"
+const RulesQuery = `
+	SELECT lower(key), value
+	FROM settings
+	WHERE tenant_id = $1
+		AND section = 'security'`
 
 // Add reads one setting. CheckSettings refused what cannot be obeyed before it
 // was stored; should there be such a demand all the same, it is made of

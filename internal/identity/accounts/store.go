@@ -131,7 +131,11 @@ func (s *Store) WithoutProviders(tx *db.Tx, u *User, keep string) error {
 	if keep == "" {
 		keep = db.NoTenant // the id of none
 	}
-	n, err := tx.Exec("DELETE FROM identities WHERE user_id = $1 AND provider NOT IN ('email', 'phone') AND id <> $2",
+	n, err := tx.Exec(`
+		DELETE FROM identities
+		WHERE user_id = $1
+			AND provider NOT IN ('email', 'phone')
+			AND id <> $2`,
 		u.ID, keep)
 	if err != nil || n == 0 {
 		return err
@@ -156,7 +160,10 @@ func DropIdentity(tx *db.Tx, id string) {
 
 // WriteMetadata writes what the account says of itself, changed at a moment.
 func (u *User) WriteMetadata(tx *db.Tx, at time.Time) error {
-	_, err := tx.Exec("UPDATE users SET user_metadata = $2, updated_at = $3 WHERE id = $1", u.ID,
+	_, err := tx.Exec(`
+		UPDATE users
+		SET user_metadata = $2, updated_at = $3
+		WHERE id = $1`, u.ID,
 		WriteJSON(u.UserMetadata), at)
 	return err
 }

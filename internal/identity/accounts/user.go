@@ -140,7 +140,10 @@ func QueueUser(tx *db.Tx, where, id string, args ...any) *User {
 // QueueRow reads into u, at the next flush, the account that where names; u
 // stays empty where there is none.
 func QueueRow(tx *db.Tx, u *User, where string, args ...any) {
-	tx.Queue("SELECT "+UserColumns+" FROM users WHERE "+where, args, func(r *db.Row) error {
+	tx.Queue(db.Fill(`
+		SELECT {user columns}
+		FROM users
+		WHERE {where}`, "{user columns}", UserColumns, "{where}", where), args, func(r *db.Row) error {
 		if u.ID == "" {
 			*u = *ScanUser(r)
 		}
@@ -159,7 +162,10 @@ func (u *User) found() (*User, error) {
 
 // UserBy finds the account of a condition, with its identities.
 func UserBy(tx *db.Tx, where string, args ...any) (*User, error) {
-	return FlushedUser(tx, QueueUser(tx, where, "SELECT id FROM users WHERE "+where, args...))
+	return FlushedUser(tx, QueueUser(tx, where, db.Fill(`
+		SELECT id
+		FROM users
+		WHERE {where}`, "{where}", where), args...))
 }
 
 // FlushedUser sends what is queued and returns the account that was asked for with it.
@@ -225,8 +231,11 @@ func WithIdentities(tx *db.Tx, users []*User) error {
 
 // queueIdentities reads identities in order of first use at the next flush.
 func queueIdentities(tx *db.Tx, where string, args []any, each func(Identity)) {
-	tx.Queue("SELECT id, user_id, provider, issuer, subject, email, data, last_sign_in_at, created_at, updated_at FROM identities WHERE "+where+
-		" ORDER BY created_at NULLS LAST, id",
+	tx.Queue(db.Fill(`
+		SELECT id, user_id, provider, issuer, subject, email, data, last_sign_in_at, created_at, updated_at
+		FROM identities
+		WHERE {where}
+		ORDER BY created_at NULLS LAST, id`, "{where}", where),
 		args, func(r *db.Row) error {
 			each(Identity{IdentityID: r.Text(0), UserID: r.Text(1), Provider: r.Text(2), Issuer: r.Text(3), ID: r.Text(4),
 				Email: r.Text(5), Data: readMap(r.Text(6)),

@@ -58,15 +58,24 @@ func (s *Administration) Users(
 	}
 	err = s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
 		list = []*accounts.User{}
-		tx.Queue("SELECT COUNT(*) FROM users WHERE "+where, []any{pattern}, func(r *db.Row) error {
+		tx.Queue(db.Fill(`
+			SELECT COUNT(*)
+			FROM users
+			WHERE {where}`, "{where}", where), []any{pattern}, func(r *db.Row) error {
 			total = r.Int(0)
 			return nil
 		})
-		err := tx.Query("SELECT "+accounts.UserColumns+" FROM users WHERE "+where+" ORDER BY "+order+
-			", id LIMIT $2 OFFSET $3", []any{pattern, in.PerPage, (in.Page - 1) * in.PerPage}, func(r *db.Row) error {
-			list = append(list, accounts.ScanUser(r))
-			return nil
-		})
+		err := tx.Query(db.Fill(`
+			SELECT {user columns}
+			FROM users
+			WHERE {where}
+			ORDER BY {order}, id
+			LIMIT $2 OFFSET $3`,
+			"{user columns}", accounts.UserColumns, "{where}", where, "{order}", order),
+			[]any{pattern, in.PerPage, (in.Page - 1) * in.PerPage}, func(r *db.Row) error {
+				list = append(list, accounts.ScanUser(r))
+				return nil
+			})
 		if err != nil || len(list) == 0 {
 			return err
 		}
@@ -248,7 +257,11 @@ func (s *Administration) build(in AdminUser, hash string) (*accounts.User, error
 // refresh tokens are told of the ban, and the ban's own end brings none back.
 func (s *Administration) expireSessions(tx *db.Tx, userID string) error {
 	codes.EndFlows(tx, userID)
-	_, err := tx.Exec("UPDATE sessions SET not_after = $2 WHERE user_id = $1 AND not_after > $2", userID, s.Now())
+	_, err := tx.Exec(`
+		UPDATE sessions
+		SET not_after = $2
+		WHERE user_id = $1
+			AND not_after > $2`, userID, s.Now())
 	tx.After(func() { s.Forget(userID) })
 	return err
 }
@@ -346,7 +359,10 @@ func (s *Administration) change(tx *db.Tx, a actor.Actor, u *accounts.User, in A
 		u.Role = accounts.CutText(*in.Role, 64)
 	}
 	u.UpdatedAt = accounts.Time{Time: now}
-	_, err = tx.Exec("UPDATE users SET user_metadata = $2, app_metadata = $3, role = $4, banned_until = $5, updated_at = $6 WHERE id = $1",
+	_, err = tx.Exec(`
+		UPDATE users
+		SET user_metadata = $2, app_metadata = $3, role = $4, banned_until = $5, updated_at = $6
+		WHERE id = $1`,
 		u.ID, accounts.WriteJSON(u.UserMetadata), accounts.WriteJSON(u.AppData), u.Role, accounts.NullTime(u.BannedUntil),
 		now)
 	if err != nil {
@@ -401,7 +417,9 @@ func (s *Administration) DeleteUser(ctx context.Context, a actor.Actor, id strin
 		}
 		factor.Forget(tx, u.ID)
 		for _, table := range accountTables {
-			tx.Queue("DELETE FROM "+table+" WHERE user_id = $1", []any{u.ID}, nil)
+			tx.Queue(db.Fill(`
+				DELETE FROM {table}
+				WHERE user_id = $1`, "{table}", table), []any{u.ID}, nil)
 		}
 		if err := s.leaveTenants(tx, u); err != nil {
 			return err
@@ -447,7 +465,10 @@ func (s *Administration) leaveTenants(tx *db.Tx, u *accounts.User) error {
 	tx.Queue(`UPDATE invitations SET status = 'revoked', updated_at = $3, version = version + 1
 		WHERE email = $2 AND status = 'pending' AND tenant_id IN (SELECT tenant_id FROM members WHERE user_id = $1)`,
 		[]any{u.ID, db.Null(u.Email), now}, nil)
-	tx.Queue("UPDATE members SET email = NULL, updated_at = $2, version = version + 1 WHERE user_id = $1",
+	tx.Queue(`
+		UPDATE members
+		SET email = NULL, updated_at = $2, version = version + 1
+		WHERE user_id = $1`,
 		[]any{u.ID, now}, nil)
 	return nil
 }

@@ -90,7 +90,10 @@ func (s *Administration) enrol(ctx context.Context, e enrolment) (u *accounts.Us
 			u.Derive()
 			err = accounts.InsertUser(tx, u)
 		case err == nil && e.hash != "":
-			tx.Queue("UPDATE users SET email_confirmed_at = COALESCE(email_confirmed_at, $2) WHERE id = $1",
+			tx.Queue(`
+				UPDATE users
+				SET email_confirmed_at = COALESCE(email_confirmed_at, $2)
+				WHERE id = $1`,
 				[]any{u.ID, s.Now()}, nil)
 			err = s.Passwords.SetPassword(tx, u, e.hash, actor.Actor{KeyID: "cli"})
 		}

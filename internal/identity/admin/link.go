@@ -158,7 +158,10 @@ func (s *Administration) signUpAgain(tx *db.Tx, a actor.Actor, u *accounts.User,
 			Client: accounts.ClientOf(a)})
 	}
 	u.UpdatedAt = accounts.Time{Time: s.Now()}
-	_, err = tx.Exec("UPDATE users SET password_hash = $2, user_metadata = $3, updated_at = $4 WHERE id = $1", u.ID,
+	_, err = tx.Exec(`
+		UPDATE users
+		SET password_hash = $2, user_metadata = $3, updated_at = $4
+		WHERE id = $1`, u.ID,
 		db.Null(u.Hash), accounts.WriteJSON(u.UserMetadata), s.Now())
 	return err
 }

@@ -172,7 +172,10 @@ type head struct {
 
 func headOf(tx *db.Tx, tenant, lock string) (head, error) {
 	var h head
-	err := tx.One("SELECT seal_no, hash, mac, sealed_at FROM audit_heads WHERE tenant_id = $1"+lock, []any{tenant}, func(r *db.Row) error {
+	err := tx.One(db.Fill(`
+		SELECT seal_no, hash, mac, sealed_at
+		FROM audit_heads
+		WHERE tenant_id = $1 {lock}`, "{lock}", lock), []any{tenant}, func(r *db.Row) error {
 		h = head{r.Int(0), r.Text(1), r.Text(2), r.Time(3)}
 		return nil
 	})
@@ -225,7 +228,13 @@ func (c *Chain) hasCreationRow(tx *db.Tx, tenant string) (genuine bool, err erro
 		action, record, entity = audit.PlatformCreated, "", nil
 	}
 	codes := audit.NewCoder(c.Keys.Log)
-	err = tx.Query("SELECT "+audit.Columns+" FROM audit WHERE tenant_id = $1 AND seal_no IS NULL AND action IN ($2, $3) AND entity_id IS NOT DISTINCT FROM $4",
+	err = tx.Query(db.Fill(`
+		SELECT {columns}
+		FROM audit
+		WHERE tenant_id = $1
+			AND seal_no IS NULL
+			AND action IN ($2, $3)
+			AND entity_id IS NOT DISTINCT FROM $4`, "{columns}", audit.Columns),
 		[]any{tenant, action, record, entity}, func(r *db.Row) error {
 			genuine = genuine || codes.Genuine(tenant, r)
 			return nil
@@ -253,7 +262,13 @@ func (c *Chain) sealSome(tx *db.Tx, tenant string) (out links, err error) {
 		return out, errHead(tenant)
 	}
 	sums, codes := hasher{tenant: tenant}, audit.NewCoder(c.Keys.Log)
-	err = tx.Query("SELECT "+audit.Columns+" FROM audit WHERE tenant_id = $1 AND seal_no IS NULL ORDER BY id LIMIT $2",
+	err = tx.Query(db.Fill(`
+		SELECT {columns}
+		FROM audit
+		WHERE tenant_id = $1
+			AND seal_no IS NULL
+		ORDER BY id
+		LIMIT $2`, "{columns}", audit.Columns),
 		[]any{tenant, batch}, func(r *db.Row) error {
 			if !codes.Genuine(tenant, r) {
 				out.forged = append(out.forged, r.Text(0))
@@ -274,7 +289,10 @@ func (c *Chain) sealSome(tx *db.Tx, tenant string) (out links, err error) {
 	if out.rows > 0 {
 		out.text[0] = '['
 		tx.Queue(linkRowsSQL, []any{tenant, string(append(out.text, ']'))}, nil)
-		tx.Queue("UPDATE audit_heads SET seal_no = $2, hash = $3, mac = $4, sealed_at = $5 WHERE tenant_id = $1",
+		tx.Queue(`
+			UPDATE audit_heads
+			SET seal_no = $2, hash = $3, mac = $4, sealed_at = $5
+			WHERE tenant_id = $1`,
 			[]any{tenant, h.no, h.hash, c.headMAC(tenant, h.no, h.hash), c.Now()}, nil)
 	}
 	return out, tx.Flush()
@@ -318,7 +336,10 @@ func (c *Chain) Rekey(tx *db.Tx, old secrets.Keys) (broken []string, err error) 
 		return nil, err
 	}
 	heads := map[string]head{}
-	err = tx.Query("SELECT tenant_id, seal_no, hash, mac FROM audit_heads ORDER BY tenant_id", nil, func(r *db.Row) error {
+	err = tx.Query(`
+		SELECT tenant_id, seal_no, hash, mac
+		FROM audit_heads
+		ORDER BY tenant_id`, nil, func(r *db.Row) error {
 		tenant, h := r.Text(0), head{no: r.Int(1), hash: r.Text(2), mac: r.Text(3)}
 		if before.isGenuine(tenant, h) {
 			heads[tenant] = h
@@ -360,140 +381,4 @@ func (c *Chain) sealAll(tx *db.Tx) error {
 		}
 	}
 	return err
-}
-
-// Break is a place where the chain does not hold.
-type Break struct {
-	SealNo int64  `json:"seal_no"` // where it was noticed
-	ID     string `json:"id,omitempty"`
-	Why    string `json:"why"`
-}
-
-// Report is what Verify found in one tenant's chain.
-type Report struct {
-	TenantID string    `json:"tenant_id"`
-	Rows     int64     `json:"rows"` // sealed
-	Waiting  int64     `json:"waiting"`
-	Head     string    `json:"head"` // hash of the newest sealed row
-	SealedAt time.Time `json:"sealed_at"`
-	Breaks   []Break   `json:"breaks"` // at most maxBreaks; none = whole
-}
-
-// Whole reports a chain without a break.
-func (r Report) Whole() bool { return len(r.Breaks) == 0 }
-
-const maxBreaks = 20
-
-func (r *Report) addBreak(no int64, id, why string, args ...any) {
-	if len(r.Breaks) < maxBreaks {
-		r.Breaks = append(r.Breaks, Break{no, id, fmt.Sprintf(why, args...)})
-	}
-}
-
-// Tenants lists whose chain there has to be: the platform's own, those of the
-// tenants there are, and those that have a head or rows in the log.
-func (c *Chain) Tenants(ctx context.Context) (list []string, err error) {
-	err = c.DB.Read(ctx, everywhere, func(tx *db.Tx) error {
-		list = []string{db.NoTenant}
-		return tx.Query("SELECT tenant_id FROM audit_heads UNION SELECT tenant_id FROM audit UNION SELECT id FROM tenants ORDER BY 1", nil, func(r *db.Row) error {
-			if id := r.Text(0); id != db.NoTenant {
-				list = append(list, id)
-			}
-			return nil
-		})
-	})
-	return list, err
-}
-
-// Verify recomputes a tenant's chain in one snapshot.
-func (c *Chain) Verify(ctx context.Context, tenant string) (Report, error) {
-	var rep Report
-	err := c.DB.Read(ctx, everywhere, func(tx *db.Tx) error {
-		rep = Report{TenantID: tenant, Breaks: []Break{}}
-		last, err := rep.walkChain(tx)
-		if err != nil {
-			return err
-		}
-		if err := c.verifyHead(tx, &rep, last); err != nil {
-			return err
-		}
-		return c.verifyWaiting(tx, &rep)
-	})
-	if err != nil {
-		return rep, fmt.Errorf("chain: verify: %w", err)
-	}
-	return rep, nil
-}
-
-// whyGone is what is wrong where neither a head nor the row that a chain begins
-// with is there.
-const whyGone = "it has no head, and no row in the log tells of its beginning"
-
-// verifyHead compares the head with the last row of the chain. A tenant that
-// was made a moment ago has none yet.
-func (c *Chain) verifyHead(tx *db.Tx, rep *Report, last head) error {
-	h, err := headOf(tx, rep.TenantID, "")
-	if fault.Is(err, fault.NotFound) {
-		if rep.Rows > 0 {
-			rep.addBreak(last.no, "", "the chain has no head")
-			return nil
-		}
-		young, err := c.hasCreationRow(tx, rep.TenantID)
-		if err == nil && !young {
-			rep.addBreak(0, "", "the chain is gone: "+whyGone)
-		}
-		return err
-	}
-	switch {
-	case err != nil:
-		return err
-	case !c.isGenuine(rep.TenantID, h):
-		rep.addBreak(h.no, "", "the head was changed, or sealed with another master key")
-	case h.no != last.no || h.hash != last.hash:
-		rep.addBreak(last.no, "", "the head is row %d; rows were removed from the end, or added", h.no)
-	}
-	rep.Head, rep.SealedAt = h.hash, h.at
-	return nil
-}
-
-// verifyWaiting looks at the rows that are in no chain: they wait for the
-// sealer, or it refused them.
-func (c *Chain) verifyWaiting(tx *db.Tx, rep *Report) error {
-	codes := audit.NewCoder(c.Keys.Log)
-	return tx.Query("SELECT "+audit.Columns+", seal_no FROM audit WHERE tenant_id = $1 AND (seal_no IS NULL OR seal_no < 1) ORDER BY id",
-		[]any{rep.TenantID}, func(r *db.Row) error {
-			if r.Null(sealedAt) && codes.Genuine(rep.TenantID, r) {
-				rep.Waiting++
-				return nil
-			}
-			rep.addBreak(0, r.Text(0), "the row was not written by the server, or was changed before it was sealed")
-			return nil
-		})
-}
-
-// walkChain follows the chain and returns its last row as found.
-func (r *Report) walkChain(tx *db.Tx) (head, error) {
-	last, sums := head{hash: origin}, hasher{tenant: r.TenantID}
-	for {
-		n := 0
-		err := tx.Query("SELECT "+audit.Columns+", seal_no, prev_hash FROM audit WHERE tenant_id = $1 AND seal_no > $2 ORDER BY seal_no LIMIT $3",
-			[]any{r.TenantID, last.no, 1000}, func(row *db.Row) error {
-				n++
-				r.Rows++
-				no, prev, sum := row.Int(sealedAt), row.Text(sealedAt+1), row.Text(sealedAt-1)
-				switch want := sums.hashRow(no, prev, row); {
-				case no != last.no+1:
-					r.addBreak(no, row.Text(0), "rows %d to %d are missing", last.no+1, no-1)
-				case prev != last.hash:
-					r.addBreak(no, row.Text(0), "the row before it is not the one it was linked to")
-				case want != sum:
-					r.addBreak(no, row.Text(0), "the row was changed")
-				}
-				last.no, last.hash = no, sum
-				return nil
-			})
-		if err != nil || n < 1000 {
-			return last, err
-		}
-	}
 }

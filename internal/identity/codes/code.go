@@ -150,7 +150,11 @@ func (s *Store) MakeCode(tx *db.Tx, u *accounts.User, o CodeOrder) (Code, error)
 				s.SealFlow(f, FlowSecrets{Identity: o.Identity}), now, now.Add(o.TTL)}, nil)
 	}
 	if !severally(o.Kind) {
-		tx.Queue("DELETE FROM one_time_tokens WHERE user_id = $1 AND slot = $2 AND asked_from <> $3",
+		tx.Queue(`
+			DELETE FROM one_time_tokens
+			WHERE user_id = $1
+				AND slot = $2
+				AND asked_from <> $3`,
 			[]any{u.ID, slot, o.From}, nil)
 	}
 	tx.Queue(`INSERT INTO one_time_tokens (id, user_id, slot, kind, address, link_hash, code_hash, attempts, strange, flow_id, created_at, expires_at, asked_from)
@@ -163,7 +167,10 @@ func (s *Store) MakeCode(tx *db.Tx, u *accounts.User, o CodeOrder) (Code, error)
 			flow_id = excluded.flow_id, expires_at = excluded.expires_at`,
 		[]any{id, u.ID, slot, o.Kind, o.Address, secrets.Digest(c.Hash), s.digitsHash(id, digits), flow, now, now.Add(o.TTL),
 			now.Add(-s.Config.MailInterval), o.From}, nil)
-	tx.Queue("UPDATE users SET "+sent+" = $2 WHERE id = $1", []any{u.ID, now}, nil)
+	tx.Queue(db.Fill(`
+		UPDATE users
+		SET {sent} = $2
+		WHERE id = $1`, "{sent}", sent), []any{u.ID, now}, nil)
 	// The token first, where applications look for it.
 	c.Link = s.TokenIssuer + "/verify?token=" + c.Hash + "&type=" + linkType + "&redirect_to=" + parameter(o.Redirect)
 	return c, tx.Flush()
@@ -209,8 +216,12 @@ func ErrLink() error {
 // CodeBy finds and locks the code of a condition.
 func CodeBy(tx *db.Tx, where string, args ...any) (OneTime, error) {
 	var t OneTime
-	err := tx.One("SELECT id, user_id, kind, address, code_hash, link_hash, flow_id, attempts, expires_at, asked_from, strange FROM one_time_tokens WHERE "+where+
-		tx.DB().ForUpdate(), args,
+	err := tx.One(db.Fill(`
+		SELECT id, user_id, kind, address, code_hash, link_hash, flow_id, attempts, expires_at, asked_from,
+			strange
+		FROM one_time_tokens
+		WHERE {where}
+		{for update}`, "{where}", where), args,
 		func(r *db.Row) error {
 			t = OneTime{ID: r.Text(0), User: r.Text(1), Kind: r.Text(2), Address: r.Text(3), codeHash: r.Text(4),
 				Link: r.Text(5), Flow: r.Text(6), attempts: r.Int(7), Expires: r.Time(8), From: r.Text(9), strange: r.Int(10)}
@@ -258,7 +269,10 @@ func (s *Store) MatchDigits(tx *db.Tx, t OneTime, digits, place string) (ok bool
 	if t.halves() {
 		where, arg = "user_id = $1 AND slot IN ('email_change_current', 'email_change_new')", t.User
 	}
-	_, err = tx.Exec("UPDATE one_time_tokens SET attempts = $2, code_hash = '' WHERE "+where, arg, maxAttempts)
+	_, err = tx.Exec(db.Fill(`
+		UPDATE one_time_tokens
+		SET attempts = $2, code_hash = ''
+		WHERE {where}`, "{where}", where), arg, maxAttempts)
 	return false, err
 }
 

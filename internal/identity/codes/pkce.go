@@ -101,7 +101,10 @@ func (s *Store) IssueCode(tx *db.Tx, f Flow) (string, error) {
 		return c, nil
 	}
 	now := s.Now()
-	_, err := tx.Exec("UPDATE flow_states SET code_hash = $2, issued_at = $3, expires_at = $4 WHERE id = $1",
+	_, err := tx.Exec(`
+		UPDATE flow_states
+		SET code_hash = $2, issued_at = $3, expires_at = $4
+		WHERE id = $1`,
 		f.ID, secrets.Digest(c), now, now.Add(s.Config.FlowTTL))
 	return c, err
 }

@@ -20,7 +20,12 @@ func (s *Post) Known(ctx context.Context, account, address string) (known bool, 
 		column, value = "phone", number
 	}
 	err = s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
-		return tx.Query("SELECT signed_in_from FROM users WHERE "+column+" = $1 AND is_sso = $2 AND deleted_at IS NULL",
+		return tx.Query(db.Fill(`
+			SELECT signed_in_from
+			FROM users
+			WHERE {column} = $1
+				AND is_sso = $2
+				AND deleted_at IS NULL`, "{column}", column),
 			[]any{value, false}, func(r *db.Row) error {
 				known = factor.ReadPlaces(r.Text(0)).Has(web.AddressKey(address))
 				return nil
@@ -68,7 +73,12 @@ func (s *Post) AskedLately(tx *db.Tx, u *accounts.User, kind string, c accounts.
 			"recovery_sent_at": u.RecoverySentAt}[sent]), nil
 	}
 	lately := false
-	err := tx.Query("SELECT created_at FROM one_time_tokens WHERE user_id = $1 AND slot = $2 AND asked_from = $3",
+	err := tx.Query(`
+		SELECT created_at
+		FROM one_time_tokens
+		WHERE user_id = $1
+			AND slot = $2
+			AND asked_from = $3`,
 		[]any{u.ID, slot, c.Place()}, func(r *db.Row) error {
 			lately = s.SentLately(accounts.Time{Time: r.Time(0)})
 			return nil
@@ -98,7 +108,12 @@ func (s *Post) HeldElsewhere(tx *db.Tx, u *accounts.User, kind string, c account
 func (s *Post) Asked(ctx context.Context, account, address string) (asked bool, err error) {
 	at := strings.TrimPrefix(account, accounts.PhoneAccount)
 	err = s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
-		return tx.Query("SELECT id FROM one_time_tokens WHERE address = $1 AND asked_from = $2 AND expires_at > $3",
+		return tx.Query(`
+			SELECT id
+			FROM one_time_tokens
+			WHERE address = $1
+				AND asked_from = $2
+				AND expires_at > $3`,
 			[]any{at, web.AddressKey(address), s.Now()}, func(*db.Row) error {
 				asked = true
 				return nil

@@ -55,7 +55,12 @@ func (s *Post) readTemplate(tx *db.Tx, l *mailtemplate.Letter) (*mailtemplate.Te
 		return nil, nil
 	}
 	if l.Locale == "" {
-		err := tx.Query("SELECT value FROM settings WHERE tenant_id = $1 AND section = 'general' AND lower(key) = $2",
+		err := tx.Query(`
+			SELECT value
+			FROM settings
+			WHERE tenant_id = $1
+				AND section = 'general'
+				AND lower(key) = $2`,
 			[]any{l.TenantID, accounts.SettingLocale}, func(r *db.Row) error {
 				l.Locale = localeIn(r.Text(0))
 				return nil
@@ -72,7 +77,12 @@ func (s *Post) readTemplate(tx *db.Tx, l *mailtemplate.Letter) (*mailtemplate.Te
 	if locale == "" {
 		locale = mailtemplate.Locales()[0]
 	}
-	err := tx.Query("SELECT subject, text, html FROM mail_templates WHERE tenant_id = $1 AND kind = $2 AND locale = $3",
+	err := tx.Query(`
+		SELECT subject, text, html
+		FROM mail_templates
+		WHERE tenant_id = $1
+			AND kind = $2
+			AND locale = $3`,
 		[]any{l.TenantID, string(l.Kind), locale}, func(r *db.Row) error {
 			own = &mailtemplate.Template{Subject: r.Text(0), Text: r.Text(1), HTML: r.Text(2)}
 			return nil

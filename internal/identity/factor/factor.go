@@ -101,7 +101,11 @@ func scanFactor(r *db.Row) Factor {
 // Queue reads the factors that where names, a text of the caller's own, in order
 // of enrolment, with the caller's next flush.
 func Queue(tx *db.Tx, where string, args []any, each func(Factor)) {
-	tx.Queue("SELECT "+columns+" FROM mfa_factors WHERE "+where+" ORDER BY created_at NULLS LAST, id", args,
+	tx.Queue(db.Fill(`
+		SELECT {columns}
+		FROM mfa_factors
+		WHERE {where}
+		ORDER BY created_at NULLS LAST, id`, "{columns}", columns, "{where}", where), args,
 		func(r *db.Row) error {
 			each(scanFactor(r))
 			return nil
@@ -139,7 +143,12 @@ func (k *Keeper) Find(tx *db.Tx, userID, id string) (Factor, error) {
 	if !isCanonicalID(id) {
 		return f, errNoFactor()
 	}
-	err := tx.One("SELECT "+columns+" FROM mfa_factors WHERE id = $1 AND user_id = $2"+tx.DB().ForUpdate(),
+	err := tx.One(db.Fill(`
+		SELECT {columns}
+		FROM mfa_factors
+		WHERE id = $1
+			AND user_id = $2
+		{for update}`, "{columns}", columns),
 		[]any{id, userID}, func(r *db.Row) error {
 			f = scanFactor(r)
 			return nil
@@ -216,7 +225,11 @@ func (k *Keeper) Enrol(tx *db.Tx, o Owner, e Enrol) (Enrolled, error) {
 		return Enrolled{}, err
 	}
 	now := k.Now()
-	tx.Queue("DELETE FROM mfa_factors WHERE user_id = $1 AND status = 'unverified' AND created_at <= $2",
+	tx.Queue(`
+		DELETE FROM mfa_factors
+		WHERE user_id = $1
+			AND status = 'unverified'
+			AND created_at <= $2`,
 		[]any{o.UserID, now.Add(-k.unprovedLife())}, nil)
 	list, err := List(tx, o.UserID)
 	if err != nil {
@@ -294,7 +307,10 @@ func (k *Keeper) Rename(tx *db.Tx, f Factor, name string) (Factor, error) {
 		return f, err
 	}
 	f.FriendlyName, f.UpdatedAt = name, gotruetime.Time{Time: k.Now()}
-	_, err = tx.Exec("UPDATE mfa_factors SET friendly_name = $2, updated_at = $3 WHERE id = $1", f.ID, db.Null(name),
+	_, err = tx.Exec(`
+		UPDATE mfa_factors
+		SET friendly_name = $2, updated_at = $3
+		WHERE id = $1`, f.ID, db.Null(name),
 		k.Now())
 	return f, err
 }
@@ -324,7 +340,9 @@ func dropChallenges(tx *db.Tx, factor string) {
 // Forget deletes all an account has here.
 func Forget(tx *db.Tx, userID string) {
 	for _, table := range []string{"challenges", "mfa_factors", "recovery_codes", "mfa_attempts"} {
-		tx.Queue("DELETE FROM "+table+" WHERE user_id = $1", []any{userID}, nil)
+		tx.Queue(db.Fill(`
+			DELETE FROM {table}
+			WHERE user_id = $1`, "{table}", table), []any{userID}, nil)
 	}
 }
 

@@ -33,7 +33,9 @@ func (k *Keeper) NewCodes(tx *db.Tx, userID string) ([]string, error) {
 		rand.Read(b)
 		t := codeText.EncodeToString(b)
 		out[i] = fmt.Sprintf("%s-%s-%s-%s", t[:4], t[4:8], t[8:12], t[12:])
-		tx.Queue("INSERT INTO recovery_codes (id, user_id, hash, created_at) VALUES ($1, $2, $3, $4)",
+		tx.Queue(`
+			INSERT INTO recovery_codes (id, user_id, hash, created_at)
+			VALUES ($1, $2, $3, $4)`,
 			[]any{db.NewID(), userID, codeHash(userID, out[i]), k.Now()}, nil)
 	}
 	return out, tx.Flush()
@@ -72,14 +74,23 @@ func normalizeCode(code string) string {
 // UseCode spends a recovery code; of two callers with the same one, one gets
 // true.
 func (k *Keeper) UseCode(tx *db.Tx, userID, code string) (bool, error) {
-	n, err := tx.Exec("UPDATE recovery_codes SET used_at = $3 WHERE user_id = $1 AND hash IN ($2, $4) AND used_at IS NULL",
+	n, err := tx.Exec(`
+		UPDATE recovery_codes
+		SET used_at = $3
+		WHERE user_id = $1
+			AND hash IN ($2, $4)
+			AND used_at IS NULL`,
 		userID, codeHash(userID, code), k.Now(), k.keyedHash(userID, code))
 	return n == 1, err
 }
 
 // CodesLeft counts the recovery codes not spent.
 func CodesLeft(tx *db.Tx, userID string) (n int, err error) {
-	err = tx.Query("SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1 AND used_at IS NULL", []any{userID},
+	err = tx.Query(`
+		SELECT COUNT(*)
+		FROM recovery_codes
+		WHERE user_id = $1
+			AND used_at IS NULL`, []any{userID},
 		func(r *db.Row) error {
 			n = int(r.Int(0))
 			return nil

@@ -175,7 +175,11 @@ func errKeysOff() error {
 // registeredCredentials are the account's registered security keys, so that none is
 // registered twice.
 func registeredCredentials(tx *db.Tx, userID string) (list []string, err error) {
-	err = tx.Query("SELECT credential FROM mfa_factors WHERE user_id = $1 AND credential IS NOT NULL", []any{userID},
+	err = tx.Query(`
+		SELECT credential
+		FROM mfa_factors
+		WHERE user_id = $1
+			AND credential IS NOT NULL`, []any{userID},
 		func(r *db.Row) error {
 			list = append(list, r.Text(0))
 			return nil
@@ -252,7 +256,11 @@ func (k *Keeper) answerApp(tx *db.Tx, f Factor, code string) (refused, err error
 	if !ok {
 		return fault.New(fault.Unprocessable, "mfa_verification_failed", "Invalid TOTP code entered"), nil
 	}
-	n, err := tx.Exec("UPDATE mfa_factors SET last_step = $2 WHERE id = $1 AND (last_step IS NULL OR last_step < $2)",
+	n, err := tx.Exec(`
+		UPDATE mfa_factors
+		SET last_step = $2
+		WHERE id = $1
+			AND (last_step IS NULL OR last_step < $2)`,
 		f.ID, step)
 	if err == nil && n == 0 {
 		refused = fault.New(fault.Unprocessable, "mfa_verification_failed", "Invalid TOTP code entered")
@@ -300,9 +308,17 @@ func (k *Keeper) markPassed(tx *db.Tx, f Factor, from string) error {
 		return err
 	}
 	if f.Status == Unverified {
-		tx.Queue("UPDATE mfa_factors SET status = 'verified', updated_at = $2 WHERE id = $1", []any{f.ID, k.Now()}, nil)
+		tx.Queue(`
+			UPDATE mfa_factors
+			SET status = 'verified', updated_at = $2
+			WHERE id = $1`, []any{f.ID, k.Now()}, nil)
 		tx.Queue(markPassedSQL, []any{f.UserID, f.Kind, f.ID}, nil)
-		tx.Queue("DELETE FROM mfa_factors WHERE user_id = $1 AND kind = $2 AND status = 'unverified' AND id <> $3",
+		tx.Queue(`
+			DELETE FROM mfa_factors
+			WHERE user_id = $1
+				AND kind = $2
+				AND status = 'unverified'
+				AND id <> $3`,
 			[]any{f.UserID, f.Kind, f.ID}, nil)
 	}
 	return k.Passed(tx, f.UserID)
@@ -312,6 +328,9 @@ func (k *Keeper) markPassed(tx *db.Tx, f Factor, from string) error {
 func (k *Keeper) Sweep(tx *db.Tx) {
 	now := k.Now()
 	tx.Queue("DELETE FROM challenges WHERE expires_at < $1", []any{now}, nil)
-	tx.Queue("DELETE FROM mfa_factors WHERE status = 'unverified' AND created_at < $1", []any{now.Add(-k.unprovedLife())},
+	tx.Queue(`
+		DELETE FROM mfa_factors
+		WHERE status = 'unverified'
+			AND created_at < $1`, []any{now.Add(-k.unprovedLife())},
 		nil)
 }

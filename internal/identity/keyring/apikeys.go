@@ -52,7 +52,10 @@ func prefixOf(kind string) string {
 func (s *Keyring) ensureAPIKeys(tx *db.Tx) error {
 	for _, kind := range []string{kindPublishable, KindSecret} {
 		id := db.NewID()
-		tx.Queue(`INSERT INTO api_keys (id, kind, name, hash, created_at) VALUES ($1, $2, 'default', $3, $4) ON CONFLICT DO NOTHING`,
+		tx.Queue(`
+			INSERT INTO api_keys (id, kind, name, hash, created_at)
+			VALUES ($1, $2, 'default', $3, $4)
+			ON CONFLICT DO NOTHING`,
 			[]any{id, kind, secrets.Digest(token.Opaque(prefixOf(kind), id, s.Secrets.API)), s.Now()}, nil)
 	}
 	return tx.Flush()
@@ -67,7 +70,10 @@ func (s *Keyring) loadAPIKeys(ctx context.Context) error {
 		}
 	}
 	err := s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
-		return tx.Query("SELECT id, kind, hash, revoked_at FROM api_keys WHERE (revoked_at IS NULL OR revoked_at > $1)",
+		return tx.Query(`
+			SELECT id, kind, hash, revoked_at
+			FROM api_keys
+			WHERE (revoked_at IS NULL OR revoked_at > $1)`,
 			[]any{k.at}, func(r *db.Row) error {
 				key := apiKey{r.Text(0), r.Text(1), r.Time(3)}
 				k.ByHash[r.Text(2)], k.ByID[key.ID] = key, key
@@ -106,7 +112,12 @@ func (s *Keyring) RenewAPIKey(ctx context.Context, kind string, overlap time.Dur
 		return fault.New(fault.Invalid, "validation_failed", "the old key cannot end before now")
 	}
 	err := s.Write(ctx, func(tx *db.Tx) error {
-		if _, err := tx.Exec("UPDATE api_keys SET revoked_at = $2 WHERE kind = $1 AND name = 'default' AND revoked_at IS NULL", kind,
+		if _, err := tx.Exec(`
+			UPDATE api_keys
+			SET revoked_at = $2
+			WHERE kind = $1
+				AND name = 'default'
+				AND revoked_at IS NULL`, kind,
 			s.Now().Add(overlap)); err != nil {
 			return err
 		}
@@ -140,7 +151,11 @@ func (s *Keyring) RevokeAPIKey(ctx context.Context, id string) error {
 			return err
 		}
 		s.Audit(tx, accounts.Event{Action: "api_key.revoked", Entity: "api_key", EntityID: canonical})
-		_, err = tx.Exec("UPDATE api_keys SET revoked_at = $2 WHERE id = $1 AND revoked_at > $2", canonical, s.Now())
+		_, err = tx.Exec(`
+			UPDATE api_keys
+			SET revoked_at = $2
+			WHERE id = $1
+				AND revoked_at > $2`, canonical, s.Now())
 		return err
 	})
 	if err != nil {
@@ -163,7 +178,10 @@ func (s *Keyring) ListKeys(ctx context.Context) (list []KeyInfo, err error) {
 	now := s.Now()
 	err = s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
 		list = nil
-		err := tx.Query("SELECT kid, state, created_at, retired_at FROM signing_keys ORDER BY created_at DESC NULLS LAST, id",
+		err := tx.Query(`
+			SELECT kid, state, created_at, retired_at
+			FROM signing_keys
+			ORDER BY created_at DESC NULLS LAST, id`,
 			nil, func(r *db.Row) error {
 				k := KeyInfo{ID: r.Text(0), Kind: "signing", State: r.Text(1), Made: r.Time(2)}
 				if at := r.Time(3); !at.IsZero() {
@@ -175,7 +193,10 @@ func (s *Keyring) ListKeys(ctx context.Context) (list []KeyInfo, err error) {
 		if err != nil {
 			return err
 		}
-		return tx.Query("SELECT id, kind, created_at, revoked_at FROM api_keys ORDER BY kind NULLS LAST, created_at DESC NULLS LAST, id", nil, func(r *db.Row) error {
+		return tx.Query(`
+			SELECT id, kind, created_at, revoked_at
+			FROM api_keys
+			ORDER BY kind NULLS LAST, created_at DESC NULLS LAST, id`, nil, func(r *db.Row) error {
 			k := KeyInfo{ID: r.Text(0), Kind: r.Text(1), State: "active", Made: r.Time(2), Until: r.Time(3)}
 			switch {
 			case k.Until.IsZero():
@@ -203,7 +224,11 @@ type Keys struct {
 func (s *Keyring) Keys(ctx context.Context) (Keys, error) {
 	var out Keys
 	err := s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
-		return tx.Query("SELECT id, kind, created_at FROM api_keys WHERE name = 'default' AND revoked_at IS NULL", nil,
+		return tx.Query(`
+			SELECT id, kind, created_at
+			FROM api_keys
+			WHERE name = 'default'
+				AND revoked_at IS NULL`, nil,
 			func(r *db.Row) (err error) {
 				id, kind := r.Text(0), r.Text(1)
 				opaque := token.Opaque(prefixOf(kind), id, s.Secrets.API)

@@ -125,7 +125,10 @@ func (s *Keyring) insertSigningKey(tx *db.Tx) error {
 	if err != nil {
 		return fmt.Errorf("identity: encode signing key: %w", err)
 	}
-	_, err = tx.Exec("INSERT INTO signing_keys (id, kid, state, sealed, created_at) VALUES ($1, $2, 'active', $3, $4) ON CONFLICT DO NOTHING", id, id,
+	_, err = tx.Exec(`
+		INSERT INTO signing_keys (id, kid, state, sealed, created_at)
+		VALUES ($1, $2, 'active', $3, $4)
+		ON CONFLICT DO NOTHING`, id, id,
 		s.Secrets.Close(secrets.SigningKey, plain, id), s.Now())
 	return err
 }
@@ -139,7 +142,10 @@ func (s *Keyring) LoadKeys(ctx context.Context) error {
 	var keys []jose.JSONWebKey
 	err := s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
 		keys = nil
-		return tx.Query("SELECT id, sealed FROM signing_keys ORDER BY CASE state WHEN 'active' THEN 0 ELSE 1 END, created_at DESC NULLS LAST", nil,
+		return tx.Query(`
+			SELECT id, sealed
+			FROM signing_keys
+			ORDER BY CASE state WHEN 'active' THEN 0 ELSE 1 END, created_at DESC NULLS LAST`, nil,
 			func(r *db.Row) error {
 				plain, err := s.Secrets.Open(secrets.SigningKey, r.Bytes(1), r.Text(0))
 				if err != nil {
@@ -171,7 +177,10 @@ func (s *Keyring) RotateKeys(ctx context.Context) error {
 		return fault.New(fault.Conflict, "conflict", "The signing keys are configured; rotate them in their file")
 	}
 	err := s.Write(ctx, func(tx *db.Tx) error {
-		if _, err := tx.Exec("UPDATE signing_keys SET state = 'retired', retired_at = $1 WHERE state = 'active'",
+		if _, err := tx.Exec(`
+			UPDATE signing_keys
+			SET state = 'retired', retired_at = $1
+			WHERE state = 'active'`,
 			s.Now()); err != nil {
 			return err
 		}

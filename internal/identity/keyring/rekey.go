@@ -98,7 +98,11 @@ func (s *Keyring) changeKeys(tx *db.Tx, old secrets.Keys, overlap time.Duration)
 	if out.Sessions, err = tx.Exec("DELETE FROM sessions"); err != nil {
 		return out, err
 	}
-	if _, err = tx.Exec("UPDATE api_keys SET revoked_at = $1 WHERE name = 'default' AND revoked_at IS NULL",
+	if _, err = tx.Exec(`
+		UPDATE api_keys
+		SET revoked_at = $1
+		WHERE name = 'default'
+			AND revoked_at IS NULL`,
 		s.Now().Add(overlap)); err != nil {
 		return out, err
 	}
@@ -111,7 +115,11 @@ func (s *Keyring) changeKeys(tx *db.Tx, old secrets.Keys, overlap time.Duration)
 // database without any is as good.
 func (s *Keyring) derived(tx *db.Tx) (bool, error) {
 	all := true
-	err := tx.Query("SELECT id, kind, hash FROM api_keys WHERE name = 'default' AND revoked_at IS NULL", nil,
+	err := tx.Query(`
+		SELECT id, kind, hash
+		FROM api_keys
+		WHERE name = 'default'
+			AND revoked_at IS NULL`, nil,
 		func(r *db.Row) error {
 			all = all && r.Text(2) == secrets.Digest(token.Opaque(prefixOf(r.Text(1)), r.Text(0), s.Secrets.API))
 			return nil
@@ -125,9 +133,17 @@ func (s *Keyring) sealAgain(tx *db.Tx, old secrets.Keys, c secrets.Column) (tota
 		id     string
 		sealed []byte
 	}
-	read := "SELECT id, " + c.Name() + " FROM " + c.Table() + " WHERE " + c.Name() +
-		" IS NOT NULL AND id > $1 ORDER BY id LIMIT $2"
-	write := "UPDATE " + c.Table() + " SET " + c.Name() + " = $2 WHERE id = $1"
+	read := db.Fill(`
+		SELECT id, {name}
+		FROM {table}
+		WHERE {name} IS NOT NULL
+			AND id > $1
+		ORDER BY id
+		LIMIT $2`, "{name}", c.Name(), "{table}", c.Table())
+	write := db.Fill(`
+		UPDATE {table}
+		SET {name} = $2
+		WHERE id = $1`, "{table}", c.Table(), "{name}", c.Name())
 	for last, n := db.NoTenant, rekeyBatch; n == rekeyBatch; {
 		n = 0
 		var changed []value

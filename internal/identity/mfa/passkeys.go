@@ -49,7 +49,11 @@ func scanPasskey(r *db.Row) accounts.Passkey {
 // PasskeysOf lists the passkeys of an account.
 func PasskeysOf(tx *db.Tx, userID string) ([]accounts.Passkey, error) {
 	list := []accounts.Passkey{}
-	err := tx.Query("SELECT "+passkeyColumns+" FROM passkeys WHERE user_id = $1 ORDER BY created_at NULLS LAST, id",
+	err := tx.Query(db.Fill(`
+		SELECT {passkey columns}
+		FROM passkeys
+		WHERE user_id = $1
+		ORDER BY created_at NULLS LAST, id`, "{passkey columns}", passkeyColumns),
 		[]any{userID}, func(r *db.Row) error {
 			list = append(list, scanPasskey(r))
 			return nil
@@ -284,7 +288,11 @@ func (s *Passkeys) Asserted(
 	tx *db.Tx, q factor.Question, credID, userID string, response []byte,
 ) (*accounts.User, accounts.Passkey, error) {
 	var k accounts.Passkey
-	err := tx.One("SELECT "+passkeyColumns+" FROM passkeys WHERE credential_id = $1"+tx.DB().ForUpdate(), []any{credID},
+	err := tx.One(db.Fill(`
+		SELECT {passkey columns}
+		FROM passkeys
+		WHERE credential_id = $1
+		{for update}`, "{passkey columns}", passkeyColumns), []any{credID},
 		func(r *db.Row) error {
 			k = scanPasskey(r)
 			return nil
@@ -306,7 +314,10 @@ func (s *Passkeys) Asserted(
 	if u.Banned(s.Now()) {
 		return nil, k, accounts.ErrBanned()
 	}
-	_, err = tx.Exec("UPDATE passkeys SET credential = $2, last_used_at = $3 WHERE id = $1", k.ID, cred.Text, s.Now())
+	_, err = tx.Exec(`
+		UPDATE passkeys
+		SET credential = $2, last_used_at = $3
+		WHERE id = $1`, k.ID, cred.Text, s.Now())
 	return u, k, err
 }
 
@@ -341,7 +352,10 @@ func (s *Passkeys) RenamePasskey(
 	err = s.onPasskey(ctx, a, a.UserID, id, func(tx *db.Tx, _ *accounts.User, k accounts.Passkey) error {
 		out = k
 		out.FriendlyName = name
-		_, err := tx.Exec("UPDATE passkeys SET friendly_name = $2, updated_at = $3 WHERE id = $1", id, name, s.Now())
+		_, err := tx.Exec(`
+			UPDATE passkeys
+			SET friendly_name = $2, updated_at = $3
+			WHERE id = $1`, id, name, s.Now())
 		return err
 	})
 	return out, err

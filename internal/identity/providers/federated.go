@@ -132,7 +132,11 @@ func (s *Federation) Admit(tx *db.Tx, f Federated, c accounts.Client) (*accounts
 		return nil, err
 	}
 	var status, role string
-	err = tx.One("SELECT status, role FROM members WHERE tenant_id = $1 AND user_id = $2", []any{f.TenantID, u.ID},
+	err = tx.One(`
+		SELECT status, role
+		FROM members
+		WHERE tenant_id = $1
+			AND user_id = $2`, []any{f.TenantID, u.ID},
 		func(r *db.Row) error {
 			status, role = r.Text(0), r.Text(1)
 			return nil
@@ -164,7 +168,10 @@ const keepAccountSQL = `
 func (s *Federation) keepAccount(tx *db.Tx, u *accounts.User, f Federated) error {
 	var connection string
 	active, named := true, false
-	err := tx.One("SELECT connection_id, active, provisioned, user_name FROM sso_accounts WHERE user_id = $1", []any{u.ID},
+	err := tx.One(`
+		SELECT connection_id, active, provisioned, user_name
+		FROM sso_accounts
+		WHERE user_id = $1`, []any{u.ID},
 		func(r *db.Row) error {
 			connection, active, named = r.Text(0), r.Bool(1), r.Bool(2) || f.Doubted || r.Text(3) == f.Email
 			return nil
@@ -190,7 +197,10 @@ func (s *Federation) keepAccount(tx *db.Tx, u *accounts.User, f Federated) error
 	if !named {
 		tx.Queue(keepAccountSQL, []any{u.ID, f.Email, f.Connection}, nil)
 	}
-	_, err = tx.Exec("UPDATE sso_accounts SET groups = $2, not_after = $3, updated_at = $4 WHERE user_id = $1", u.ID,
+	_, err = tx.Exec(`
+		UPDATE sso_accounts
+		SET groups = $2, not_after = $3, updated_at = $4
+		WHERE user_id = $1`, u.ID,
 		accounts.WriteJSON(f.Groups), end, now)
 	return err
 }
@@ -236,7 +246,11 @@ const suspendFederatedSQL = `
 // by RestoreFederated.
 func (s *Federation) SuspendFederated(tx *db.Tx, a actor.Actor, tenantID, which string, binds ...any) error {
 	owners := false
-	err := tx.Query("SELECT DISTINCT role FROM members WHERE status = 'active' AND ("+which+")", binds,
+	err := tx.Query(db.Fill(`
+		SELECT DISTINCT role
+		FROM members
+		WHERE status = 'active'
+			AND ({which})`, "{which}", which), binds,
 		func(r *db.Row) error {
 			role := actor.Role(r.Text(0))
 			owners = owners || role == actor.Owner
@@ -363,10 +377,17 @@ func (s *Federation) refreshFederated(tx *db.Tx, u *accounts.User, f Federated) 
 	}
 	if u.Email != f.Email {
 		u.Email = f.Email
-		tx.Queue("UPDATE members SET email = $3, updated_at = $4 WHERE tenant_id = $1 AND user_id = $2",
+		tx.Queue(`
+			UPDATE members
+			SET email = $3, updated_at = $4
+			WHERE tenant_id = $1
+				AND user_id = $2`,
 			[]any{f.TenantID, u.ID, f.Email, now}, nil)
 	}
-	tx.Queue("UPDATE users SET email = $2, user_metadata = $3, updated_at = $4 WHERE id = $1",
+	tx.Queue(`
+		UPDATE users
+		SET email = $2, user_metadata = $3, updated_at = $4
+		WHERE id = $1`,
 		[]any{u.ID, u.Email, accounts.WriteJSON(u.UserMetadata), now}, nil)
 	tx.After(func() { s.Forget(u.ID) })
 	return tx.Flush()

@@ -168,7 +168,10 @@ func (s *OAuth) Unlink(ctx context.Context, a actor.Actor, identityID string) er
 // withoutIdentity takes back what only the removed identity stood for.
 func (s *OAuth) withoutIdentity(tx *db.Tx, u *accounts.User, gone accounts.Identity) error {
 	if gone.Provider == "email" {
-		tx.Queue("UPDATE users SET password_hash = NULL, updated_at = $2 WHERE id = $1", []any{u.ID, s.Now()}, nil)
+		tx.Queue(`
+			UPDATE users
+			SET password_hash = NULL, updated_at = $2
+			WHERE id = $1`, []any{u.ID, s.Now()}, nil)
 		if err := accounts.ClearCodes(tx, u.ID); err != nil {
 			return err
 		}

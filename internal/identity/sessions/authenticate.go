@@ -270,20 +270,33 @@ func (s *Authenticator) readStanding(ctx context.Context, v *accounts.Verified) 
 	scope := db.Scope{Tenant: v.Tenant, User: v.User}
 	err := s.DB.Read(ctx, scope, func(tx *db.Tx) error {
 		st.Actor = actor.Actor{UserID: v.User, SessionID: v.Session}
-		tx.Queue("SELECT banned_until, is_sso FROM users WHERE id = $1 AND deleted_at IS NULL", []any{v.User},
+		tx.Queue(`
+			SELECT banned_until, is_sso
+			FROM users
+			WHERE id = $1
+				AND deleted_at IS NULL`, []any{v.User},
 			func(r *db.Row) error {
 				found.user, found.bannedUntil, found.managed = true, r.Time(0), r.Bool(1)
 				return nil
 			})
-		tx.Queue("SELECT not_after, refreshed_at, aal, "+accounts.SessionTimes+
-			", arrived_at FROM sessions WHERE id = $1 AND user_id = $2", []any{v.Session, v.User}, func(r *db.Row) error {
-			found.waits = !r.Null(1) && r.Null(6) && v.Issued >= r.Time(1).Unix()
-			found.session, found.until, found.refreshed, found.aal, found.created = true, r.Time(0), r.Time(1), r.Text(2),
-				r.Time(3)
-			st.Actor.Proved = accounts.LastProof(r, 3)
-			return nil
-		})
-		tx.Queue("SELECT 1 FROM mfa_factors WHERE user_id = $1 AND status = $2 LIMIT 1", []any{v.User, factor.Verified},
+		tx.Queue(db.Fill(`
+			SELECT not_after, refreshed_at, aal, {session times}, arrived_at
+			FROM sessions
+			WHERE id = $1
+				AND user_id = $2`, "{session times}", accounts.SessionTimes),
+			[]any{v.Session, v.User}, func(r *db.Row) error {
+				found.waits = !r.Null(1) && r.Null(6) && v.Issued >= r.Time(1).Unix()
+				found.session, found.until, found.refreshed, found.aal, found.created = true, r.Time(0), r.Time(1), r.Text(2),
+					r.Time(3)
+				st.Actor.Proved = accounts.LastProof(r, 3)
+				return nil
+			})
+		tx.Queue(`
+			SELECT 1
+			FROM mfa_factors
+			WHERE user_id = $1
+				AND status = $2
+			LIMIT 1`, []any{v.User, factor.Verified},
 			func(*db.Row) error {
 				found.factor = true
 				return nil

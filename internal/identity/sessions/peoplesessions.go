@@ -104,7 +104,11 @@ func (s *Store) endSessionsOf(ctx context.Context, a actor.Actor, userID, id str
 		if id != "" && !ok {
 			return accounts.ErrNoSession()
 		}
-		n, err := tx.Exec("DELETE FROM sessions WHERE user_id = $1 AND (tenant_id = $2 OR $3 = 1) AND (id = $4 OR $5 = 1)",
+		n, err := tx.Exec(`
+			DELETE FROM sessions
+			WHERE user_id = $1
+				AND (tenant_id = $2 OR $3 = 1)
+				AND (id = $4 OR $5 = 1)`,
 			r.user, db.Null(r.TenantID), boolToInt(r.TenantID == ""), db.Null(one), boolToInt(id == ""))
 		if err != nil {
 			return err

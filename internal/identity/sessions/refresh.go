@@ -149,7 +149,10 @@ func (s *Store) renewGrant(tx *db.Tx, g *Grant, t token.Refresh, c accounts.Clie
 		return nil, nil
 	}
 	g.sess.counter++
-	tx.Queue("UPDATE sessions SET counter = $2, refreshed_at = $3, updated_at = $3, tenant_id = $4, arrived_at = NULL WHERE id = $1",
+	tx.Queue(`
+		UPDATE sessions
+		SET counter = $2, refreshed_at = $3, updated_at = $3, tenant_id = $4, arrived_at = NULL
+		WHERE id = $1`,
 		[]any{sess.ID, g.sess.counter, s.Now(), db.Null(g.sess.Tenant)}, nil)
 	if last := sess.lastUse(); !last.Truncate(time.Hour).Equal(s.Now().Truncate(time.Hour)) {
 		s.noteSeen(tx, g.sess.Tenant, u.ID, false) // once an hour is enough

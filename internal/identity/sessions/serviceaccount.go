@@ -134,8 +134,12 @@ func (s *ServiceAccounts) readAccounts(tx *db.Tx, tenant, id string) ([]ServiceA
 	if id != "" {
 		args, one = append(args, id), " AND a.id = $2"
 	}
-	tx.Queue("SELECT id, name, role, scopes, addresses, expires_at, created_at, created_by, updated_at FROM service_accounts a "+
-		"WHERE tenant_id = $1 AND removed_at IS NULL"+one+" ORDER BY name NULLS LAST, id", args, func(r *db.Row) error {
+	tx.Queue(db.Fill(`
+		SELECT id, name, role, scopes, addresses, expires_at, created_at, created_by, updated_at
+		FROM service_accounts a
+		WHERE tenant_id = $1
+			AND removed_at IS NULL {one}
+		ORDER BY name NULLS LAST, id`, "{one}", one), args, func(r *db.Row) error {
 		x := ServiceAccount{ID: r.Text(0), Name: r.Text(1), Role: actor.Role(r.Text(2)), ExpiresAt: optionalTime(r, 5),
 			CreatedAt: accounts.Time{Time: r.Time(6)},
 			CreatedBy: r.Text(7), UpdatedAt: accounts.Time{Time: r.Time(8)}, Keys: []ServiceKey{}}
@@ -146,9 +150,14 @@ func (s *ServiceAccounts) readAccounts(tx *db.Tx, tenant, id string) ([]ServiceA
 		}
 		return json.Unmarshal([]byte(r.Text(4)), &last.Addresses)
 	})
-	tx.Queue("SELECT k.account_id, k.id, k.created_at, k.created_by, k.expires_at, k.revoked_at, k.last_used_at, k.last_used_from FROM service_keys k "+
-		"JOIN service_accounts a ON a.tenant_id = k.tenant_id AND a.id = k.account_id WHERE k.tenant_id = $1 AND a.removed_at IS NULL"+one+
-		" ORDER BY k.created_at DESC NULLS LAST, k.id DESC", args, func(r *db.Row) error {
+	tx.Queue(db.Fill(`
+		SELECT k.account_id, k.id, k.created_at, k.created_by, k.expires_at, k.revoked_at, k.last_used_at,
+			k.last_used_from
+		FROM service_keys k
+		JOIN service_accounts a ON a.tenant_id = k.tenant_id AND a.id = k.account_id
+		WHERE k.tenant_id = $1
+			AND a.removed_at IS NULL {one}
+		ORDER BY k.created_at DESC NULLS LAST, k.id DESC`, "{one}", one), args, func(r *db.Row) error {
 		k := ServiceKey{ID: r.Text(1), CreatedAt: accounts.Time{Time: r.Time(2)}, CreatedBy: r.Text(3),
 			ExpiresAt: optionalTime(r, 4), RevokedAt: optionalTime(r, 5),
 			LastUsedAt: optionalTime(r, 6), LastUsedFrom: r.Text(7)}
@@ -298,7 +307,11 @@ func (s *ServiceAccounts) Create(
 	id := db.NewID()
 	return s.changeAccount(ctx, a, id, "service_account.created", in, func(tx *db.Tx) error {
 		n := int64(0)
-		err := tx.One("SELECT COUNT(*) FROM service_accounts WHERE tenant_id = $1 AND removed_at IS NULL", []any{a.TenantID},
+		err := tx.One(`
+			SELECT COUNT(*)
+			FROM service_accounts
+			WHERE tenant_id = $1
+				AND removed_at IS NULL`, []any{a.TenantID},
 			func(r *db.Row) error {
 				n = r.Int(0)
 				return nil
@@ -332,7 +345,11 @@ func (s *ServiceAccounts) Change(
 			return err
 		}
 		if in.ExpiresAt != nil {
-			tx.Queue("UPDATE service_accounts SET expires_at = $3 WHERE tenant_id = $1 AND id = $2",
+			tx.Queue(`
+				UPDATE service_accounts
+				SET expires_at = $3
+				WHERE tenant_id = $1
+					AND id = $2`,
 				[]any{a.TenantID, id, nullableTime(c.expires)}, nil)
 		}
 		_, err := tx.Exec(`UPDATE service_accounts SET name = COALESCE($3, name), role = COALESCE($4, role), scopes = COALESCE($5, scopes),
@@ -419,7 +436,11 @@ func (s *ServiceAccounts) Remove(ctx context.Context, a actor.Actor, id string) 
 			return err
 		}
 		now := s.Now()
-		tx.Queue("UPDATE service_accounts SET removed_at = $3, updated_at = $3 WHERE tenant_id = $1 AND id = $2",
+		tx.Queue(`
+			UPDATE service_accounts
+			SET removed_at = $3, updated_at = $3
+			WHERE tenant_id = $1
+				AND id = $2`,
 			[]any{a.TenantID, id, now}, nil)
 		revokeKeys(tx, a.TenantID, id, now)
 		s.auditChange(tx, a, accounts.Event{Action: "service_account.removed", Entity: "service_account", EntityID: id})

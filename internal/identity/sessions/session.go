@@ -241,7 +241,10 @@ func (s *Store) Lower(tx *db.Tx, userID, factorID, method string) error {
 	}
 	for _, sess := range list {
 		amr := slices.DeleteFunc(sess.AMR, func(m token.Method) bool { return m.Method == method && len(sess.AMR) > 1 })
-		tx.Queue("UPDATE sessions SET aal = 'aal1', factor_id = NULL, amr = $2, updated_at = $3 WHERE id = $1",
+		tx.Queue(`
+			UPDATE sessions
+			SET aal = 'aal1', factor_id = NULL, amr = $2, updated_at = $3
+			WHERE id = $1`,
 			[]any{sess.ID, accounts.WriteJSON(amr), s.Now()}, nil)
 	}
 	tx.After(func() { s.Forget(userID) })

@@ -134,7 +134,10 @@ func (s *SignUps) adoptInvited(tx *db.Tx, u *accounts.User, hash string, data ma
 	if err := accounts.CheckMetadata(u.UserMetadata); err != nil {
 		return err
 	}
-	_, err := tx.Exec("UPDATE users SET password_hash = $2, email_confirmed_at = $3, user_metadata = $4, updated_at = $3 WHERE id = $1", u.ID, hash,
+	_, err := tx.Exec(`
+		UPDATE users
+		SET password_hash = $2, email_confirmed_at = $3, user_metadata = $4, updated_at = $3
+		WHERE id = $1`, u.ID, hash,
 		now, accounts.WriteJSON(u.UserMetadata))
 	return err
 }

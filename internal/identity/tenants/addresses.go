@@ -29,7 +29,10 @@ func (s *Addresses) AdoptAddress(tx *db.Tx, u *accounts.User, email string, c ac
 	s.becomeNamed(tx, u, c)
 	now := s.Now()
 	u.Email, u.EmailConfirmedAt, u.ConfirmedAt = email, accounts.Time{Time: now}, accounts.Time{Time: now}
-	if _, err := tx.Exec("UPDATE users SET email = $2, email_confirmed_at = $3, updated_at = $3 WHERE id = $1", u.ID,
+	if _, err := tx.Exec(`
+		UPDATE users
+		SET email = $2, email_confirmed_at = $3, updated_at = $3
+		WHERE id = $1`, u.ID,
 		email, now); err != nil {
 		return err
 	}
@@ -68,7 +71,10 @@ func (s *Addresses) ProvePhone(tx *db.Tx, u *accounts.User, t codes.OneTime, c a
 		u.ConfirmedAt = now
 	}
 	s.becomeNamed(tx, u, c)
-	_, err := tx.Exec("UPDATE users SET phone = $2, new_phone = NULL, phone_confirmed_at = $3, updated_at = $3 WHERE id = $1", u.ID, u.Phone, now.Time)
+	_, err := tx.Exec(`
+		UPDATE users
+		SET phone = $2, new_phone = NULL, phone_confirmed_at = $3, updated_at = $3
+		WHERE id = $1`, u.ID, u.Phone, now.Time)
 	if err != nil {
 		return accounts.Conflict(err)
 	}
@@ -161,7 +167,10 @@ func (s *Addresses) Confirm(tx *db.Tx, u *accounts.User, t codes.OneTime, c acco
 			return err
 		}
 	}
-	tx.Queue("UPDATE users SET email_confirmed_at = $2, updated_at = $2, password_hash = $3, user_metadata = $4 WHERE id = $1",
+	tx.Queue(`
+		UPDATE users
+		SET email_confirmed_at = $2, updated_at = $2, password_hash = $3, user_metadata = $4
+		WHERE id = $1`,
 		[]any{u.ID, now, db.Null(u.Hash), accounts.WriteJSON(u.UserMetadata)}, nil)
 	s.ProveIdentity(tx, u)
 	s.Audit(tx, accounts.Event{User: u.ID, Action: "user.confirmed", Entity: "user", EntityID: u.ID, Client: c})
@@ -177,7 +186,10 @@ func (s *Addresses) ProveIdentity(tx *db.Tx, u *accounts.User) {
 		}
 		id.Email = u.Email
 		id.Data["email"], id.Data["email_verified"] = u.Email, !u.EmailConfirmedAt.IsZero()
-		tx.Queue("UPDATE identities SET email = $2, data = $3, updated_at = $4 WHERE id = $1",
+		tx.Queue(`
+			UPDATE identities
+			SET email = $2, data = $3, updated_at = $4
+			WHERE id = $1`,
 			[]any{id.IdentityID, db.Null(id.Email), accounts.WriteJSON(id.Data), s.Now()}, nil)
 	}
 }
@@ -233,7 +245,10 @@ func (s *Addresses) SetAddress(tx *db.Tx, u *accounts.User, email string, c acco
 		u.UserMetadata["email"], u.UserMetadata["email_verified"] = email, true
 	}
 	tx.Queue(setAddressSQL, []any{u.ID, email, now, accounts.WriteJSON(u.UserMetadata)}, nil)
-	tx.Queue("UPDATE members SET email = $2, updated_at = $3, version = version + 1 WHERE user_id = $1",
+	tx.Queue(`
+		UPDATE members
+		SET email = $2, updated_at = $3, version = version + 1
+		WHERE user_id = $1`,
 		[]any{u.ID, email, now}, nil)
 	s.ProveIdentity(tx, u)
 	s.Audit(tx, accounts.Event{User: u.ID, Action: "user.email_changed", Entity: "user", EntityID: u.ID, Client: c})

@@ -105,7 +105,11 @@ func KeepOwner(tx *db.Tx, tenant string) error {
 // endMembership forgets the tenant as the one used last and revokes what is
 // pending.
 func endMembership(tx *db.Tx, tenant, user, email string, now time.Time) {
-	tx.Queue("UPDATE users SET last_tenant_id = NULL WHERE id = $1 AND last_tenant_id = $2", []any{user, tenant}, nil)
+	tx.Queue(`
+		UPDATE users
+		SET last_tenant_id = NULL
+		WHERE id = $1
+			AND last_tenant_id = $2`, []any{user, tenant}, nil)
 	if email != "" {
 		revokePending(tx, tenant, email, now)
 	}

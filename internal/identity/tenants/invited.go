@@ -57,8 +57,13 @@ func (s *Invitations) listReceived(
 	if u.EmailConfirmedAt.IsZero() || u.SSO {
 		return list, nil
 	}
-	query := "SELECT i.id, i.tenant_id, t.name, i.role, i.created_at, i.expires_at FROM invitations i JOIN tenants t ON t.id = i.tenant_id WHERE " +
-		standsFor + where + " ORDER BY i.created_at DESC NULLS LAST, i.id LIMIT $3"
+	query := db.Fill(`
+		SELECT i.id, i.tenant_id, t.name, i.role, i.created_at, i.expires_at
+		FROM invitations i
+		JOIN tenants t ON t.id = i.tenant_id
+		WHERE {stands for} {where}
+		ORDER BY i.created_at DESC NULLS LAST, i.id
+		LIMIT $3`, "{stands for}", standsFor, "{where}", where)
 	err = tx.Query(query, append([]any{u.Email, s.Now(), maxReceived}, args...), func(r *db.Row) error {
 		inv := ReceivedInvitation{ID: r.Text(0), TenantID: r.Text(1), TenantName: r.Text(2), Role: actor.Role(r.Text(3))}
 		inv.CreatedAt, inv.ExpiresAt = accounts.Time{Time: r.Time(4)}, accounts.Time{Time: r.Time(5)}
@@ -97,7 +102,11 @@ func (s *Invitations) Decline(ctx context.Context, a actor.Actor, id string) err
 		func(tx *db.Tx, u *accounts.User, inv ReceivedInvitation) error {
 			s.Audit(tx, accounts.Event{User: u.ID, Action: "invitation.declined", Entity: "invitations", EntityID: inv.ID,
 				Client: accounts.ClientOf(a)})
-			_, err := tx.Exec("UPDATE invitations SET declined_at = $3 WHERE tenant_id = $1 AND id = $2", inv.TenantID, inv.ID,
+			_, err := tx.Exec(`
+				UPDATE invitations
+				SET declined_at = $3
+				WHERE tenant_id = $1
+					AND id = $2`, inv.TenantID, inv.ID,
 				s.Now())
 			return err
 		})
@@ -286,7 +295,11 @@ func (s *Invitations) leaveTenant(tx *db.Tx, u *accounts.User, m accounts.Member
 	if err := s.Tenants.RemoveMember(tx, m.TenantID, u.ID); err != nil {
 		return err
 	}
-	tx.Queue("UPDATE sessions SET tenant_id = NULL, updated_at = $3 WHERE user_id = $1 AND tenant_id = $2",
+	tx.Queue(`
+		UPDATE sessions
+		SET tenant_id = NULL, updated_at = $3
+		WHERE user_id = $1
+			AND tenant_id = $2`,
 		[]any{u.ID, m.TenantID, s.Now()}, nil)
 	if m.Role == actor.Owner {
 		return KeepOwner(tx, m.TenantID)
@@ -323,7 +336,11 @@ func (s *Invitations) InvitedBy(tx *db.Tx, t codes.OneTime) (token string, err e
 
 // markLinked marks an invitation as the one that a link's code was made for.
 func markLinked(tx *db.Tx, inv Invitation, hash string) error {
-	_, err := tx.Exec("UPDATE invitations SET token_hash = $3 WHERE tenant_id = $1 AND id = $2", inv.TenantID, inv.ID,
+	_, err := tx.Exec(`
+		UPDATE invitations
+		SET token_hash = $3
+		WHERE tenant_id = $1
+			AND id = $2`, inv.TenantID, inv.ID,
 		hash)
 	return err
 }
@@ -383,7 +400,10 @@ func (s *Invitations) JoinAsWished(tx *db.Tx, u *accounts.User, c accounts.Clien
 func (s *Invitations) joinOpen(tx *db.Tx, u *accounts.User, id string, c accounts.Client) error {
 	var policy, domains, status string
 	look := func() error {
-		return tx.One("SELECT join_policy, email_domains, status FROM tenants WHERE id = $1", []any{id},
+		return tx.One(`
+			SELECT join_policy, email_domains, status
+			FROM tenants
+			WHERE id = $1`, []any{id},
 			func(r *db.Row) error {
 				policy, domains, status = r.Text(0), r.Text(1), r.Text(2)
 				return nil

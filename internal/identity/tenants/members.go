@@ -15,7 +15,12 @@ import (
 // NotByDirectory notes that a membership's status is no longer a directory's
 // doing, nor a directory's to change back.
 func NotByDirectory(tx *db.Tx, tenantID, userID string) {
-	tx.Queue("UPDATE sso_accounts SET suspended_at = NULL WHERE user_id = $2 AND tenant_id = $1 AND suspended_at IS NOT NULL", []any{tenantID, userID}, nil)
+	tx.Queue(`
+		UPDATE sso_accounts
+		SET suspended_at = NULL
+		WHERE user_id = $2
+			AND tenant_id = $1
+			AND suspended_at IS NOT NULL`, []any{tenantID, userID}, nil)
 }
 
 // TellMembers says what happened to memberships beside the members collection,
@@ -32,7 +37,11 @@ func (s *Store) TellMembers(tx *db.Tx, changes []accounts.MemberChange) error {
 
 // ChangeRole gives a member another role and says so.
 func (s *Store) ChangeRole(tx *db.Tx, tenantID, userID string, role, was actor.Role) error {
-	tx.Queue("UPDATE members SET role = $3, updated_at = $4, version = version + 1 WHERE tenant_id = $1 AND user_id = $2",
+	tx.Queue(`
+		UPDATE members
+		SET role = $3, updated_at = $4, version = version + 1
+		WHERE tenant_id = $1
+			AND user_id = $2`,
 		[]any{tenantID, userID, string(role), s.Now()}, nil)
 	return s.TellMember(tx, tenantID, userID, "role", string(was))
 }
@@ -41,7 +50,11 @@ func (s *Store) ChangeRole(tx *db.Tx, tenantID, userID string, role, was actor.R
 // role or status, was another before.
 func (s *Store) TellMember(tx *db.Tx, tenantID, userID, field, was string) error {
 	var changes []accounts.MemberChange
-	err := tx.Query("SELECT tenant_id, id, user_id, role, status FROM members WHERE tenant_id = $1 AND user_id = $2",
+	err := tx.Query(`
+		SELECT tenant_id, id, user_id, role, status
+		FROM members
+		WHERE tenant_id = $1
+			AND user_id = $2`,
 		[]any{tenantID, userID}, func(r *db.Row) error {
 			c := accounts.MemberChange{After: MemberRow(r)}
 			c.Before = maps.Clone(c.After)
@@ -90,7 +103,11 @@ func (s *Store) SuspendMembers(tx *db.Tx, which string, binds ...any) error {
 func (s *Store) RemoveMember(tx *db.Tx, tenantID, userID string) error {
 	var changes []accounts.MemberChange
 	email := ""
-	err := tx.Query("DELETE FROM members WHERE tenant_id = $1 AND user_id = $2 RETURNING tenant_id, id, user_id, role, status, email",
+	err := tx.Query(`
+		DELETE FROM members
+		WHERE tenant_id = $1
+			AND user_id = $2
+		RETURNING tenant_id, id, user_id, role, status, email`,
 		[]any{tenantID, userID}, func(r *db.Row) error {
 			changes, email = append(changes, accounts.MemberChange{Before: MemberRow(r)}), r.Text(5)
 			return nil

@@ -52,7 +52,9 @@ func TenantBy(tx *db.Tx, given string) (Tenant, error) {
 }
 
 func listTenants(tx *db.Tx, tail string, args ...any) (list []Tenant, err error) {
-	err = tx.Query("SELECT id, name, slug, plan, status, join_policy FROM tenants "+tail, args, func(r *db.Row) error {
+	err = tx.Query(db.Fill(`
+		SELECT id, name, slug, plan, status, join_policy
+		FROM tenants {tail}`, "{tail}", tail), args, func(r *db.Row) error {
 		list = append(list, Tenant{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), Plan: r.Text(3), Status: r.Text(4),
 			JoinPolicy: r.Text(5)})
 		return nil
@@ -209,7 +211,12 @@ func isTrustedDomain(tx *db.Tx, tenantID, noted, domain string) (bool, error) {
 		return domain != "", nil
 	}
 	proved := false
-	err := tx.Query("SELECT 1 FROM sso_domains WHERE tenant_id = $1 AND domain = $2 AND verified_at IS NOT NULL",
+	err := tx.Query(`
+		SELECT 1
+		FROM sso_domains
+		WHERE tenant_id = $1
+			AND domain = $2
+			AND verified_at IS NOT NULL`,
 		[]any{tenantID, strings.ToLower(domain)}, func(*db.Row) error {
 			proved = true
 			return nil

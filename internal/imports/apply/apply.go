@@ -378,7 +378,9 @@ func (ap *application) queueSnapshot(resource, op string, rows int, data []byte)
 		return nil
 	}
 	ap.seq++
-	ap.Tx.Queue("INSERT INTO import_snapshots (tenant_id, job_id, seq, entity_type, op, rows, data) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+	ap.Tx.Queue(`
+		INSERT INTO import_snapshots (tenant_id, job_id, seq, entity_type, op, rows, data)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 		[]any{ap.Actor.TenantID, ap.step.Job.ID, ap.seq, resource, op, rows, data}, nil)
 	return nil
 }

@@ -22,7 +22,11 @@ func (t tally) totalRows() int64 { return t.fresh + t.again + t.same }
 func (m *Applier) applyChunks(ctx context.Context, s *jobs.Step, p *plan.Plan) (*jobs.Job, error) {
 	last := 0
 	err := m.db.Read(ctx, store.Scope(s.Actor), func(tx *db.Tx) error {
-		return tx.Query("SELECT COALESCE(MAX(seq), 0) FROM import_journal WHERE tenant_id = $1 AND job_id = $2",
+		return tx.Query(`
+			SELECT COALESCE(MAX(seq), 0)
+			FROM import_journal
+			WHERE tenant_id = $1
+				AND job_id = $2`,
 			[]any{s.Actor.TenantID, s.Job.ID}, func(r *db.Row) error {
 				last = int(r.Int(0))
 				return nil

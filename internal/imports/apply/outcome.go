@@ -34,7 +34,9 @@ func (ap *application) tellOutcomes(chunks []span) {
 		n := min(c.rows, len(ap.outcomes))
 		data := staged.PackOutcomes(ap.outcomes[:n])
 		ap.outcomes = ap.outcomes[n:]
-		ap.Tx.Queue("INSERT INTO import_outcomes (tenant_id, job_id, seq, data) VALUES ($1, $2, $3, $4)",
+		ap.Tx.Queue(`
+			INSERT INTO import_outcomes (tenant_id, job_id, seq, data)
+			VALUES ($1, $2, $3, $4)`,
 			[]any{ap.Actor.TenantID, ap.step.Job.ID, c.seq, data}, nil)
 	}
 	ap.outcomes = nil

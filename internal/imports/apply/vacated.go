@@ -62,7 +62,11 @@ func (ap *application) emptiedPlaces() (*staged.Keys, error) {
 		return ap.plan.Vacant, nil
 	}
 	places := staged.NewKeys(0)
-	err := ap.Tx.Query("SELECT rows, data FROM import_chunks WHERE tenant_id = $1 AND job_id = $2",
+	err := ap.Tx.Query(`
+		SELECT rows, data
+		FROM import_chunks
+		WHERE tenant_id = $1
+			AND job_id = $2`,
 		[]any{ap.Actor.TenantID, ap.step.Job.ID}, func(r *db.Row) error {
 			list, err := staged.Decode(r.Bytes(1), len(ap.plan.Fields), int(r.Int(0)))
 			for i := range list {

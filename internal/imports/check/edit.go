@@ -189,7 +189,13 @@ func (ed *editing) rememberKeys(tx *db.Tx, tenant string) error {
 	if !ed.st.v.Target.Keyed() && ed.st.serials == nil {
 		return nil
 	}
-	return tx.Query("SELECT rows, data, seq FROM import_chunks WHERE tenant_id = $1 AND job_id = $2 AND seq <> $3 ORDER BY seq",
+	return tx.Query(`
+		SELECT rows, data, seq
+		FROM import_chunks
+		WHERE tenant_id = $1
+			AND job_id = $2
+			AND seq <> $3
+		ORDER BY seq`,
 		[]any{tenant, ed.job.ID, ed.seq}, func(r *db.Row) error {
 			rows, err := staged.Decode(r.Bytes(1), len(ed.plan.Fields), int(r.Int(0)))
 			if err != nil {
@@ -337,7 +343,12 @@ func (ed *editing) saveChunk(tx *db.Tx, a actor.Actor, row int, c *chunk) error 
 		edits, length = r.Int(0), r.Int(1)
 		return nil
 	})
-	err = tx.One("SELECT invalid FROM import_records WHERE tenant_id = $1 AND job_id = $2 AND seq = $3",
+	err = tx.One(`
+		SELECT invalid
+		FROM import_records
+		WHERE tenant_id = $1
+			AND job_id = $2
+			AND seq = $3`,
 		[]any{a.TenantID, job.ID, ed.seq}, func(r *db.Row) error {
 			was = r.Int(0)
 			return nil
@@ -356,7 +367,12 @@ func (ed *editing) saveChunk(tx *db.Tx, a actor.Actor, row int, c *chunk) error 
 	}
 	tx.Queue(updateRecordsSQL,
 		[]any{a.TenantID, job.ID, ed.seq, len(ed.list), c.invalid, c.errors, c.records}, nil)
-	tx.Queue("UPDATE import_chunks SET rows = $4, data = $5 WHERE tenant_id = $1 AND job_id = $2 AND seq = $3",
+	tx.Queue(`
+		UPDATE import_chunks
+		SET rows = $4, data = $5
+		WHERE tenant_id = $1
+			AND job_id = $2
+			AND seq = $3`,
 		[]any{a.TenantID, job.ID, ed.seq, c.valid, c.staged}, nil)
 	tx.Queue(insertEditSQL,
 		[]any{a.TenantID, job.ID, row, string(text), orNull(a.UserID), ed.m.store.Now()}, nil)
@@ -398,7 +414,11 @@ type correction struct {
 func (m *Checker) readEdits(ctx context.Context, a actor.Actor, jobID, fileType string) (map[int]correction, error) {
 	out := map[int]correction{}
 	err := m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		return tx.Query("SELECT row_no, cells FROM import_edits WHERE tenant_id = $1 AND job_id = $2",
+		return tx.Query(`
+			SELECT row_no, cells
+			FROM import_edits
+			WHERE tenant_id = $1
+				AND job_id = $2`,
 			[]any{a.TenantID, jobID}, func(r *db.Row) error {
 				rec := correction{row: int(r.Int(0))}
 				if err := json.Unmarshal(r.Bytes(1), &rec.Record); err != nil {
@@ -427,7 +447,11 @@ func (st *stager) renumberEdits(tx *db.Tx) error {
 	}
 	const away = 1 << 30 // where no row has its number: two of them never share one on the way
 	for _, by := range []int{away, -away - st.shift} {
-		if _, err := tx.Exec("UPDATE import_edits SET row_no = row_no + $3 WHERE tenant_id = $1 AND job_id = $2",
+		if _, err := tx.Exec(`
+			UPDATE import_edits
+			SET row_no = row_no + $3
+			WHERE tenant_id = $1
+				AND job_id = $2`,
 			st.step.Actor.TenantID, st.step.Job.ID, by); err != nil {
 			return fmt.Errorf("imports: number the corrections: %w", err)
 		}

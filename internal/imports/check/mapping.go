@@ -37,7 +37,12 @@ func (m *Checker) savedMapping(
 	ctx context.Context, a actor.Actor, target string, headers []string,
 ) (mapping json.RawMessage, job string, err error) {
 	err = m.db.Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		return tx.Query("SELECT mapping, job_no FROM import_mappings WHERE tenant_id = $1 AND target = $2 AND signature = $3",
+		return tx.Query(`
+			SELECT mapping, job_no
+			FROM import_mappings
+			WHERE tenant_id = $1
+				AND target = $2
+				AND signature = $3`,
 			[]any{a.TenantID, target, plan.Signature(headers)}, func(r *db.Row) error {
 				mapping, job = json.RawMessage(r.Text(0)), r.Text(1)
 				return nil

@@ -258,9 +258,13 @@ func (st *stager) writeChunk(ctx context.Context, rows int, c *chunk) error {
 		if err := st.holdJob(tx); err != nil {
 			return err
 		}
-		tx.Queue("INSERT INTO import_chunks (tenant_id, job_id, seq, rows, data) VALUES ($1, $2, $3, $4, $5)",
+		tx.Queue(`
+			INSERT INTO import_chunks (tenant_id, job_id, seq, rows, data)
+			VALUES ($1, $2, $3, $4, $5)`,
 			[]any{a.TenantID, job.ID, seq, c.valid, c.staged}, nil)
-		tx.Queue("INSERT INTO import_records (tenant_id, job_id, seq, rows, invalid, errors, data) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+		tx.Queue(`
+			INSERT INTO import_records (tenant_id, job_id, seq, rows, invalid, errors, data)
+			VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 			[]any{a.TenantID, job.ID, seq, rows, c.invalid, c.errors, c.records}, nil)
 		return tx.Flush()
 	})

@@ -246,14 +246,20 @@ func (r *Resolver) byColumn(tx *db.Tx, to string, n naming, texts []string, hits
 	if state == "" {
 		state = "''"
 	}
-	return tx.Query("SELECT "+id+", "+expr+", "+state+" FROM "+table+" WHERE tenant_id = $1 AND "+id+" IS NOT NULL AND "+
-		in, []any{r.actor.TenantID, query.List(keys)}, func(row *db.Row) error {
-		for _, t := range spelled[row.Text(1)] {
-			t = strings.Clone(t) // not the whole row of the file with it
-			hits[t] = found{id: row.Text(0), n: hits[t].n + 1, state: row.Text(2), gives: n.gives}
-		}
-		return nil
-	})
+	return tx.Query(db.Fill(`
+		SELECT {id}, {expr}, {state}
+		FROM {table}
+		WHERE tenant_id = $1
+			AND {id} IS NOT NULL
+			AND {in}`,
+		"{id}", id, "{expr}", expr, "{state}", state, "{table}", table, "{in}", in),
+		[]any{r.actor.TenantID, query.List(keys)}, func(row *db.Row) error {
+			for _, t := range spelled[row.Text(1)] {
+				t = strings.Clone(t) // not the whole row of the file with it
+				hits[t] = found{id: row.Text(0), n: hits[t].n + 1, state: row.Text(2), gives: n.gives}
+			}
+			return nil
+		})
 }
 
 // putIDs writes the ids found into a draft, and an error where there is none or

@@ -329,7 +329,10 @@ func (t *Table) Recover(ctx context.Context) (int, error) {
 	type orphan struct{ tenant, id string }
 	var found []orphan
 	err := t.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.Query("SELECT tenant_id, id FROM import_jobs WHERE status IN ('processing', 'applying', 'rolling_back')",
+		return tx.Query(`
+			SELECT tenant_id, id
+			FROM import_jobs
+			WHERE status IN ('processing', 'applying', 'rolling_back')`,
 			nil, func(r *db.Row) error {
 				found = append(found, orphan{r.Text(0), r.Text(1)})
 				return nil

@@ -67,16 +67,21 @@ func Look(
 		where += " AND " + in
 		read = append(read, k)
 	}
-	return tx.Query("SELECT "+strings.Join(read, ", ")+" FROM "+from+" WHERE "+where, args, func(row *db.Row) error {
-		key := store.Row{}
-		for i, k := range r.Import.Key {
-			if !row.Null(len(cols) + i) {
-				key[k] = row.Text(len(cols) + i)
+	return tx.Query(db.Fill(`
+		SELECT {columns}
+		FROM {from}
+		WHERE {where}`,
+		"{columns}", strings.Join(read, ", "), "{from}", from, "{where}", where),
+		args, func(row *db.Row) error {
+			key := store.Row{}
+			for i, k := range r.Import.Key {
+				if !row.Null(len(cols) + i) {
+					key[k] = row.Text(len(cols) + i)
+				}
 			}
-		}
-		each(Key(r, key), row)
-		return nil
-	})
+			each(Key(r, key), row)
+			return nil
+		})
 }
 
 // Parts are the different values of a part of the keys of rows.

@@ -63,9 +63,15 @@ func Stands(tx *db.Tx, c *catalog.Catalog, tenant string, rows []store.Row) (map
 	for _, k := range r.Import.Key {
 		read += ", l." + k
 	}
-	err := tx.Query("SELECT z.code, l.owner_id"+read+
-		" FROM stock_levels l JOIN zones z ON z.tenant_id = $1 AND z.id = l.zone_id WHERE l.tenant_id = $1 AND "+
-		tx.DB().InUUID("l.item_id", 2)+" AND "+tx.DB().InText("l.serial", 3)+" AND l.quantity > 0 ORDER BY z.code", args,
+	err := tx.Query(db.Fill(`
+		SELECT z.code, l.owner_id {read}
+		FROM stock_levels l
+		JOIN zones z ON z.tenant_id = $1 AND z.id = l.zone_id
+		WHERE l.tenant_id = $1
+			AND l.item_id IN {ids $2}
+			AND l.serial IN {texts $3}
+			AND l.quantity > 0
+		ORDER BY z.code`, "{read}", read), args,
 		func(row *db.Row) error {
 			s := Stand{zone: row.Text(0), Level: store.Row{}}
 			for i, k := range r.Import.Key {

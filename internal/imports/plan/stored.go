@@ -32,7 +32,11 @@ func Fingerprint(s Settings, mapping json.RawMessage) string {
 // Read reads what was decided about a job's file.
 func Read(tx *db.Tx, job *jobs.Job) (*Plan, error) {
 	p := &Plan{}
-	return p, tx.One("SELECT plan FROM import_plans WHERE tenant_id = $1 AND job_id = $2", []any{job.TenantID, job.ID},
+	return p, tx.One(`
+		SELECT plan
+		FROM import_plans
+		WHERE tenant_id = $1
+			AND job_id = $2`, []any{job.TenantID, job.ID},
 		func(r *db.Row) error {
 			return json.Unmarshal(r.Bytes(0), p)
 		})
@@ -40,12 +44,18 @@ func Read(tx *db.Tx, job *jobs.Job) (*Plan, error) {
 
 // Write keeps the plan of a job that has none.
 func (p *Plan) Write(tx *db.Tx, job *jobs.Job) error {
-	return p.keepPlan(tx, job, "INSERT INTO import_plans (tenant_id, job_id, plan) VALUES ($1, $2, $3)")
+	return p.keepPlan(tx, job, `
+		INSERT INTO import_plans (tenant_id, job_id, plan)
+		VALUES ($1, $2, $3)`)
 }
 
 // Rewrite keeps the plan of a job in place of the one it has.
 func (p *Plan) Rewrite(tx *db.Tx, job *jobs.Job) error {
-	return p.keepPlan(tx, job, "UPDATE import_plans SET plan = $3 WHERE tenant_id = $1 AND job_id = $2")
+	return p.keepPlan(tx, job, `
+		UPDATE import_plans
+		SET plan = $3
+		WHERE tenant_id = $1
+			AND job_id = $2`)
 }
 
 func (p *Plan) keepPlan(tx *db.Tx, job *jobs.Job, statement string) error {

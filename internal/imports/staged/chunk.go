@@ -11,7 +11,12 @@ type Chunk struct{ Seq, Rows, Invalid, Errors int }
 // Chunks lists the chunks of a job's rows. That they were removed with its
 // file when its time was over is a fault.Conflict.
 func Chunks(tx *db.Tx, job *jobs.Job) (list []Chunk, err error) {
-	err = tx.Query("SELECT seq, rows, invalid, errors FROM import_records WHERE tenant_id = $1 AND job_id = $2 ORDER BY seq",
+	err = tx.Query(`
+		SELECT seq, rows, invalid, errors
+		FROM import_records
+		WHERE tenant_id = $1
+			AND job_id = $2
+		ORDER BY seq`,
 		[]any{job.TenantID, job.ID}, func(r *db.Row) error {
 			list = append(list, Chunk{int(r.Int(0)), int(r.Int(1)), int(r.Int(2)), int(r.Int(3))})
 			return nil
@@ -41,7 +46,12 @@ func FindRows(tx *db.Tx, tenant, job string, seq, fields int) ([]Row, error) {
 func readRows(
 	read func(string, []any, func(*db.Row) error) error, tenant, job string, seq, fields int,
 ) (rows []Row, err error) {
-	err = read("SELECT rows, data FROM import_chunks WHERE tenant_id = $1 AND job_id = $2 AND seq = $3",
+	err = read(`
+		SELECT rows, data
+		FROM import_chunks
+		WHERE tenant_id = $1
+			AND job_id = $2
+			AND seq = $3`,
 		[]any{tenant, job, seq}, func(r *db.Row) error {
 			rows, err = Decode(r.Bytes(1), fields, int(r.Int(0)))
 			return err

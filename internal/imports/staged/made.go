@@ -23,7 +23,13 @@ func (s IDSet) Has(id string) bool {
 // MadeBy reads which records of a resource a job made.
 func MadeBy(tx *db.Tx, tenant, job, resource string) (IDSet, error) {
 	var out IDSet
-	err := tx.Query("SELECT data FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2 AND entity_type = $3 AND op = 'insert'",
+	err := tx.Query(`
+		SELECT data
+		FROM import_snapshots
+		WHERE tenant_id = $1
+			AND job_id = $2
+			AND entity_type = $3
+			AND op = 'insert'`,
 		[]any{tenant, job, resource}, func(r *db.Row) error {
 			for b := range slices.Chunk(r.Bytes(0), 16) {
 				if len(b) < 16 {

@@ -177,7 +177,12 @@ func ReadRecords(tx *db.Tx, tenant, job string, seq int) ([]Record, error) {
 
 // ReadPacked reads one chunk of a job's records for EachRecord.
 func ReadPacked(tx *db.Tx, tenant, job string, seq int) (packed []byte, err error) {
-	err = tx.One("SELECT data FROM import_records WHERE tenant_id = $1 AND job_id = $2 AND seq = $3",
+	err = tx.One(`
+		SELECT data
+		FROM import_records
+		WHERE tenant_id = $1
+			AND job_id = $2
+			AND seq = $3`,
 		[]any{tenant, job, seq}, func(r *db.Row) error {
 			packed = r.Bytes(0)
 			return nil

@@ -26,7 +26,11 @@ var ErrSnapshot = errors.New("imports: a snapshot is damaged")
 
 // LastSnapshot is the number of a job's newest batch, 0 when it has none.
 func LastSnapshot(tx *db.Tx, tenant, job string) (seq int, err error) {
-	err = tx.One("SELECT COALESCE(MAX(seq), 0) FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2",
+	err = tx.One(`
+		SELECT COALESCE(MAX(seq), 0)
+		FROM import_snapshots
+		WHERE tenant_id = $1
+			AND job_id = $2`,
 		[]any{tenant, job}, func(r *db.Row) error {
 			seq = int(r.Int(0))
 			return nil

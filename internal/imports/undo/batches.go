@@ -140,7 +140,12 @@ func (u *rollback) countLanes() (int, error) {
 		return 1, nil
 	}
 	changed := int64(0)
-	err := u.Tx.One("SELECT COUNT(*) FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2 AND op = 'update'",
+	err := u.Tx.One(`
+		SELECT COUNT(*)
+		FROM import_snapshots
+		WHERE tenant_id = $1
+			AND job_id = $2
+			AND op = 'update'`,
 		[]any{u.Actor.TenantID, u.step.Job.ID}, func(row *db.Row) error {
 			changed = row.Int(0)
 			return nil

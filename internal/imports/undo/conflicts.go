@@ -195,13 +195,19 @@ func (u *inspection) boundArguments(g *group) []any { return []any{u.Actor.Tenan
 
 // findChanged finds the records that somebody changed since the import made them.
 func (u *inspection) findChanged(g *group) error {
-	err := u.Tx.Query("SELECT id, "+match.LabelSQL(u.Resource)+", version FROM "+u.Resource.Name+" WHERE "+
-		withinCondition("id")+" AND version <> 1 ORDER BY id", u.boundArguments(g), func(r *db.Row) error {
-		if id := r.Text(0); g.hasID(id) {
-			u.addConflict(id, cmp.Or(r.Text(1), id), "was changed after the import (version %d)", r.Int(2))
-		}
-		return nil
-	})
+	err := u.Tx.Query(db.Fill(`
+		SELECT id, {label}, version
+		FROM {name}
+		WHERE {within condition}
+			AND version <> 1
+		ORDER BY id`,
+		"{label}", match.LabelSQL(u.Resource), "{name}", u.Resource.Name, "{within condition}", withinCondition("id")),
+		u.boundArguments(g), func(r *db.Row) error {
+			if id := r.Text(0); g.hasID(id) {
+				u.addConflict(id, cmp.Or(r.Text(1), id), "was changed after the import (version %d)", r.Int(2))
+			}
+			return nil
+		})
 	if err != nil {
 		return fmt.Errorf("imports: look at %s: %w", u.Resource.Name, err)
 	}
@@ -220,8 +226,12 @@ func (u *inspection) readHeld(ids []string) (map[string]held, error) {
 	if len(ids) == 0 {
 		return out, nil
 	}
-	err := u.Tx.Query("SELECT id, version, "+match.LabelSQL(u.Resource)+" FROM "+u.Resource.Name+
-		" WHERE tenant_id = $1 AND "+u.Tx.DB().InUUID("id", 2),
+	err := u.Tx.Query(db.Fill(`
+		SELECT id, version, {label}
+		FROM {name}
+		WHERE tenant_id = $1
+			AND id IN {ids $2}`,
+		"{label}", match.LabelSQL(u.Resource), "{name}", u.Resource.Name),
 		[]any{u.Actor.TenantID, query.List(ids)}, func(r *db.Row) error {
 			out[r.Text(0)] = held{r.Int(1), cmp.Or(r.Text(2), r.Text(0))}
 			return nil
@@ -249,21 +259,27 @@ func (u *inspection) checkMention(m mention, g *group) error {
 	}
 	uses := map[string]int64{}
 	var order []string
-	err = u.Tx.Query("SELECT "+m.column+", "+count+" FROM "+m.in+" WHERE "+withinCondition(m.column)+also+last+
-		" ORDER BY "+m.column, args, func(r *db.Row) error {
-		to, n := r.Text(0), int64(1)
-		if !g.hasID(to) || len(made) > 0 && made.Has(r.Text(1)) && !u.kept[r.Text(1)] {
+	err = u.Tx.Query(db.Fill(`
+		SELECT {column}, {count}
+		FROM {in}
+		WHERE {within condition} {also} {last}
+		ORDER BY {column}`,
+		"{column}", m.column, "{count}", count, "{in}", m.in, "{within condition}", withinCondition(m.column),
+		"{also}", also, "{last}", last),
+		args, func(r *db.Row) error {
+			to, n := r.Text(0), int64(1)
+			if !g.hasID(to) || len(made) > 0 && made.Has(r.Text(1)) && !u.kept[r.Text(1)] {
+				return nil
+			}
+			if len(made) == 0 {
+				n = r.Int(1)
+			}
+			if uses[to] == 0 {
+				order = append(order, to)
+			}
+			uses[to] += n
 			return nil
-		}
-		if len(made) == 0 {
-			n = r.Int(1)
-		}
-		if uses[to] == 0 {
-			order = append(order, to)
-		}
-		uses[to] += n
-		return nil
-	})
+		})
 	if err != nil {
 		return fmt.Errorf("imports: look for references in %s: %w", m.by, err)
 	}
@@ -312,8 +328,13 @@ func (u *inspection) keepLines() error {
 	if err := u.useResource(u.Tx, u.target.Lines.Name); err != nil {
 		return err
 	}
-	sql := "SELECT id FROM " + u.target.Lines.Name + " WHERE tenant_id = $1 AND " + u.Tx.DB().InUUID(u.target.Parent, 2) +
-		" ORDER BY id"
+	sql := db.Fill(`
+		SELECT id
+		FROM {name}
+		WHERE tenant_id = $1
+			AND {parent} IN {ids $2}
+		ORDER BY id`,
+		"{name}", u.target.Lines.Name, "{parent}", u.target.Parent)
 	return u.Tx.Query(sql, []any{u.Actor.TenantID, query.List(slices.Sorted(maps.Keys(u.kept)))}, func(r *db.Row) error {
 		if id := r.Text(0); made.Has(id) {
 			u.addConflict(id, id, "belongs to a record that stays")

@@ -274,10 +274,19 @@ func (u *rollback) undoBatch(seq int) error {
 	}
 	args := []any{u.Actor.TenantID, u.step.Job.ID, seq}
 	if n == 0 {
-		u.Tx.Queue("DELETE FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2 AND seq = $3", args, nil)
+		u.Tx.Queue(`
+			DELETE FROM import_snapshots
+			WHERE tenant_id = $1
+				AND job_id = $2
+				AND seq = $3`, args, nil)
 		return nil
 	}
-	u.Tx.Queue("UPDATE import_snapshots SET rows = $4, data = $5 WHERE tenant_id = $1 AND job_id = $2 AND seq = $3",
+	u.Tx.Queue(`
+		UPDATE import_snapshots
+		SET rows = $4, data = $5
+		WHERE tenant_id = $1
+			AND job_id = $2
+			AND seq = $3`,
 		append(args, n, left), nil)
 	return nil
 }
@@ -289,7 +298,12 @@ func (u *rollback) countBatches() (int, error) {
 // readBatch reads a snapshot and turns to its records; the zero batch is one that
 // is back already.
 func (u *rollback) readBatch(seq int) (b batch, err error) {
-	err = u.Tx.Query("SELECT entity_type, op, data FROM import_snapshots WHERE tenant_id = $1 AND job_id = $2 AND seq = $3",
+	err = u.Tx.Query(`
+		SELECT entity_type, op, data
+		FROM import_snapshots
+		WHERE tenant_id = $1
+			AND job_id = $2
+			AND seq = $3`,
 		[]any{u.Actor.TenantID, u.step.Job.ID, seq}, func(r *db.Row) error {
 			b = batch{r.Text(0), r.Text(1), r.Bytes(2)}
 			return nil

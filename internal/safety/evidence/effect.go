@@ -59,7 +59,11 @@ func deleteBeside(parent catalog.ParentRecord) store.Effect {
 func deleteRowsOf(tx *store.Tx, resource, column string, parents []string) error {
 	var rows []string
 	args := []any{tx.TenantID, query.List(parents)}
-	err := tx.Query("SELECT id FROM "+resource+" WHERE tenant_id = $1 AND "+column+" IN {ids $2}", args,
+	err := tx.Query(db.Fill(`
+		SELECT id
+		FROM {resource}
+		WHERE tenant_id = $1
+			AND {column} IN {ids $2}`, "{resource}", resource, "{column}", column), args,
 		func(r *db.Row) error {
 			rows = append(rows, r.Text(0))
 			return nil

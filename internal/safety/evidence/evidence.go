@@ -187,7 +187,12 @@ func (s *Store) checkRoom(tx *db.Tx, a actor.Actor, of Record, size int64) error
 	var n int64
 	there := false
 	args := []any{a.TenantID, of.ID}
-	tx.Queue("SELECT id FROM "+of.Collection()+" WHERE tenant_id = $1 AND id = $2"+tx.DB().ForUpdate(), args,
+	tx.Queue(db.Fill(`
+		SELECT id
+		FROM {collection}
+		WHERE tenant_id = $1
+			AND id = $2
+		{for update}`, "{collection}", of.Collection()), args,
 		func(*db.Row) error {
 			there = true
 			return nil
@@ -252,7 +257,12 @@ func (s *Store) checkReadable(tx *db.Tx, a actor.Actor, of Record) error {
 	}
 	args := []any{a.TenantID, of.ID}
 	where := policy.Where(tx.DB(), of.Collection(), &args)
-	sql := "SELECT id FROM " + of.Collection() + " WHERE tenant_id = $1 AND id = $2 AND " + where
+	sql := db.Fill(`
+		SELECT id
+		FROM {collection}
+		WHERE tenant_id = $1
+			AND id = $2
+			AND {where}`, "{collection}", of.Collection(), "{where}", where)
 	there := false
 	err := tx.Query(sql, args, func(*db.Row) error {
 		there = true

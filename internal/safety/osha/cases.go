@@ -235,9 +235,19 @@ func numberCases(tx *db.Tx, tenant string, cases []store.Row) error {
 		if _, ok := last[l]; ok || l.site == "" {
 			continue // the store names a missing establishment
 		}
-		tx.Queue("SELECT id FROM sites WHERE tenant_id = $1 AND id = $2 {for update}", []any{tenant, l.site},
+		tx.Queue(`
+			SELECT id
+			FROM sites
+			WHERE tenant_id = $1
+				AND id = $2
+			{for update}`, []any{tenant, l.site},
 			func(*db.Row) error { return nil })
-		tx.Queue("SELECT coalesce(MAX(case_no), 0) FROM osha_cases WHERE tenant_id = $1 AND site_id = $2 AND year = $3", []any{tenant, l.site, l.year},
+		tx.Queue(`
+			SELECT coalesce(MAX(case_no), 0)
+			FROM osha_cases
+			WHERE tenant_id = $1
+				AND site_id = $2
+				AND year = $3`, []any{tenant, l.site, l.year},
 			func(r *db.Row) error {
 				last[l] = r.Int(0)
 				return nil

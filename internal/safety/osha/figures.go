@@ -29,9 +29,16 @@ func QueueFigures(tx *db.Tx, tenant string, p Pick, loc *time.Location) *Figures
 		args = append(args, p.Site)
 		only = " AND c.site_id = $3"
 	}
-	tx.Queue("SELECT c.outcome, c.illness_type, CASE WHEN c.days_away >= 4 THEN 1 ELSE 0 END, COUNT(*), CAST(SUM(c.days_away) AS bigint) "+
-		"FROM osha_cases c JOIN incidents i ON i.tenant_id = c.tenant_id AND i.id = c.incident_id "+
-		"WHERE c.tenant_id = $1 AND c.year = $2 AND c.recordable = 'yes' AND i.status <> 'void'"+only+" GROUP BY 1, 2, 3", args, func(r *db.Row) error {
+	tx.Queue(db.Fill(`
+		SELECT c.outcome, c.illness_type, CASE WHEN c.days_away >= 4 THEN 1 ELSE 0 END, COUNT(*),
+			CAST(SUM(c.days_away) AS bigint)
+		FROM osha_cases c
+		JOIN incidents i ON i.tenant_id = c.tenant_id AND i.id = c.incident_id
+		WHERE c.tenant_id = $1
+			AND c.year = $2
+			AND c.recordable = 'yes'
+			AND i.status <> 'void' {only}
+		GROUP BY 1, 2, 3`, "{only}", only), args, func(r *db.Row) error {
 		f.addOutcome(r.Text(0), r.Text(1) == "injury", r.Int(2) == 1, int(r.Int(3)))
 		f.DaysLost += r.Int(4)
 		return nil
@@ -40,7 +47,11 @@ func QueueFigures(tx *db.Tx, tenant string, p Pick, loc *time.Location) *Figures
 	queueHours(tx, exposure{tenant: tenant, site: p.Site, from: from, to: to}, func(h decimal.Dec) { f.Hours += h.Float() })
 	// An establishment's own figure counts before the one from dates of hire.
 	own, counted := 0.0, map[string]bool{}
-	tx.Queue("SELECT c.site_id, c.additional_hours, c.avg_employees FROM osha_summaries c WHERE c.tenant_id = $1 AND c.year = $2"+only, args,
+	tx.Queue(db.Fill(`
+		SELECT c.site_id, c.additional_hours, c.avg_employees
+		FROM osha_summaries c
+		WHERE c.tenant_id = $1
+			AND c.year = $2 {only}`, "{only}", only), args,
 		func(r *db.Row) error {
 			f.Hours += float64(r.Int(1))
 			if n := r.Int(2); n > 0 {

@@ -249,7 +249,13 @@ func (s *step) checkCertification() error {
 		return refuseEarly("29 CFR 1904.32(b)(3)", "somebody else certifies than the one who made the summary")
 	}
 	undecided := int64(0)
-	err := s.tx.Query("SELECT COUNT(*) FROM osha_cases WHERE tenant_id = $1 AND site_id = $2 AND year = $3 AND recordable = 'undecided'",
+	err := s.tx.Query(`
+		SELECT COUNT(*)
+		FROM osha_cases
+		WHERE tenant_id = $1
+			AND site_id = $2
+			AND year = $3
+			AND recordable = 'undecided'`,
 		[]any{s.a.TenantID, sum["site_id"], year}, func(r *db.Row) error {
 			undecided = r.Int(0)
 			return nil

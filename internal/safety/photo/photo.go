@@ -160,10 +160,15 @@ func (k kind) deletePhotos(tx *store.Tx, changes []store.Change) error {
 	}
 	for tenant, ids := range gone {
 		var photos []string
-		err := tx.Query("SELECT id FROM "+k.photos+" WHERE tenant_id = $1 AND "+tx.DB().InUUID(k.column, 2), []any{tenant, query.List(ids)}, func(row *db.Row) error {
-			photos = append(photos, row.Text(0))
-			return nil
-		})
+		err := tx.Query(db.Fill(`
+			SELECT id
+			FROM {photos}
+			WHERE tenant_id = $1
+				AND {column} IN {ids $2}`, "{photos}", k.photos, "{column}", k.column),
+			[]any{tenant, query.List(ids)}, func(row *db.Row) error {
+				photos = append(photos, row.Text(0))
+				return nil
+			})
 		if err != nil {
 			return fmt.Errorf("photo: find the photos of %s: %w", k.owners, err)
 		}
@@ -261,14 +266,24 @@ func (al *Store) AddTx(tx *db.Tx, a actor.Actor, o Owner, caption string, p *Kep
 	state := ""
 	// The owner's row is the lock: uploads at once cannot pass the bound, and
 	// none comes behind the end of an inspection.
-	tx.Queue("SELECT status FROM "+o.owners+" WHERE tenant_id = $1 AND id = $2"+tx.DB().ForUpdate(), []any{a.TenantID, o.ID}, func(r *db.Row) error {
+	tx.Queue(db.Fill(`
+		SELECT status
+		FROM {owners}
+		WHERE tenant_id = $1
+			AND id = $2
+		{for update}`, "{owners}", o.owners), []any{a.TenantID, o.ID}, func(r *db.Row) error {
 		state = r.Text(0)
 		return nil
 	})
-	tx.Queue("SELECT COUNT(*) FROM "+o.photos+" WHERE tenant_id = $1 AND "+o.column+" = $2", []any{a.TenantID, o.ID}, func(r *db.Row) error {
-		n = r.Int(0)
-		return nil
-	})
+	tx.Queue(db.Fill(`
+		SELECT COUNT(*)
+		FROM {photos}
+		WHERE tenant_id = $1
+			AND {column} = $2`, "{photos}", o.photos, "{column}", o.column),
+		[]any{a.TenantID, o.ID}, func(r *db.Row) error {
+			n = r.Int(0)
+			return nil
+		})
 	room := al.QueueRoom(tx, a.TenantID)
 	if err := tx.Flush(); err != nil {
 		return nil, fmt.Errorf("photo: count the photos: %w", err)

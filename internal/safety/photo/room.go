@@ -17,7 +17,10 @@ func (al *Store) QueueRoom(tx *db.Tx, tenant string) *Room {
 			AND photo_quota IS NOT NULL`
 	room := &Room{most: al.quota}
 	for _, table := range [...]string{"incident_photos", "checklist_photos", "files"} {
-		tx.Queue("SELECT CAST(COALESCE(SUM(size), 0) AS bigint) FROM "+table+" WHERE tenant_id = $1", []any{tenant},
+		tx.Queue(db.Fill(`
+			SELECT CAST(COALESCE(SUM(size), 0) AS bigint)
+			FROM {table}
+			WHERE tenant_id = $1`, "{table}", table), []any{tenant},
 			func(r *db.Row) error {
 				room.used += r.Int(0)
 				return nil

@@ -153,7 +153,11 @@ func (d *Service) Find(ctx context.Context, token string) (*Place, error) {
 			}
 			return nil
 		})
-		tx.Queue("SELECT value FROM settings WHERE tenant_id = $1 AND lower(key) = $2", []any{tenant, Setting}, func(r *db.Row) error {
+		tx.Queue(`
+			SELECT value
+			FROM settings
+			WHERE tenant_id = $1
+				AND lower(key) = $2`, []any{tenant, Setting}, func(r *db.Row) error {
 			on = r.Text(0) == "true"
 			return nil
 		})
@@ -309,7 +313,11 @@ func (f *Form) formReference() string {
 // findSent is the number of the incident that this form has become.
 func (d *Service) findSent(ctx context.Context, p *Place, f *Form) (no string, err error) {
 	err = d.store.DB().Read(ctx, db.Scope{Tenant: p.tenantID}, func(tx *db.Tx) error {
-		return tx.Query("SELECT incident_no FROM incidents WHERE tenant_id = $1 AND external_ref = $2", []any{p.tenantID, f.formReference()}, func(r *db.Row) error {
+		return tx.Query(`
+			SELECT incident_no
+			FROM incidents
+			WHERE tenant_id = $1
+				AND external_ref = $2`, []any{p.tenantID, f.formReference()}, func(r *db.Row) error {
 			no = r.Text(0)
 			return nil
 		})

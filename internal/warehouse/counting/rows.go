@@ -74,7 +74,11 @@ func ReadMovements(tx *store.Tx, counts []store.Row) ([]store.Row, error) {
 
 // OpenTask opens a count task, unless one is open for the zone and item.
 func OpenTask(tx *store.Tx, row store.Row) (store.Row, error) {
-	const text = "SELECT count_no FROM count_tasks WHERE tenant_id = $1 AND open_key = $2"
+	const text = `
+		SELECT count_no
+		FROM count_tasks
+		WHERE tenant_id = $1
+			AND open_key = $2`
 	err := tx.Query(text, []any{tx.TenantID, KeyOf(row)},
 		func(r *db.Row) error {
 			return fault.New(fault.Conflict, "HF004", "count %s is open for that place already", r.Text(0)).At("zone_id",

@@ -119,9 +119,15 @@ func (out *OwnerActivityOut) fillDays(c *verb.Call, owner string, days []localti
 	for i := range out.Days {
 		day := &out.Days[i]
 		day.On, day.Activity = days[i].String(), []Handled{}
-		c.Queue("SELECT type, COUNT(*), CAST(SUM(quantity) AS bigint), "+net+
-			" FROM stock_movements WHERE tenant_id = $1 AND owner_id = $2 AND "+
-			"occurred_at >= $3 AND occurred_at < $4 GROUP BY type ORDER BY type",
+		c.Queue(db.Fill(`
+			SELECT type, COUNT(*), CAST(SUM(quantity) AS bigint), {net}
+			FROM stock_movements
+			WHERE tenant_id = $1
+				AND owner_id = $2
+				AND occurred_at >= $3
+				AND occurred_at < $4
+			GROUP BY type
+			ORDER BY type`, "{net}", net),
 			[]any{tenant, owner, query.FormatTime(days[i].Start(zone)), query.FormatTime(days[i].AddDays(1).Start(zone))},
 			func(r *db.Row) error {
 				day.Activity = append(day.Activity, Handled{Type: r.Text(0), Lines: r.Int(1), Quantity: r.Dec(2)})
@@ -130,12 +136,21 @@ func (out *OwnerActivityOut) fillDays(c *verb.Call, owner string, days []localti
 			})
 	}
 	end := query.FormatTime(days[len(days)-1].AddDays(1).Start(zone))
-	c.Queue("SELECT "+net+" FROM stock_movements WHERE tenant_id = $1 AND owner_id = $2 AND occurred_at >= $3",
+	c.Queue(db.Fill(`
+		SELECT {net}
+		FROM stock_movements
+		WHERE tenant_id = $1
+			AND owner_id = $2
+			AND occurred_at >= $3`, "{net}", net),
 		[]any{tenant, owner, end}, func(r *db.Row) error {
 			since[len(since)-1] = r.Dec(0)
 			return nil
 		})
-	c.Queue("SELECT CAST(COALESCE(SUM(quantity), 0) AS bigint) FROM stock_levels WHERE tenant_id = $1 AND owner_id = $2",
+	c.Queue(`
+		SELECT CAST(COALESCE(SUM(quantity), 0) AS bigint)
+		FROM stock_levels
+		WHERE tenant_id = $1
+			AND owner_id = $2`,
 		[]any{tenant, owner}, func(r *db.Row) error {
 			now = r.Dec(0)
 			return nil

@@ -147,7 +147,12 @@ func (s *sight) readEvents() ([]told, error) {
 // readSites reads which GLN a place lies under: its site's, or the only site's.
 func (s *sight) readSites() error {
 	s.glns = map[string]string{}
-	return s.tx.Query("SELECT id, gln FROM sites WHERE tenant_id = $1 AND archived_at IS NULL ORDER BY id",
+	return s.tx.Query(`
+		SELECT id, gln
+		FROM sites
+		WHERE tenant_id = $1
+			AND archived_at IS NULL
+		ORDER BY id`,
 		[]any{s.a.TenantID}, func(r *db.Row) error {
 			s.glns[r.Text(0)] = r.Text(1)
 			if s.only = ""; len(s.glns) == 1 {
@@ -190,8 +195,11 @@ func (s *sight) orderClause(t, at string) string {
 
 // earlier says in SQL of a movement p that it took back a part of the same one
 // before m did.
-const earlier = "FROM stock_movements p WHERE p.tenant_id = $1 AND p.reversal_of = m.reversal_of AND " +
-	"(p.created_at < m.created_at OR p.created_at = m.created_at AND p.id < m.id)"
+const earlier = `
+				FROM stock_movements p
+				WHERE p.tenant_id = $1
+					AND p.reversal_of = m.reversal_of
+					AND (p.created_at < m.created_at OR p.created_at = m.created_at AND p.id < m.id)`
 
 // readMovements reads those of a page. A reversal m is told by what it reverses, o.
 func (s *sight) readMovements() error {
@@ -206,34 +214,51 @@ func (s *sight) readMovements() error {
 	args := []any{s.a.TenantID}
 	where := s.windowClause("m", "created_at", &args) + " AND (" + strings.Join(steps, " OR ") + ") AND " +
 		policy.Where(s.tx.DB(), "m", &args)
-	return s.tx.Query("SELECT m.id, m.created_at, m.reversal_of, m.quantity, "+
-		"CASE WHEN m.reversal_of IS NOT NULL THEN CAST((SELECT COALESCE(SUM(p.quantity), 0) "+earlier+") AS bigint) END, "+
-		"CASE WHEN m.reversal_of IS NOT NULL THEN (SELECT p.id "+earlier+
-		" ORDER BY p.created_at DESC, p.id DESC LIMIT 1) END, "+
-		toldTypeSQL+", o.to_status, o.occurred_at, o.quantity, o.serial, i.id, i.gtin, i.base_uom, b.id, b.lot_no, b.expires_on, "+
-		"f.id, f.code, f.site_id, t.id, t.code, t.site_id, d.id, d.type, d.order_no, d.external_ref, d.party_gln, h.id, h.shipment_no "+
-		"FROM stock_movements m JOIN stock_movements o ON o.tenant_id = $1 AND o.id = COALESCE(m.reversal_of, m.id) "+
-		"JOIN items i ON i.tenant_id = $1 AND i.id = o.item_id LEFT JOIN lots b ON b.tenant_id = $1 AND b.id = o.lot_id "+
-		"LEFT JOIN zones f ON f.tenant_id = $1 AND f.id = o.from_zone_id LEFT JOIN zones t ON t.tenant_id = $1 AND t.id = o.to_zone_id "+
-		"LEFT JOIN reservations v ON v.tenant_id = $1 AND v.id = o.reservation_id "+
-		"LEFT JOIN receipts c ON c.tenant_id = $1 AND o.ref_type = 'receipts' AND c.id = o.ref_id "+
-		"LEFT JOIN order_lines l ON l.tenant_id = $1 AND l.id = COALESCE(v.order_line_id, o.order_line_id, CASE WHEN o.ref_type = 'order_lines' THEN o.ref_id END) "+
-		"LEFT JOIN orders d ON d.tenant_id = $1 AND d.id = COALESCE(l.order_id, c.order_id) "+
-		"LEFT JOIN shipments h ON h.tenant_id = $1 AND o.ref_type = 'shipments' AND h.id = o.ref_id "+
-		"WHERE m.tenant_id = $1 AND "+where+s.orderClause("m", "created_at"), args, func(r *db.Row) error {
-		m := motion{
-			at: Recorded{r.Time(1), r.Text(0)}, reverses: r.Text(2), quantity: r.Dec(3), before: r.Dec(4), last: r.Text(5),
-			kind: r.Text(6), status: r.Text(7), occurred: r.Time(8),
-			goods: epcis.Goods{Quantity: r.Dec(9), Serial: r.Text(10), ItemID: r.Text(11), GTIN: r.Text(12), Unit: r.Text(13),
-				LotID: r.Text(14), LotNo: r.Text(15)},
-			expires: r.Text(16), from: location{r.Text(17), r.Text(18), r.Text(19)},
-			to:       location{r.Text(20), r.Text(21), r.Text(22)},
-			order:    commission{r.Text(23), r.Text(24), r.Text(25), r.Text(26), r.Text(27)},
-			shipment: r.Text(28), shipmentNo: r.Text(29),
-		}
-		s.list = append(s.list, told{at: m.at, events: s.movementEvents(m)})
-		return nil
-	})
+	return s.tx.Query(db.Fill(`
+		SELECT m.id, m.created_at, m.reversal_of, m.quantity,
+			CASE WHEN m.reversal_of IS NOT NULL
+				THEN CAST((SELECT COALESCE(SUM(p.quantity), 0) {earlier}) AS bigint)
+			END,
+			CASE WHEN m.reversal_of IS NOT NULL
+				THEN (SELECT p.id {earlier} ORDER BY p.created_at DESC, p.id DESC LIMIT 1)
+			END,
+			{told type}, o.to_status, o.occurred_at, o.quantity, o.serial,
+			i.id, i.gtin, i.base_uom,
+			b.id, b.lot_no, b.expires_on,
+			f.id, f.code, f.site_id,
+			t.id, t.code, t.site_id,
+			d.id, d.type, d.order_no, d.external_ref, d.party_gln,
+			h.id, h.shipment_no
+		FROM stock_movements m
+		JOIN stock_movements o ON o.tenant_id = $1 AND o.id = COALESCE(m.reversal_of, m.id)
+		JOIN items i ON i.tenant_id = $1 AND i.id = o.item_id
+		LEFT JOIN lots b ON b.tenant_id = $1 AND b.id = o.lot_id
+		LEFT JOIN zones f ON f.tenant_id = $1 AND f.id = o.from_zone_id
+		LEFT JOIN zones t ON t.tenant_id = $1 AND t.id = o.to_zone_id
+		LEFT JOIN reservations v ON v.tenant_id = $1 AND v.id = o.reservation_id
+		LEFT JOIN receipts c ON c.tenant_id = $1 AND o.ref_type = 'receipts' AND c.id = o.ref_id
+		LEFT JOIN order_lines l ON l.tenant_id = $1 AND l.id = COALESCE(v.order_line_id, o.order_line_id,
+			CASE WHEN o.ref_type = 'order_lines' THEN o.ref_id END)
+		LEFT JOIN orders d ON d.tenant_id = $1 AND d.id = COALESCE(l.order_id, c.order_id)
+		LEFT JOIN shipments h ON h.tenant_id = $1 AND o.ref_type = 'shipments' AND h.id = o.ref_id
+		WHERE m.tenant_id = $1
+			AND {where} {order clause}`,
+		"{earlier}", earlier, "{told type}", toldTypeSQL, "{where}", where,
+		"{order clause}", s.orderClause("m", "created_at")),
+		args, func(r *db.Row) error {
+			m := motion{
+				at: Recorded{r.Time(1), r.Text(0)}, reverses: r.Text(2), quantity: r.Dec(3), before: r.Dec(4), last: r.Text(5),
+				kind: r.Text(6), status: r.Text(7), occurred: r.Time(8),
+				goods: epcis.Goods{Quantity: r.Dec(9), Serial: r.Text(10), ItemID: r.Text(11), GTIN: r.Text(12), Unit: r.Text(13),
+					LotID: r.Text(14), LotNo: r.Text(15)},
+				expires: r.Text(16), from: location{r.Text(17), r.Text(18), r.Text(19)},
+				to:       location{r.Text(20), r.Text(21), r.Text(22)},
+				order:    commission{r.Text(23), r.Text(24), r.Text(25), r.Text(26), r.Text(27)},
+				shipment: r.Text(28), shipmentNo: r.Text(29),
+			}
+			s.list = append(s.list, told{at: m.at, events: s.movementEvents(m)})
+			return nil
+		})
 }
 
 // motion is a movement of goods with what an event says of it. Of a reversal it

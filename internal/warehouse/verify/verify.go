@@ -129,13 +129,20 @@ func (r *recount) recountCounters(c *catalog.Catalog) {
 			r.recountCounter(res, n)
 		}
 	}
-	r.queueQuery("SELECT name, "+wideSum("delta")+" FROM counters WHERE tenant_id = $1 GROUP BY name", func(row *db.Row) {
+	r.queueQuery(db.Fill(`
+		SELECT name, {wide sum}
+		FROM counters
+		WHERE tenant_id = $1
+		GROUP BY name`, "{wide sum}", wideSum("delta")), func(row *db.Row) {
 		if name, _, _ := strings.Cut(row.Text(0), ":"); mine[name] {
 			r.kept[counterPrefix+row.Text(0)] = r.readWideSum(counterPrefix+row.Text(0), row, 1)
 		}
 	})
-	r.queueQuery("SELECT name, span, start_at, part, "+wideSum("delta")+
-		" FROM timed_counters WHERE tenant_id = $1 GROUP BY name, span, start_at, part", func(row *db.Row) {
+	r.queueQuery(db.Fill(`
+		SELECT name, span, start_at, part, {wide sum}
+		FROM timed_counters
+		WHERE tenant_id = $1
+		GROUP BY name, span, start_at, part`, "{wide sum}", wideSum("delta")), func(row *db.Row) {
 		if name := row.Text(0); mine[name] {
 			key := counterPrefix + catalog.TimedKey(catalog.Span(row.Text(1)[0]), row.Text(2), name, row.Text(3))
 			r.kept[key] = r.readWideSum(key, row, 4)
@@ -164,8 +171,11 @@ func (r *recount) recountCounter(res *catalog.Resource, n *catalog.Counter) {
 		group = " GROUP BY " + strings.Join(by, ", ")
 	}
 	name := counterPrefix + n.Name
-	r.queueQuery("SELECT "+strings.Join(append([]string{value}, by...), ", ")+" FROM "+res.Name+" WHERE tenant_id = $1"+
-		group, func(row *db.Row) {
+	columns := strings.Join(append([]string{value}, by...), ", ")
+	r.queueQuery(db.Fill(`
+		SELECT {columns}
+		FROM {name}
+		WHERE tenant_id = $1 {group}`, "{columns}", columns, "{name}", res.Name, "{group}", group), func(row *db.Row) {
 		record := map[string]any{}
 		for i, f := range cols {
 			if fd, _ := res.Field(f); row.Null(i + 2) {
@@ -212,8 +222,11 @@ func (r *recount) recountLevels() {
 	r.queueQuery("SELECT stock_key, quantity FROM stock_levels WHERE tenant_id = $1", func(row *db.Row) {
 		r.kept["level "+row.Text(0)] = row.Int(1)
 	})
-	r.queueQuery("SELECT item_id, lot_id, serial, owner_id, lpn, from_zone_id, from_status, to_zone_id, to_status, quantity FROM stock_movements WHERE "+
-		"tenant_id = $1", func(row *db.Row) {
+	r.queueQuery(`
+		SELECT item_id, lot_id, serial, owner_id, lpn, from_zone_id, from_status, to_zone_id, to_status,
+			quantity
+		FROM stock_movements
+		WHERE tenant_id = $1`, func(row *db.Row) {
 		from, to := warehouse.MovementKeys(store.Row{
 			"item_id": row.Text(0), "lot_id": row.Text(1), "serial": row.Text(2), "owner_id": row.Text(3), "lpn": row.Text(4),
 			"from_zone_id": row.Text(5), "from_status": row.Text(6), "to_zone_id": row.Text(7), "to_status": row.Text(8),
@@ -277,7 +290,10 @@ func (r *recount) addPair(name string, kept, real int64) { r.kept[name], r.real[
 
 func (r *recount) recountZones() {
 	r.parent, r.room, r.load = map[string]string{}, map[string]int64{}, map[string]int64{}
-	r.queueQuery("SELECT id, parent_id, load_units, utilization, max_capacity FROM zones WHERE tenant_id = $1",
+	r.queueQuery(`
+		SELECT id, parent_id, load_units, utilization, max_capacity
+		FROM zones
+		WHERE tenant_id = $1`,
 		func(row *db.Row) {
 			id := row.Text(0)
 			r.parent[id], r.room[id] = row.Text(1), row.Int(4)
@@ -286,8 +302,11 @@ func (r *recount) recountZones() {
 				r.kept["zone "+id+" utilization"] = row.Int(3)
 			}
 		})
-	r.queueQuery("SELECT l.zone_id, l.quantity, i.capacity_units FROM stock_levels l JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id WHERE l.tenant_id "+
-		"= $1", func(row *db.Row) {
+	r.queueQuery(`
+		SELECT l.zone_id, l.quantity, i.capacity_units
+		FROM stock_levels l
+		JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id
+		WHERE l.tenant_id = $1`, func(row *db.Row) {
 		if units, err := warehouse.MultiplyWithin(row.Dec(1), row.Dec(2), "capacity_units"); err == nil {
 			r.load[row.Text(0)] += int64(units)
 		}
@@ -312,15 +331,21 @@ func (r *recount) recountCapacities() {
 }
 
 func (r *recount) recountOrders() {
-	r.queueQuery("SELECT id, line_count, qty_ordered, qty_allocated, qty_picked, qty_packed, qty_shipped, qty_received, total_value FROM orders WHERE "+
-		"tenant_id = $1", func(row *db.Row) {
+	r.queueQuery(`
+		SELECT id, line_count, qty_ordered, qty_allocated, qty_picked, qty_packed, qty_shipped, qty_received,
+			total_value
+		FROM orders
+		WHERE tenant_id = $1`, func(row *db.Row) {
 		for i, f := range orderSums {
 			r.kept["order "+row.Text(0)+" "+f] = row.Int(i + 1)
 			r.real["order "+row.Text(0)+" "+f] += 0
 		}
 	})
-	r.queueQuery("SELECT order_id, qty_ordered, qty_allocated, qty_picked, qty_packed, qty_shipped, qty_received, qty_cancelled, unit_price FROM order_lines "+
-		"WHERE tenant_id = $1", func(row *db.Row) {
+	r.queueQuery(`
+		SELECT order_id, qty_ordered, qty_allocated, qty_picked, qty_packed, qty_shipped, qty_received,
+			qty_cancelled, unit_price
+		FROM order_lines
+		WHERE tenant_id = $1`, func(row *db.Row) {
 		id := "order " + row.Text(0) + " "
 		r.real[id+"line_count"]++
 		for i, f := range orderSums[1:7] {
@@ -344,14 +369,22 @@ const heldLinesSQL = `
 // recountReservations holds what stock levels have reserved, and what is allocated and
 // picked of order lines, to the active reservations.
 func (r *recount) recountReservations() {
-	r.queueQuery("SELECT stock_key, reserved FROM stock_levels WHERE tenant_id = $1 AND reserved <> 0", func(row *db.Row) {
+	r.queueQuery(`
+		SELECT stock_key, reserved
+		FROM stock_levels
+		WHERE tenant_id = $1
+			AND reserved <> 0`, func(row *db.Row) {
 		r.kept["reserved of level "+row.Text(0)] = row.Int(1)
 	})
 	r.queueQuery(heldLinesSQL, func(row *db.Row) {
 		r.addPair("order line "+row.Text(0)+" allocated, not shipped", row.Int(1), 0)
 		r.addPair("order line "+row.Text(0)+" picked, not shipped", row.Int(2), 0)
 	})
-	r.queueQuery("SELECT stock_key, order_line_id, quantity, picked FROM reservations WHERE tenant_id = $1 AND state = 'active'", func(row *db.Row) {
+	r.queueQuery(`
+		SELECT stock_key, order_line_id, quantity, picked
+		FROM reservations
+		WHERE tenant_id = $1
+			AND state = 'active'`, func(row *db.Row) {
 		r.real["reserved of level "+row.Text(0)] += row.Int(2)
 		r.real["order line "+row.Text(1)+" allocated, not shipped"] += row.Int(2)
 		if row.Bool(3) {

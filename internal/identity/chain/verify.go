@@ -1,0 +1,167 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"holdfast/internal/audit"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+)
+
+// Break is a place where the chain does not hold.
+type Break struct {
+	SealNo int64  `json:"seal_no"` // where it was noticed
+	ID     string `json:"id,omitempty"`
+	Why    string `json:"why"`
+}
+
+// Report is what Verify found in one tenant's chain.
+type Report struct {
+	TenantID string    `json:"tenant_id"`
+	Rows     int64     `json:"rows"` // sealed
+	Waiting  int64     `json:"waiting"`
+	Head     string    `json:"head"` // hash of the newest sealed row
+	SealedAt time.Time `json:"sealed_at"`
+	Breaks   []Break   `json:"breaks"` // at most maxBreaks; none = whole
+}
+
+// Whole reports a chain without a break.
+func (r Report) Whole() bool { return len(r.Breaks) == 0 }
+
+const maxBreaks = 20
+
+func (r *Report) addBreak(no int64, id, why string, args ...any) {
+	if len(r.Breaks) < maxBreaks {
+		r.Breaks = append(r.Breaks, Break{no, id, fmt.Sprintf(why, args...)})
+	}
+}
+
+// Tenants lists whose chain there has to be: the platform's own, those of the
+// tenants there are, and those that have a head or rows in the log.
+func (c *Chain) Tenants(ctx context.Context) (list []string, err error) {
+	err = c.DB.Read(ctx, everywhere, func(tx *db.Tx) error {
+		list = []string{db.NoTenant}
+		return tx.Query(`
+			SELECT tenant_id
+			FROM audit_heads
+			UNION
+			SELECT tenant_id
+			FROM audit
+			UNION
+			SELECT id
+			FROM tenants
+			ORDER BY 1`, nil, func(r *db.Row) error {
+			if id := r.Text(0); id != db.NoTenant {
+				list = append(list, id)
+			}
+			return nil
+		})
+	})
+	return list, err
+}
+
+// Verify recomputes a tenant's chain in one snapshot.
+func (c *Chain) Verify(ctx context.Context, tenant string) (Report, error) {
+	var rep Report
+	err := c.DB.Read(ctx, everywhere, func(tx *db.Tx) error {
+		rep = Report{TenantID: tenant, Breaks: []Break{}}
+		last, err := rep.walkChain(tx)
+		if err != nil {
+			return err
+		}
+		if err := c.verifyHead(tx, &rep, last); err != nil {
+			return err
+		}
+		return c.verifyWaiting(tx, &rep)
+	})
+	if err != nil {
+		return rep, fmt.Errorf("chain: verify: %w", err)
+	}
+	return rep, nil
+}
+
+// whyGone is what is wrong where neither a head nor the row that a chain begins
+// with is there.
+const whyGone = "it has no head, and no row in the log tells of its beginning"
+
+// verifyHead compares the head with the last row of the chain. A tenant that
+// was made a moment ago has none yet.
+func (c *Chain) verifyHead(tx *db.Tx, rep *Report, last head) error {
+	h, err := headOf(tx, rep.TenantID, "")
+	if fault.Is(err, fault.NotFound) {
+		if rep.Rows > 0 {
+			rep.addBreak(last.no, "", "the chain has no head")
+			return nil
+		}
+		young, err := c.hasCreationRow(tx, rep.TenantID)
+		if err == nil && !young {
+			rep.addBreak(0, "", "the chain is gone: "+whyGone)
+		}
+		return err
+	}
+	switch {
+	case err != nil:
+		return err
+	case !c.isGenuine(rep.TenantID, h):
+		rep.addBreak(h.no, "", "the head was changed, or sealed with another master key")
+	case h.no != last.no || h.hash != last.hash:
+		rep.addBreak(last.no, "", "the head is row %d; rows were removed from the end, or added", h.no)
+	}
+	rep.Head, rep.SealedAt = h.hash, h.at
+	return nil
+}
+
+// verifyWaiting looks at the rows that are in no chain: they wait for the
+// sealer, or it refused them.
+func (c *Chain) verifyWaiting(tx *db.Tx, rep *Report) error {
+	codes := audit.NewCoder(c.Keys.Log)
+	return tx.Query(db.Fill(`
+		SELECT {columns}, seal_no
+		FROM audit
+		WHERE tenant_id = $1
+			AND (seal_no IS NULL OR seal_no < 1)
+		ORDER BY id`, "{columns}", audit.Columns),
+		[]any{rep.TenantID}, func(r *db.Row) error {
+			if r.Null(sealedAt) && codes.Genuine(rep.TenantID, r) {
+				rep.Waiting++
+				return nil
+			}
+			rep.addBreak(0, r.Text(0), "the row was not written by the server, or was changed before it was sealed")
+			return nil
+		})
+}
+
+// walkChain follows the chain and returns its last row as found.
+func (r *Report) walkChain(tx *db.Tx) (head, error) {
+	last, sums := head{hash: origin}, hasher{tenant: r.TenantID}
+	for {
+		n := 0
+		err := tx.Query(db.Fill(`
+			SELECT {columns}, seal_no, prev_hash
+			FROM audit
+			WHERE tenant_id = $1
+				AND seal_no > $2
+			ORDER BY seal_no
+			LIMIT $3`, "{columns}", audit.Columns),
+			[]any{r.TenantID, last.no, 1000}, func(row *db.Row) error {
+				n++
+				r.Rows++
+				no, prev, sum := row.Int(sealedAt), row.Text(sealedAt+1), row.Text(sealedAt-1)
+				switch want := sums.hashRow(no, prev, row); {
+				case no != last.no+1:
+					r.addBreak(no, row.Text(0), "rows %d to %d are missing", last.no+1, no-1)
+				case prev != last.hash:
+					r.addBreak(no, row.Text(0), "the row before it is not the one it was linked to")
+				case want != sum:
+					r.addBreak(no, row.Text(0), "the row was changed")
+				}
+				last.no, last.hash = no, sum
+				return nil
+			})
+		if err != nil || n < 1000 {
+			return last, err
+		}
+	}
+}
