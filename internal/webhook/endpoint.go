@@ -232,16 +232,17 @@ func (s *Service) Changed(tx *store.Tx, changes []store.Change) error {
 	return nil
 }
 
-// newLane adds a lane, or says what is done to the one that is there.
-const newLane = `
+// openLaneSQL adds a webhook's lane, or sets the one that is there going afresh.
+const openLaneSQL = `
 	INSERT INTO webhook_lanes (webhook_id, tenant_id, active, next_at, failures, trips)
 	VALUES ($1, $2, $3, $4, 0, 0)
-	ON CONFLICT (webhook_id) DO UPDATE`
+	ON CONFLICT (webhook_id) DO UPDATE
+	SET active = excluded.active, next_at = excluded.next_at, failures = 0, trips = 0, open_until = NULL`
 
 // openLane makes a webhook's lane, or sets it going afresh: the breaker is
 // closed, and what waits in it is due.
 func (s *Service) openLane(tx *db.Tx, row store.Row) {
-	tx.Queue(newLane+"SET active = excluded.active, next_at = excluded.next_at, failures = 0, trips = 0, open_until = NULL",
+	tx.Queue(openLaneSQL,
 		[]any{row.Text("id"), row.Text("tenant_id"), row.Text("status") == "active", s.now()}, nil)
 }
 

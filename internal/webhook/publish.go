@@ -116,13 +116,21 @@ func (s *Service) enqueueDeliveries(tx *db.Tx, rows []queued, lanes map[string]c
 	}
 	slices.Sort(ids) // one order of locks
 	for _, id := range ids {
-		tx.Queue(newLane+
-			"SET next_at = CASE WHEN webhook_lanes.next_at <= excluded.next_at THEN webhook_lanes.next_at ELSE excluded.next_at END",
-			[]any{id, lanes[id].tenant, lanes[id].active, now}, nil)
+		tx.Queue(wakeLaneSQL, []any{id, lanes[id].tenant, lanes[id].active, now}, nil)
 	}
 	tx.After(s.Wake)
 	return nil
 }
+
+// wakeLaneSQL adds a webhook's lane, or has the one that is there look for work by now.
+const wakeLaneSQL = `
+	INSERT INTO webhook_lanes (webhook_id, tenant_id, active, next_at, failures, trips)
+	VALUES ($1, $2, $3, $4, 0, 0)
+	ON CONFLICT (webhook_id) DO UPDATE
+	SET next_at = CASE
+		WHEN webhook_lanes.next_at <= excluded.next_at THEN webhook_lanes.next_at
+		ELSE excluded.next_at
+	END`
 
 // deliveryValues writes n rows of placeholders; no attempt has been made.
 func deliveryValues(n int) string {
