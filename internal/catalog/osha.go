@@ -5,7 +5,7 @@ import "holdfast/internal/actor"
 // statutoryResources are the records that regulations on recording injuries ask for.
 // They hold health data, so their grants are narrower than the incident's: the
 // safety officer writes, administrators read and certify, managers see totals.
-func statutoryResources() []Resource { return []Resource{oshaCases(), oshaSummaries()} }
+func statutoryResources() []Resource { return []Resource{oshaCases(), absences(), oshaSummaries()} }
 
 func oshaCases() Resource {
 	who := func(f Field) Field { f.Readers = officers; return f } // masked in the audit log
@@ -44,9 +44,10 @@ func oshaCases() Resource {
 			{Name: "outcome", OneOf: []string{"death", "days_away", "restricted", "other"},
 				Doc: "Columns G to J: one, the most serious."},
 			{Name: "days_away", Type: Int, Unit: "d", Required: true, Default: "0", Min: "0",
-				Doc: "Column K: calendar days, day of the injury left out, at most 180; from away_from and away_until when both are given."},
+				Doc: "Calendar days, day of the injury left out; from away_from and away_until when both are given. A " +
+					"case with absences has theirs up to its last change, and nobody sets them. Column K stops at 180."},
 			{Name: "days_restricted", Type: Int, Unit: "d", Required: true, Default: "0", Min: "0",
-				Doc: "Column L, counted alike."},
+				Doc: "Calendar days of restricted work or transfer, counted alike; column L."},
 			{Name: "away_from", Type: Date}, {Name: "away_until", Type: Date, Doc: "Last day away."},
 			{Name: "restricted_from", Type: Date}, {Name: "restricted_until", Type: Date,
 				Doc: "Last day of restricted work or transfer."},
@@ -83,6 +84,33 @@ func oshaCases() Resource {
 			Read:   []Grant{grantAll(officers)},
 			Create: []Grant{grantAll([]actor.Role{actor.Safety})},
 			Update: []Grant{grantAll([]actor.Role{actor.Safety})},
+		},
+	}
+}
+
+func absences() Resource {
+	return Resource{
+		Name: "absences", Family: "safety",
+		Doc: "Days on which the person of a case was away from work or at restricted work, one row for each time. " +
+			"No day is in two rows of a case. Each regime's end of counting applies to its figures and is not stored.",
+		Fields: []Field{
+			{Name: "case_id", Type: UUID, Ref: "osha_cases", Required: true, Fixed: true},
+			{Name: "kind", Required: true, OneOf: []string{"away", "restricted"},
+				Doc: "Away from work, or restricted work or transfer."},
+			{Name: "from_on", Type: Date, Required: true, Label: "First day", Doc: "In the establishment's time zone."},
+			{Name: "until_on", Type: Date, Label: "Last day",
+				Doc: "Included; empty while the absence lasts, which counts to today."},
+			{Name: "estimated", Type: Bool, Required: true, Default: "false",
+				Doc: "The last day is what is expected: lists count to today, the annual summary to that day " +
+					"(29 CFR 1904.7(b)(3)(ix))."},
+			{Name: "physician", Format: Name, Readers: officers, Doc: "Who certified it."},
+		},
+		Indexes: [][]string{{"case_id", "from_on"}},
+		Access: Access{
+			Read:   []Grant{grantAll(officers)},
+			Create: []Grant{grantAll([]actor.Role{actor.Safety})},
+			Update: []Grant{grantAll([]actor.Role{actor.Safety})},
+			Delete: []Grant{grantAll([]actor.Role{actor.Safety})},
 		},
 	}
 }

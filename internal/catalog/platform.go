@@ -242,7 +242,7 @@ func auditResource() Resource {
 }
 
 // safetyRecords are the collections whose changes the safety officer sees.
-var safetyRecords = strings.Fields("incidents incident_photos actions osha_cases osha_summaries checklist_templates " +
+var safetyRecords = strings.Fields("incidents incident_photos actions osha_cases absences osha_summaries checklist_templates " +
 	"checklist_schedules checklist_runs checklist_answers toolbox_talks talk_attendances regulations " +
 	"compliance_events courses training_assignments report_links comments files")
 

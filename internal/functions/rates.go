@@ -87,7 +87,9 @@ func (d *dashboard) safetyRates(ctx context.Context, a actor.Actor, in *RatesIn)
 		out.Year = int64(localtime.Year(now, loc))
 	}
 	err = d.readSnapshot(ctx, a, func(tx *store.Tx) {
-		f = osha.QueueFigures(tx.Tx, a.TenantID, osha.Pick{Site: in.SiteID, Year: out.Year}, loc)
+		f = osha.QueueFigures(tx.Tx, osha.Asked{
+			Tenant: a.TenantID, Pick: osha.Pick{Site: in.SiteID, Year: out.Year}, Zone: loc, Now: now,
+		})
 	})
 	if err != nil {
 		return nil, err

@@ -2,6 +2,25 @@
 -- engines: on PostgreSQL the migrator moves foreign keys behind the creation of
 -- all tables and fences each table with row policies.
 
+create table absences (
+  tenant_id uuid not null,
+  id uuid not null,
+  case_id uuid not null,
+  kind text not null,
+  from_on text not null,
+  until_on text,
+  estimated boolean not null,
+  physician text,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint absences_case_id_fkey foreign key (tenant_id, case_id) references osha_cases (tenant_id, id)
+);
+create index absences_case_id_from_on_idx on absences (tenant_id, case_id, from_on);
+create index absences_created_at_id_idx on absences (tenant_id, created_at, id);
+
 create table actions (
   tenant_id uuid not null,
   id uuid not null,

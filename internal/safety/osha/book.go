@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
+	"holdfast/internal/safety/absence"
 	"holdfast/internal/store"
 )
 
@@ -23,9 +24,10 @@ type Books struct{ store *store.Store }
 // NewBooks returns a reader of s.
 func NewBooks(s *store.Store) *Books { return &Books{s} }
 
-// Entry is a case with its incident.
+// Entry is a case with its incident, and the days that count for it.
 type Entry struct {
 	Case, Incident store.Row
+	Days           absence.Tally
 }
 
 // Book is the log of an establishment for a year: its recordable cases in the
@@ -96,6 +98,12 @@ func (b *Books) readBook(ctx context.Context, a actor.Actor, p Pick, cases bool)
 			return err
 		}
 		book.Place = (&background{sites: map[string]store.Row{site: book.Site}, zone: zone}).establishmentZone(site)
+		if book.Summary.Text("status") == "open" {
+			queueTotals(tx, a.TenantID, book.Summary, clockAt{b.store.Now(), book.Place})
+			if err := tx.Flush(); err != nil {
+				return err
+			}
+		}
 		if !cases {
 			return nil
 		}
@@ -103,13 +111,21 @@ func (b *Books) readBook(ctx context.Context, a actor.Actor, p Pick, cases bool)
 		if err != nil {
 			return err
 		}
-		book.Entries, err = b.readEntries(tx, a, list)
-		return err
+		if book.Entries, err = b.readEntries(tx, a, list); err != nil {
+			return err
+		}
+		return b.countBook(tx, a, book)
 	})
 	if err != nil {
 		return nil, wrapReadError(err)
 	}
 	return book, nil
+}
+
+// countBook counts the days of a book's entries up to now.
+func (b *Books) countBook(tx *db.Tx, a actor.Actor, book *Book) error {
+	today := localtime.DateOf(b.store.Now(), book.Place).UTC()
+	return countEntries(tx, a.TenantID, book.Entries, func(e Entry) (time.Time, time.Time) { return book.Injured(e), today })
 }
 
 func wrapReadError(err error) error {
@@ -134,7 +150,7 @@ func (b *Books) readEntries(tx *db.Tx, a actor.Actor, cases []store.Row) ([]Entr
 	}
 	out := make([]Entry, len(cases))
 	for i, c := range cases {
-		out[i] = Entry{c, incidents[c.Text("incident_id")]}
+		out[i] = Entry{Case: c, Incident: incidents[c.Text("incident_id")]}
 	}
 	return out, nil
 }
@@ -164,8 +180,10 @@ func (b *Books) Case(ctx context.Context, a actor.Actor, id string) (*Book, erro
 		}
 		book.Site, book.Year = sites[site], intField(cases[0], "year")
 		book.Place = (&background{sites: sites, zone: zone}).establishmentZone(site)
-		book.Entries, err = b.readEntries(tx, a, cases)
-		return err
+		if book.Entries, err = b.readEntries(tx, a, cases); err != nil {
+			return err
+		}
+		return b.countBook(tx, a, book)
 	})
 	if err != nil {
 		return nil, wrapReadError(err)
@@ -189,17 +207,19 @@ func (b *Book) Time(e Entry) string {
 	return momentField(e.Incident, "occurred_at").In(b.Place).Format("15:04")
 }
 
-// Sum is the summary, or for a log without one the totals of its entries.
+// Sum is the summary, or for a log without one the totals of its entries, with the
+// days that are expected of those who are still away.
 func (b *Book) Sum() store.Row {
 	if b.Summary != nil {
 		return b.Summary
 	}
+	return b.addUp(daysExpected)
+}
+
+// addUp totals the entries of a book.
+func (b *Book) addUp(days func(absence.Tally) absence.Days) store.Row {
 	sum := store.Row{"site_id": b.Site["id"], "year": b.Year}
-	log := make([]store.Row, len(b.Entries))
-	for i, e := range b.Entries {
-		log[i] = e.Case
-	}
-	Total(sum, log)
+	Total(sum, b.withDays(days))
 	return sum
 }
 

@@ -41,6 +41,7 @@ type Facts struct {
 	Kind    string    // injury or illness; others have no case
 	Injured time.Time // local calendar day, as midnight UTC
 	Today   time.Time // likewise
+	Counted bool      // absences say which days are counted
 }
 
 // Check holds a case, as the collection osha_cases has it, to the rules of
@@ -77,8 +78,9 @@ func checkDecision(c store.Row, _ Facts) *fault.Error {
 	return nil
 }
 
-// checkOutcome: one outcome, the most serious.
-func checkOutcome(c store.Row, _ Facts) *fault.Error {
+// checkOutcome: one outcome, the most serious. Absences before a death are kept, and
+// the log leaves them out.
+func checkOutcome(c store.Row, f Facts) *fault.Error {
 	outcome, basis := c.Text("outcome"), c.Text("basis")
 	if c.Text("recordable") != "yes" {
 		if outcome != "" {
@@ -92,10 +94,12 @@ func checkOutcome(c store.Row, _ Facts) *fault.Error {
 		return refuseRule("outcome", "29 CFR 1904.29(b)(1)", "a recordable case needs its outcome")
 	case outcomeOf[basis] != outcome:
 		return refuseRule("outcome", "29 CFR 1904.7(b)(1)", "the basis %s leads to the outcome %s, not %s", basis, outcomeOf[basis], outcome)
-	case outcome == "death" && away+restricted > 0:
+	case outcome == "death" && away+restricted > 0 && !f.Counted:
 		return refuseRule("days_away", "29 CFR 1904.7(b)(2)", "a death has no counts of days: the most serious outcome stands alone")
 	case outcome == "days_away" && away == 0:
 		return refuseRule("days_away", "29 CFR 1904.7(b)(3)", "the outcome days_away needs at least one day after the day of the injury")
+	case outcome == "death":
+		return nil
 	case outcome != "days_away" && away > 0:
 		return refuseRule("outcome", "29 CFR 1904.7(b)(3)", "with days away the outcome is days_away, the most serious")
 	case outcome == "restricted" && restricted == 0:
@@ -107,6 +111,19 @@ func checkOutcome(c store.Row, _ Facts) *fault.Error {
 }
 
 func checkDays(c store.Row, f Facts) *fault.Error {
+	if !f.Counted {
+		if err := checkPeriods(c, f); err != nil {
+			return err
+		}
+	}
+	if c.Text("recordable") == "no" && intField(c, "days_away")+intField(c, "days_restricted") > 0 && c.Text("basis") == "first_aid_only" {
+		return refuseRule("recordable", "29 CFR 1904.7(b)(1)", "with days away or restricted the case is more than first aid")
+	}
+	return nil
+}
+
+// checkPeriods holds the days that a case without absences states itself.
+func checkPeriods(c store.Row, f Facts) *fault.Error {
 	for _, p := range [...][3]string{{"days_away", "away_from", "away_until"}, {"days_restricted", "restricted_from", "restricted_until"}} {
 		from, until := parseDay(c.Text(p[1])), parseDay(c.Text(p[2]))
 		switch {
@@ -122,9 +139,6 @@ func checkDays(c store.Row, f Facts) *fault.Error {
 	}
 	if n := intField(c, "days_away") + intField(c, "days_restricted"); n > maxDays {
 		return refuseRule("days_restricted", "29 CFR 1904.7(b)(4)(xi)", "days away and restricted are %d together; counting stops at %d", n, maxDays)
-	}
-	if c.Text("recordable") == "no" && intField(c, "days_away")+intField(c, "days_restricted") > 0 && c.Text("basis") == "first_aid_only" {
-		return refuseRule("recordable", "29 CFR 1904.7(b)(1)", "with days away or restricted the case is more than first aid")
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
+	"holdfast/internal/safety/absence"
 	"holdfast/internal/store"
 )
 
@@ -70,18 +71,26 @@ func changedLog(c store.Change) bool {
 // background is what the rules look at beside the case itself.
 type background struct {
 	incidents, workers, sites map[string]store.Row
-	zone                      string // the tenant's time zone
+	absences                  map[string][]absence.Period // by case
+	zone                      string                      // the tenant's time zone
 }
 
 func readBackground(tx *store.Tx, changes []store.Change) (*background, error) {
 	incidents, workers, sites := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	var cases []string
 	for _, c := range changes {
+		if c.Op == store.Update {
+			cases = append(cases, c.After.Text(idColumn))
+		}
 		addID(incidents, c.After.Text("incident_id"))
 		addID(workers, c.After.Text("worker_id"))
 		addID(sites, c.After.Text("site_id"))
 	}
 	b := &background{}
 	var err error
+	if b.absences, err = absence.List(tx.Tx, tx.TenantID, cases); err != nil {
+		return nil, fmt.Errorf("osha: read absences: %w", err)
+	}
 	if b.incidents, err = byID(tx, "incidents", incidents); err != nil {
 		return nil, fmt.Errorf("osha: read incidents: %w", err)
 	}
@@ -166,13 +175,19 @@ func (b *background) completeCase(ch store.Change, now time.Time) error {
 	if c["illness_type"] == nil && in.Text("kind") == "injury" {
 		c["illness_type"] = "injury"
 	}
-	countDays(c, injured)
+	today := localtime.DateOf(now, loc).UTC()
+	absences := b.absences[c.Text(idColumn)]
+	if len(absences) == 0 {
+		countDays(c, injured)
+	} else if err := takeAbsences(ch, absences, absence.Count(absences, injured, today)); err != nil {
+		return err
+	}
 	noteDecision(ch, in, now, loc)
 	c["osha_due_at"] = nil
 	if due := DueAt(c, momentField(in, "reported_at"), injured); !due.IsZero() {
 		c["osha_due_at"] = query.FormatTime(due)
 	}
-	return Check(c, Facts{Kind: in.Text("kind"), Injured: injured, Today: localtime.DateOf(now, loc).UTC()})
+	return Check(c, Facts{Kind: in.Text("kind"), Injured: injured, Today: today, Counted: len(absences) > 0})
 }
 
 func (b *background) fromWorker(c store.Row) {

@@ -41,8 +41,8 @@ var (
 // methodology, 2013 edition. Economic activity is NACE Rev. 2, occupation ISCO-08
 // and place NUTS, each as the record has it, or empty. Sex is 1 male, 2 female;
 // the size is that of the local unit on the day: 1 from one employee, 2 from 10,
-// 3 from 50, 4 from 250, 5 from 500. Days lost are 004 to 180, where counting
-// stops (29 CFR 1904.7(b)(3)(vii)), and 998 for a fatal accident. Type of injury,
+// 3 from 50, 4 from 250, 5 from 500. Days lost are 004 to 182, 997 from 183 on, and
+// 998 for a fatal accident; a case without absences has at most 180 of them. Type of injury,
 // part of the body, nationality, workstation, environment, process, activity and
 // material agents are in no record: their codes say so.
 func (b *Books) ESAW(ctx context.Context, a actor.Actor, p Pick) (*Sheet, error) {
@@ -57,19 +57,19 @@ func (b *Books) ESAW(ctx context.Context, a actor.Actor, p Pick) (*Sheet, error)
 	return sheet.guardTexts(), nil
 }
 
-// absence is an accident with the site it happened at and the worker it
+// accident is one with the site it happened at and the worker it
 // happened to.
-type absence struct {
+type accident struct {
 	Entry
 	book   *Book
 	worker store.Row // nil when no record is named
 	staff  int       // people employed at the site on the day
 }
 
-func (r absence) esawRow() []string {
+func (r accident) esawRow() []string {
 	c, site := r.Case, r.book.Site
 	day := r.book.Injured(r.Entry)
-	hour, lost := unknownPair, fmt.Sprintf("%03d", intField(c, "days_away"))
+	hour, lost := unknownPair, lostDays(r.Days.ToDate.Away)
 	if at := r.book.Time(r.Entry); at != "" {
 		hour = at[:2]
 	}
@@ -84,8 +84,19 @@ func (r absence) esawRow() []string {
 		noInformation, unknownAgent, knownCode(deviations, noInformation, tags...), unknownAgent, knownCode(contacts, noInformation, tags...), unknownAgent}
 }
 
+// longestLost is the most days that a number of days lost stands for; more are as a
+// permanent incapacity.
+const longestLost = 182
+
+func lostDays(n int64) string {
+	if n > longestLost {
+		return "997"
+	}
+	return fmt.Sprintf("%03d", n)
+}
+
 // ageInYears is in completed years, of two digits.
-func (r absence) ageInYears() string {
+func (r accident) ageInYears() string {
 	day, born := r.book.Injured(r.Entry), parseDay(r.Case.Text("birth_date"))
 	if born.IsZero() {
 		return unknownPair
@@ -98,7 +109,7 @@ func (r absence) ageInYears() string {
 }
 
 // incidentCategories are the incident's, in the order in which they were given.
-func (r absence) incidentCategories() (tags []string) {
+func (r accident) incidentCategories() (tags []string) {
 	raw, _ := r.Incident["category_tags"].(json.RawMessage)
 	_ = json.Unmarshal(raw, &tags) // the store keeps an array of strings
 	return tags
@@ -141,7 +152,7 @@ const fillVictimsSQL = `
 // fillVictims finds the workers of accidents, and how many people the site employed
 // that day. A worker without a date of hire has always been there; one who has left
 // on a day that nobody wrote down was there on none.
-func (b *Books) fillVictims(tx *db.Tx, a actor.Actor, list []absence) error {
+func (b *Books) fillVictims(tx *db.Tx, a actor.Actor, list []accident) error {
 	ids := map[string]bool{}
 	for _, r := range list {
 		addID(ids, r.Case.Text("worker_id"))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/audit"
@@ -14,8 +15,8 @@ import (
 
 // Bounds of the European lists in days of absence: more than three
 // (89/391/EEC art. 9(1)(c)); for statistics at least four full days
-// (Regulation (EU) 349/2011, ESAW). Both are the same accidents: the day of the
-// accident counts for neither, and days are calendar days.
+// (Regulation (EU) 349/2011, ESAW). The day of the accident counts for neither, days
+// are calendar days, and neither stops counting where OSHA does.
 const europeDays = 4
 
 var accidentColumns = []string{"case_id", "incident_no", "date", "time", "employee", "job_title", "workplace", "description", "days_away", "fatal"}
@@ -32,27 +33,43 @@ func (b *Books) Accidents(ctx context.Context, a actor.Actor, p Pick) (*Sheet, e
 	for _, r := range rows {
 		c := r.Case
 		sheet.Rows = append(sheet.Rows,
-			[]string{c.Text("id"), r.Incident.Text("incident_no"), r.book.Injured(r.Entry).Format("2006-01-02"), r.book.Time(r.Entry), Name(c), c.Text("job_title"),
-				c.Text("where_occurred"), Description(c), formatWhole(intField(c, "days_away")), formatBit(c.Text("outcome") == "death")})
+			[]string{c.Text(idColumn), r.Incident.Text("incident_no"), r.book.Injured(r.Entry).Format("2006-01-02"), r.book.Time(r.Entry), Name(c), c.Text("job_title"),
+				c.Text("where_occurred"), Description(c), formatWhole(r.Days.ToDate.Away), formatBit(c.Text("outcome") == "death")})
 	}
 	return sheet.guardTexts(), nil
 }
 
+// longAbsencesSQL is the condition of injuries that may be on a list: whether those with
+// absences are is known once these are counted.
+const longAbsencesSQL = `
+	year = $2
+		AND ($3 = '' OR CAST(site_id AS text) = $3)
+		AND illness_type = 'injury'
+		AND (
+			days_away >= $4
+			OR outcome = 'death'
+			OR EXISTS (
+				SELECT 1
+				FROM absences
+				WHERE absences.tenant_id = $1
+					AND absences.case_id = osha_cases.id
+			)
+		)
+	ORDER BY id`
+
 // readAbsences reads the injuries of a year with at least four days away, or death,
 // at one establishment or at all.
-func (b *Books) readAbsences(ctx context.Context, a actor.Actor, p Pick) ([]absence, error) {
+func (b *Books) readAbsences(ctx context.Context, a actor.Actor, p Pick) ([]accident, error) {
 	if err := b.checkMayRead(a, "osha_cases"); err != nil {
 		return nil, err
 	}
-	var out []absence
+	var out []accident
 	err := b.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
 		zone, err := tenantZone(tx, a.TenantID)
 		if err != nil {
 			return err
 		}
-		cases, err := b.readRows(tx, a, "osha_cases",
-			fmt.Sprintf("year = $2 AND ($3 = '' OR CAST(site_id AS text) = $3) AND illness_type = 'injury' AND (days_away >= %d OR outcome = 'death') ORDER "+
-				"BY id", europeDays), p.Year, p.Site)
+		cases, err := b.readRows(tx, a, "osha_cases", longAbsencesSQL, p.Year, p.Site, europeDays)
 		if err != nil {
 			return err
 		}
@@ -69,12 +86,21 @@ func (b *Books) readAbsences(ctx context.Context, a actor.Actor, p Pick) ([]abse
 			return err
 		}
 		bg := &background{sites: sites, zone: zone}
-		for _, e := range entries {
-			if e.Incident.Text("status") == "void" {
-				continue
-			}
+		bookOf := func(e Entry) *Book {
 			site := e.Case.Text("site_id")
-			out = append(out, absence{Entry: e, book: &Book{Site: sites[site], Year: p.Year, Place: bg.establishmentZone(site)}})
+			return &Book{Site: sites[site], Year: p.Year, Place: bg.establishmentZone(site)}
+		}
+		err = countEntries(tx, a.TenantID, entries, func(e Entry) (time.Time, time.Time) {
+			book := bookOf(e)
+			return book.Injured(e), localtime.DateOf(b.store.Now(), book.Place).UTC()
+		})
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if e.Incident.Text("status") != "void" && (e.Days.ToDate.Away >= europeDays || e.Case.Text("outcome") == "death") {
+				out = append(out, accident{Entry: e, book: bookOf(e)})
+			}
 		}
 		return b.fillVictims(tx, a, out)
 	})

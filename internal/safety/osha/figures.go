@@ -9,7 +9,8 @@ import (
 
 // Figures are a year's counts for rates: columns of the log, lost-time
 // injuries (deaths included), accidents of the European statistics, days lost,
-// hours worked and the mean number of people employed.
+// hours worked and the mean number of people employed. Days lost end with OSHA's
+// counting, at 180 for each case; what lasts counts to today.
 type Figures struct {
 	Deaths, DaysAway, Restricted, Other int
 	LostTime, FourDays                  int
@@ -17,31 +18,31 @@ type Figures struct {
 	Hours, Employees                    float64
 }
 
+// Asked says whose figures are asked for: a local year in a time zone, counted at a
+// moment.
+type Asked struct {
+	Tenant string
+	Pick
+	Zone *time.Location
+	Now  time.Time
+}
+
 // QueueFigures asks for the figures of a local year at one establishment, or
 // with "" at all of a tenant; they are there after the next flush. Hours are
 // those of approved shifts and the additional hours of summaries. Cases whose
 // report is void never count.
-func QueueFigures(tx *db.Tx, tenant string, p Pick, loc *time.Location) *Figures {
+func QueueFigures(tx *db.Tx, a Asked) *Figures {
 	f := &Figures{}
+	tenant, p, loc := a.Tenant, a.Pick, a.Zone
 	args := []any{tenant, p.Year}
 	only := ""
 	if p.Site != "" {
 		args = append(args, p.Site)
 		only = " AND c.site_id = $3"
 	}
-	tx.Queue(db.Fill(`
-		SELECT c.outcome, c.illness_type, CASE WHEN c.days_away >= 4 THEN 1 ELSE 0 END, COUNT(*),
-			CAST(SUM(c.days_away) AS bigint)
-		FROM osha_cases c
-		JOIN incidents i ON i.tenant_id = c.tenant_id AND i.id = c.incident_id
-		WHERE c.tenant_id = $1
-			AND c.year = $2
-			AND c.recordable = 'yes'
-			AND i.status <> 'void' {only}
-		GROUP BY 1, 2, 3`, "{only}", only), args, func(r *db.Row) error {
-		f.addOutcome(r.Text(0), r.Text(1) == "injury", r.Int(2) == 1, int(r.Int(3)))
-		f.DaysLost += r.Int(4)
-		return nil
+	queueCases(tx, tenant, p, clockAt{a.Now, loc}, func(c countedCase, sign int) {
+		f.addOutcome(c.outcome, c.kind == "injury", c.days.ToDate.Away >= europeDays, sign)
+		f.DaysLost += int64(sign) * c.onLog(c.days.ToDate).Away
 	})
 	from, to := yearBounds(p.Year, loc)
 	queueHours(tx, exposure{tenant: tenant, site: p.Site, from: from, to: to}, func(h decimal.Dec) { f.Hours += h.Float() })

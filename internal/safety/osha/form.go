@@ -62,7 +62,8 @@ func (b *Book) logLine(e Entry) []string {
 	for _, o := range [...]string{"death", "days_away", "restricted", "other"} {
 		cells = append(cells, crossMark(c.Text("outcome") == o))
 	}
-	cells = append(cells, dayCount(c, "days_away"), dayCount(c, "days_restricted"))
+	days := e.onLog(e.Days.ToDate)
+	cells = append(cells, dayCount(days.Away), dayCount(days.Restricted))
 	for _, k := range [...]string{"injury", "skin_disorder", "respiratory", "poisoning", "hearing_loss", "other_illness"} {
 		cells = append(cells, crossMark(c.Text("illness_type") == k))
 	}
@@ -76,8 +77,8 @@ func crossMark(yes bool) string {
 	return ""
 }
 
-func dayCount(c store.Row, name string) string {
-	if n := intField(c, name); n > 0 {
+func dayCount(n int64) string {
+	if n > 0 {
 		return formatWhole(n)
 	}
 	return ""
@@ -86,7 +87,7 @@ func dayCount(c store.Row, name string) string {
 // totalsLine adds up the log itself: it may have gone on after the summary was
 // certified.
 func (b *Book) totalsLine() []string {
-	sum := (&Book{Site: b.Site, Year: b.Year, Entries: b.Entries}).Sum()
+	sum := b.addUp(daysToDate)
 	cells := []string{"", "", "", "", "", "Totals"}
 	for _, name := range totals {
 		cells = append(cells, formatWhole(intField(sum, name)))

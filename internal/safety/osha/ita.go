@@ -93,7 +93,8 @@ const longestLine = 255
 // 6 all other illnesses; sex M, F or empty; treatment_facility_type 1 treated in
 // an emergency room, else 0; treatment_in_patient 1 hospitalized overnight, else
 // 0; days as MM/DD/YYYY, times as HH:MM, time_unknown 1 where there is none.
-// It holds no names (29 CFR 1904.41(b)(9)); a privacy case's discreet
+// Days of those who are still away are as expected, as in the summary that goes with
+// the file (29 CFR 1904.7(b)(3)(ix)). It holds no names (29 CFR 1904.41(b)(9)); a privacy case's discreet
 // description stands in it. The fault names cases that are not complete.
 func (b *Book) CaseSheet() (*Sheet, error) {
 	var c complaints
@@ -129,12 +130,11 @@ func (b *Book) caseRow(e Entry) []string {
 	c := e.Case
 	t := func(name string) string { return c.Text(name) }
 	at := b.Time(e)
+	days := e.onLog(e.Days.Expected)
 	return []string{b.Site.Text("name"), formatWhole(b.Year), Number(c), t("job_title"), formatAmericanDay(b.Injured(e)), t("where_occurred"),
 		oneLine(Description(c)), outcomeCode[t("outcome")],
-		formatWhole(intField(c, "days_away")), formatWhole(intField(
-			c,
-			"days_restricted",
-		)), kindCode[t("illness_type")], formatAmericanDay(parseDay(t("birth_date"))), formatAmericanDay(parseDay(t("hire_date"))), t("sex"),
+		formatWhole(days.Away), formatWhole(days.Restricted), kindCode[t("illness_type")],
+		formatAmericanDay(parseDay(t("birth_date"))), formatAmericanDay(parseDay(t("hire_date"))), t("sex"),
 		formatBit(boolField(c, "emergency_room")), formatBit(boolField(
 			c,
 			"in_patient",

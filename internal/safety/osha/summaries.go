@@ -43,7 +43,7 @@ func writeSummaries(tx *store.Tx, changes []store.Change) error {
 		}
 		loc := b.establishmentZone(site.Text("id"))
 		if c.After.Text("status") == "open" || c.Before.Text("status") == "open" {
-			if err := countTotals(tx.Tx, tx.TenantID, c.After, loc); err != nil {
+			if err := countTotals(tx.Tx, tx.TenantID, c.After, clockAt{tx.Now(), loc}); err != nil {
 				return err
 			}
 			noteDoubt(c.After)
@@ -56,26 +56,13 @@ func writeSummaries(tx *store.Tx, changes []store.Change) error {
 	return nil
 }
 
-const countTotalsSQL = `
-	SELECT outcome, illness_type, COUNT(*), CAST(SUM(days_away) AS bigint), CAST(SUM(days_restricted) AS bigint)
-	FROM osha_cases
-	WHERE tenant_id = $1 AND site_id = $2 AND year = $3 AND recordable = 'yes'
-	GROUP BY outcome, illness_type`
-
 // countTotals fills a summary's totals from the log, hours from approved shifts and,
 // where it is not given, the average number of employees from the dates of
 // hire and leaving (each day of the year counts alike; 29 CFR 1904.32(b)(2)).
-func countTotals(tx *db.Tx, tenant string, sum store.Row, loc *time.Location) error {
-	for _, t := range totals {
-		sum[t] = int64(0)
-	}
-	site, year := sum["site_id"], intField(sum, "year")
-	tx.Queue(countTotalsSQL, []any{tenant, site,
-		year}, func(r *db.Row) error {
-		enterTotals(sum, line{r.Text(0), r.Text(1), r.Int(2), r.Int(3), r.Int(4)})
-		return nil
-	})
-	from, to := yearBounds(year, loc)
+func countTotals(tx *db.Tx, tenant string, sum store.Row, at clockAt) error {
+	queueTotals(tx, tenant, sum, at)
+	year := intField(sum, "year")
+	from, to := yearBounds(year, at.zone)
 	queueHours(tx, exposure{tenant: tenant, site: sum.Text("site_id"), from: from, to: to}, func(h decimal.Dec) {
 		sum["hours_worked"] = int64(math.Round(h.Float())) + intField(sum, "additional_hours")
 	})
@@ -86,6 +73,19 @@ func countTotals(tx *db.Tx, tenant string, sum store.Row, loc *time.Location) er
 		return fmt.Errorf("osha: total the log: %w", err)
 	}
 	return nil
+}
+
+// queueTotals asks for a summary's totals: the log, with the days that are expected
+// of those who are still away.
+func queueTotals(tx *db.Tx, tenant string, sum store.Row, at clockAt) {
+	for _, t := range totals {
+		sum[t] = int64(0)
+	}
+	p := Pick{Site: sum.Text("site_id"), Year: intField(sum, "year")}
+	queueCases(tx, tenant, p, at, func(c countedCase, sign int) {
+		n, d := int64(sign), c.onLog(c.days.Expected)
+		enterTotals(sum, line{c.outcome, c.kind, n, n * d.Away, n * d.Restricted})
+	})
 }
 
 // yearBounds are the first instant of a local year and of the next.
@@ -298,7 +298,7 @@ func refreshSummaries(tx *store.Tx, changes []store.Change) error {
 		var stale []string
 		for _, sum := range open {
 			if touched[log{sum.Text("site_id"), intField(sum, "year")}] {
-				stale = append(stale, sum.Text("id"))
+				stale = append(stale, sum.Text(idColumn))
 			}
 		}
 		if len(stale) == 0 {

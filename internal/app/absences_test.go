@@ -1,0 +1,412 @@
+package app_test
+
+import (
+	"encoding/csv"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/testkit"
+)
+
+// story is an injury of some days ago at an establishment of its own, as a recordable
+// case.
+type story struct {
+	k                    *testkit.Kit
+	site, incident, self string
+	injured              time.Time // local day, as midnight UTC
+}
+
+// givenStory records a case at a new establishment in Texas; row says what is unlike
+// a case of medical treatment.
+func givenStory(t *testing.T, k *testkit.Kit, code string, daysAgo int, row map[string]any) *story {
+	t.Helper()
+	chicago, err := time.LoadLocation("America/Chicago")
+	testkit.Must(t, err)
+	now := time.Now().In(chicago)
+	noon := time.Date(now.Year(), now.Month(), now.Day()-daysAgo, 12, 0, 0, 0, chicago)
+	s := &story{k: k, injured: time.Date(noon.Year(), noon.Month(), noon.Day(), 0, 0, 0, 0, time.UTC)}
+	if daysAgo == 0 {
+		noon = now
+	}
+	s.site = givenSubmitter(t, k, code, code)
+	s.incident = k.Insert(t, testkit.As(actor.Safety), "incidents",
+		map[string]any{"kind": "injury", "title": "Cut", "site_id": s.site,
+			"occurred_at": noon.UTC().Format(time.RFC3339)})
+	all := map[string]any{"incident_id": s.incident, "recordable": "yes", "basis": "medical_treatment",
+		"outcome":       "other",
+		"employee_name": "X", "job_title": "Y", "where_occurred": "Z", "description": "W", "birth_date": "1990-01-01",
+		"hire_date":       "2019-01-01",
+		"activity_before": "a", "what_happened": "b", "injury_detail": "c", "object_substance": "d"}
+	maps.Copy(all, row)
+	s.self = k.Insert(t, testkit.As(actor.Safety), "osha_cases", all)
+	return s
+}
+
+// day is a day after the injury.
+func (s *story) day(n int) string { return s.injured.AddDate(0, 0, n).Format(time.DateOnly) }
+
+// absent writes an absence down; until is the last day, 0 while it lasts.
+func (s *story) absent(kind string, from, until int, more map[string]any) map[string]any {
+	row := map[string]any{"case_id": s.self, "kind": kind, "from_on": s.day(from)}
+	if until > 0 {
+		row["until_on"] = s.day(until)
+	}
+	maps.Copy(row, more)
+	return row
+}
+
+func (s *story) patch(path string, body map[string]any) testkit.Response {
+	return s.k.Call(testkit.Request{Method: "PATCH", Path: path, As: testkit.As(actor.Safety), Body: body})
+}
+
+// caseIs holds columns of the case to what they are wanted to be.
+func (s *story) caseIs(t *testing.T, when, fields, want string) {
+	t.Helper()
+	r := s.k.Get(testkit.As(actor.Safety), "/v1/osha_cases?select="+fields+"&id=eq."+s.self)
+	if string(r.Body) != want {
+		t.Errorf("%s: the case is %s, want %s", when, r.Body, want)
+	}
+}
+
+// submitted are days away and restricted in OSHA's file of the case.
+func (s *story) submitted(t *testing.T) string {
+	t.Helper()
+	return s.column(t, "/v1/osha/ita-cases.csv", "dafw_num_away") + " " + s.column(t, "/v1/osha/ita-cases.csv",
+		"djtr_num_tr")
+}
+
+// column is a column of the first line of a file about the establishment's year; ""
+// when it has no line.
+func (s *story) column(t *testing.T, path, name string) string {
+	t.Helper()
+	r := s.k.Get(testkit.As(actor.Safety), fmt.Sprintf("%s?year=%d&site_id=%s", path, s.injured.Year(), s.site))
+	lines, err := csv.NewReader(strings.NewReader(string(r.Body))).ReadAll()
+	if err != nil || r.Status != 200 {
+		t.Fatalf("%s: %d %s", path, r.Status, r.Body)
+	}
+	if len(lines) < 2 {
+		return ""
+	}
+	for i, head := range lines[0] {
+		if head == name {
+			return lines[1][i]
+		}
+	}
+	t.Fatalf("%s has no column %s", path, name)
+	return ""
+}
+
+// lost are the days lost and the accidents of four days and more among the rates.
+func (s *story) lost(t *testing.T) (days, long int) {
+	t.Helper()
+	var out struct {
+		Cases struct {
+			DaysLost int `json:"days_lost"`
+			FourDays int `json:"four_days"`
+		}
+	}
+	s.k.Get(testkit.As(actor.Safety), fmt.Sprintf("/functions/v1/safety-rates?year=%d&site_id=%s", s.injured.Year(),
+		s.site)).JSON(t, &out)
+	return out.Cases.DaysLost, out.Cases.FourDays
+}
+
+// Absences say which days a case counts: the day of the injury counts nowhere, an
+// absence that lasts counts to today, and the case follows with the outcome that is
+// the most serious. One that is not recordable for first aid alone takes no days.
+func TestAbsencesCountDays(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		safety := testkit.As(actor.Safety)
+		s := givenStory(t, k, "ABS", 9, nil)
+		s.caseIs(t, "before", "days_away,days_restricted,basis,outcome",
+			`[{"days_away":0,"days_restricted":0,"basis":"medical_treatment","outcome":"other"}]`)
+		if got := s.submitted(t); got != "0 0" {
+			t.Errorf("before: %s", got)
+		}
+
+		restricted := k.Insert(t, safety, "absences", s.absent("restricted", 3, 9, nil))
+		s.caseIs(t, "at restricted work", "days_away,days_restricted,basis,outcome",
+			`[{"days_away":0,"days_restricted":7,"basis":"restricted","outcome":"restricted"}]`)
+		away := k.Insert(t, safety, "absences", s.absent("away", 0, 2, nil))
+		s.caseIs(t, "away", "days_away,days_restricted,outcome",
+			`[{"days_away":2,"days_restricted":7,"outcome":"days_away"}]`)
+		s.caseIs(t, "away", "away_from,away_until,restricted_from",
+			fmt.Sprintf(`[{"away_from":"%s","away_until":"%s","restricted_from":"%s"}]`,
+				s.day(0), s.day(2), s.day(3)))
+		if got := s.submitted(t); got != "2 7" {
+			t.Errorf("OSHA's file: %s days, want 2 away and 7 restricted", got)
+		}
+		if days, long := s.lost(t); days != 2 || long != 0 {
+			t.Errorf("rates: %d days lost, %d of four and more, want 2 and 0", days, long)
+		}
+		if got := s.column(t, "/v1/eu/esaw.csv", "days_lost"); got != "" {
+			t.Errorf("ESAW has an accident of two days: %s", got)
+		}
+
+		s.patch("/v1/absences?id=eq."+restricted, map[string]any{"until_on": s.day(5)})
+		r := k.Post(safety, "/v1/absences", s.absent("away", 6, 0, nil))
+		if r.Status != 201 {
+			t.Fatalf("away again: %d %s", r.Status, r.Body)
+		}
+		if got := s.submitted(t); got != "6 3" {
+			t.Errorf("away since the 6th day, today is the 9th: %s, want 6 and 3", got)
+		}
+		if days, long := s.lost(t); days != 6 || long != 1 {
+			t.Errorf("rates: %d days lost, %d of four and more, want 6 and 1", days, long)
+		}
+		if got := s.column(t, "/v1/eu/esaw.csv", "days_lost"); got != "006" {
+			t.Errorf("ESAW: %s, want 006", got)
+		}
+		if got := s.column(t, "/v1/eu/accidents.csv", "days_away"); got != "6" {
+			t.Errorf("list of accidents: %s, want 6", got)
+		}
+
+		if r := s.patch("/v1/osha_cases?id=eq."+s.self, map[string]any{"days_away": 1}); r.Status != 400 ||
+			!strings.Contains(string(r.Body), "days_away") {
+			t.Errorf("days beside the absences: %d %s", r.Status, r.Body)
+		}
+		for _, id := range []string{restricted, away} {
+			if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/absences?id=eq." + id,
+				As: safety}); r.Status != 204 {
+				t.Errorf("delete: %d %s", r.Status, r.Body)
+			}
+		}
+		s.caseIs(t, "one is left", "days_away,days_restricted,restricted_from",
+			`[{"days_away":4,"days_restricted":0,"restricted_from":null}]`)
+		all := "/v1/absences?case_id=eq." + s.self
+		if r := k.Call(testkit.Request{Method: "DELETE", Path: all, As: safety}); r.Status != 400 ||
+			!strings.Contains(string(r.Body), "1904.7(b)(3)") {
+			t.Errorf("the outcome rests on the last absence: %d %s", r.Status, r.Body)
+		}
+		s.patch("/v1/osha_cases?id=eq."+s.self, map[string]any{"recordable": "undecided", "basis": nil, "outcome": nil})
+		if r := k.Call(testkit.Request{Method: "DELETE", Path: all, As: safety}); r.Status != 204 {
+			t.Errorf("the last one of an undecided case: %d %s", r.Status, r.Body)
+		}
+		s.caseIs(t, "none is left", "days_away,away_from", `[{"days_away":0,"away_from":null}]`)
+
+		aid := givenStory(t, k, "AID", 9, map[string]any{"recordable": "no", "basis": "first_aid_only", "outcome": nil})
+		if r := k.Post(safety, "/v1/absences", aid.absent("away", 1, 2, nil)); r.Status != 400 ||
+			!strings.Contains(string(r.Body), "more than first aid") {
+			t.Errorf("days away after first aid: %d %s", r.Status, r.Body)
+		}
+	})
+}
+
+// OSHA's count ends at 180 days, away and restricted together, and the European lists
+// go on; what is stored has no end.
+func TestAbsencesEndAtTheFigure(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		safety := testkit.As(actor.Safety)
+		for _, c := range []struct {
+			code                        string
+			away, restricted            int // last days after the injury
+			osha, esaw, stored, accLost string
+		}{
+			{"C179", 179, 0, "179 0", "179", `[{"days_away":179,"days_restricted":0}]`, "179"},
+			{"C180", 180, 0, "180 0", "180", `[{"days_away":180,"days_restricted":0}]`, "180"},
+			{"C182", 182, 0, "180 0", "182", `[{"days_away":182,"days_restricted":0}]`, "182"},
+			{"C183", 183, 0, "180 0", "997", `[{"days_away":183,"days_restricted":0}]`, "183"},
+			{"CSUM", 150, 199, "150 30", "150", `[{"days_away":150,"days_restricted":49}]`, "150"},
+		} {
+			s := givenStory(t, k, c.code, 200, nil)
+			k.Insert(t, safety, "absences", s.absent("away", 1, c.away, nil))
+			if c.restricted > 0 {
+				k.Insert(t, safety, "absences", s.absent("restricted", c.away+1, c.restricted, nil))
+			}
+			s.caseIs(t, c.code, "days_away,days_restricted", c.stored)
+			if got := s.submitted(t); got != c.osha {
+				t.Errorf("%s: OSHA's file has %s, want %s", c.code, got, c.osha)
+			}
+			if got := s.column(t, "/v1/eu/esaw.csv", "days_lost"); got != c.esaw {
+				t.Errorf("%s: ESAW has %s, want %s", c.code, got, c.esaw)
+			}
+			if got := s.column(t, "/v1/eu/accidents.csv", "days_away"); got != c.accLost {
+				t.Errorf("%s: the list of accidents has %s, want %s", c.code, got, c.accLost)
+			}
+			if days, _ := s.lost(t); fmt.Sprint(days, " ") != strings.Fields(c.osha)[0]+" " {
+				t.Errorf("%s: rates have %d days lost, want %s", c.code, days, c.osha)
+			}
+		}
+	})
+}
+
+// A summary counts whoever is still away with the days that are expected; lists count
+// what has passed (29 CFR 1904.7(b)(3)(ix)).
+func TestAbsencesAreEstimated(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		safety := testkit.As(actor.Safety)
+		s := givenStory(t, k, "EST", 10, nil)
+		sum := k.Insert(t, safety, "osha_summaries",
+			map[string]any{"site_id": s.site, "year": s.injured.Year(), "avg_employees": 12})
+		id := k.Insert(t, safety, "absences", s.absent("away", 1, 40, map[string]any{"estimated": true}))
+		totals := func(when, want string) {
+			t.Helper()
+			if r := k.Get(safety,
+				"/v1/osha_summaries?select=total_dafw_cases,total_dafw_days,total_djtr_days&id=eq."+sum,
+			); string(r.Body) != want {
+				t.Errorf("%s: the summary has %s, want %s", when, r.Body, want)
+			}
+		}
+		totals("expected until the 40th day", `[{"total_dafw_cases":1,"total_dafw_days":40,"total_djtr_days":0}]`)
+		s.caseIs(t, "today is the 10th", "days_away", `[{"days_away":10}]`)
+		if got := s.submitted(t); got != "40 0" {
+			t.Errorf("OSHA's file goes with the summary: %s", got)
+		}
+		if days, _ := s.lost(t); days != 10 {
+			t.Errorf("rates: %d days lost, want 10", days)
+		}
+		s.patch("/v1/absences?id=eq."+id, map[string]any{"until_on": s.day(8), "estimated": false})
+		totals("back after the 8th day", `[{"total_dafw_cases":1,"total_dafw_days":8,"total_djtr_days":0}]`)
+		s.patch("/v1/absences?id=eq."+id, map[string]any{"until_on": nil})
+		totals("back, and still away", `[{"total_dafw_cases":1,"total_dafw_days":10,"total_djtr_days":0}]`)
+	})
+}
+
+// A case without absences has the days that it states, as before.
+func TestCasesWithoutAbsences(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		s := givenStory(t, k, "OLD", 10, map[string]any{"basis": "days_away", "outcome": "days_away", "days_away": 6,
+			"days_restricted": 2})
+		if got := s.submitted(t); got != "6 2" {
+			t.Errorf("OSHA's file: %s, want 6 and 2", got)
+		}
+		if days, long := s.lost(t); days != 6 || long != 1 {
+			t.Errorf("rates: %d days lost, %d of four and more, want 6 and 1", days, long)
+		}
+		if got := s.column(t, "/v1/eu/esaw.csv", "days_lost"); got != "006" {
+			t.Errorf("ESAW: %s, want 006", got)
+		}
+		if r := s.patch("/v1/osha_cases?id=eq."+s.self, map[string]any{"days_away": 7}); r.Status != 204 {
+			t.Errorf("another day: %d %s", r.Status, r.Body)
+		}
+	})
+}
+
+// Each day of a case is away or restricted, once: an overlap is a 409 that names the
+// field and the other days, by every way in, and nothing is written.
+func TestAbsencesDoNotOverlap(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		safety := testkit.As(actor.Safety)
+		s := givenStory(t, k, "LAP", 30, nil)
+		first := k.Insert(t, safety, "absences", s.absent("away", 5, 10, nil))
+		second := k.Insert(t, safety, "absences", s.absent("restricted", 11, 15, nil)) // the day after: no overlap
+		rows := func() string { return string(k.Get(safety, "/v1/absences?order=from_on&case_id=eq."+s.self).Body) }
+		before := rows()
+		refuse := func(what string, r testkit.Response, status int, field, say string) {
+			t.Helper()
+			body := string(r.Body)
+			if r.Status != status || !strings.Contains(body, say) ||
+				!strings.Contains(body, `"details":"`+field+`: `) || !strings.Contains(body, "HF012") {
+				t.Errorf("%s: %d %s, want %d naming %s: %s", what, r.Status, r.Body, status, field, say)
+			}
+			if after := rows(); after != before {
+				t.Errorf("%s: something was written: %s", what, after)
+			}
+		}
+
+		other := givenStory(t, k, "LAP2", 30, nil)
+		refuse("POST of the same kind", k.Post(safety, "/v1/absences", s.absent("away", 10, 10, nil)), 409, "from_on",
+			s.day(5))
+		refuse("POST of another kind", k.Post(safety, "/v1/absences", s.absent("restricted", 8, 10, nil)), 409,
+			"from_on", "away or restricted")
+		refuse("POST that lasts", k.Post(safety, "/v1/absences", s.absent("away", 1, 0, nil)), 409, "until_on",
+			s.day(10))
+		refuse("bulk against each other", k.Post(safety, "/v1/absences",
+			[]map[string]any{other.absent("away", 1, 3, nil),
+				other.absent("restricted", 3, 4, nil)}), 409, "from_on", other.day(3))
+		refuse("bulk against a row", k.Post(safety, "/v1/absences",
+			[]map[string]any{s.absent("away", 20, 21, nil), s.absent("away", 2, 5, nil)}), 409, "until_on", s.day(5))
+		refuse("PATCH", s.patch("/v1/absences?id=eq."+first, map[string]any{"until_on": s.day(11)}), 409, "until_on",
+			s.day(11))
+		refuse("PATCH of the later", s.patch("/v1/absences?id=eq."+second, map[string]any{"from_on": s.day(10)}), 409,
+			"from_on", s.day(10))
+		refuse("PATCH to no end", s.patch("/v1/absences?id=eq."+first, map[string]any{"until_on": nil}), 409,
+			"until_on", s.day(11))
+		upsert := s.absent("away", 5, 12, map[string]any{"id": first})
+		refuse("upsert", k.Call(testkit.Request{Method: "POST", Path: "/v1/absences?on_conflict=id", As: safety,
+			Body:   upsert,
+			Header: map[string]string{"Prefer": "resolution=merge-duplicates"}}), 409, "until_on", s.day(11))
+
+		refuse("ends before it begins", k.Post(safety, "/v1/absences", s.absent("away", 20, 19, nil)), 400,
+			"until_on", s.day(20))
+		refuse("before the injury", k.Post(safety, "/v1/absences", s.absent("away", -1, 1, nil)), 400, "from_on",
+			s.day(0))
+		refuse("begins tomorrow", k.Post(safety, "/v1/absences", s.absent("away", 31, 0, nil)), 400, "from_on",
+			"future")
+		refuse("ends tomorrow", k.Post(safety, "/v1/absences", s.absent("away", 20, 31, nil)), 400, "until_on",
+			"estimated")
+		estimated := map[string]any{"estimated": true}
+		refuse("estimated without a day", k.Post(safety, "/v1/absences", s.absent("away", 20, 0, estimated)), 400,
+			"until_on", "expected")
+		refuse("in two hundred years", k.Post(safety, "/v1/absences", s.absent("away", 20, 73000, estimated)), 400,
+			"until_on", "typing error")
+
+		// The same row again is no overlap with itself.
+		if r := s.patch("/v1/absences?id=eq."+first,
+			map[string]any{"from_on": s.day(4), "until_on": s.day(9)}); r.Status != 204 {
+			t.Errorf("moved: %d %s", r.Status, r.Body)
+		}
+	})
+}
+
+// Absences are read and written as the case is, and no tenant's reach another's case.
+func TestAbsencesAreTheSafetyOfficers(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		safety := testkit.As(actor.Safety)
+		s := givenStory(t, k, "WHO", 10, nil)
+		id := k.Insert(t, safety, "absences", s.absent("away", 1, 3, map[string]any{"physician": "Dr. Quill"}))
+		for _, role := range []actor.Role{actor.Manager, actor.Operator, actor.Driver, actor.Viewer} {
+			if r := k.Get(testkit.As(role), "/v1/absences?id=eq."+id); r.Status != 403 {
+				t.Errorf("%s reads absences: %d %s", role, r.Status, r.Body)
+			}
+		}
+		for _, role := range []actor.Role{actor.Owner, actor.Admin, actor.Manager, actor.Operator, actor.Viewer} {
+			if r := k.Post(testkit.As(role), "/v1/absences", s.absent("away", 5, 6, nil)); r.Status != 403 {
+				t.Errorf("%s writes an absence: %d %s", role, r.Status, r.Body)
+			}
+		}
+		if r := k.Get(testkit.As(actor.Admin),
+			"/v1/absences?select=physician&id=eq."+id); string(r.Body) != `[{"physician":"Dr. Quill"}]` {
+			t.Errorf("an administrator reads: %s", r.Body)
+		}
+		if r := k.Get(testkit.As(actor.Admin),
+			"/v1/audit?select=after&entity_id=eq."+id); !strings.Contains(string(r.Body), "from_on") ||
+			strings.Contains(string(r.Body), "Quill") {
+			t.Errorf("the audit log: %s", r.Body)
+		}
+		if r := k.Post("admin@south.example", "/v1/absences", s.absent("away", 5, 6, nil)); r.Status != 403 &&
+			r.Status != 409 {
+			t.Errorf("another tenant's case: %d %s", r.Status, r.Body)
+		}
+		r := k.Call(testkit.Request{Method: "GET", Path: "/v1/absences?id=eq." + id, As: "admin@south.example"})
+		if string(r.Body) != "[]" {
+			t.Errorf("another tenant reads: %d %s", r.Status, r.Body)
+		}
+	})
+}
+
+// Two who write down the same day at once do not both find it free.
+func TestAbsencesAtOnce(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		s := givenStory(t, k, "ONCE", 10, nil)
+		const n = 6
+		token := k.Token(testkit.As(actor.Safety))
+		statuses := make(chan int, n)
+		for i := range n {
+			row := s.absent("away", 1, 2+i%2, nil)
+			go func() {
+				statuses <- k.Call(testkit.Request{Method: "POST", Path: "/v1/absences", Bearer: token, Body: row}).Status
+			}()
+		}
+		count := map[int]int{}
+		for range n {
+			count[<-statuses]++
+		}
+		if count[201] != 1 || count[409] != n-1 {
+			t.Errorf("answers %v, want one 201 and %d times 409", count, n-1)
+		}
+	})
+}
