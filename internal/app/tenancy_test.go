@@ -34,7 +34,7 @@ var (
 		"SELECT 1 FROM training_assignments n WHERE n.tenant_id = a.tenant_id", "JOIN incident_entities AS e ON e.tenant_id = i.tenant_id",
 		"( SELECT item_barcodes.tenant_id, item_barcodes.item_id"}
 	everywhere = []string{"SELECT l.tenant_id, l.id, l.expires_on, t.timezone, l.short_dated",
-		"SELECT COALESCE(MAX(k.days), 0) FROM (SELECT (SELECT", "SELECT DISTINCT r.tenant_id, l.order_id FROM reservations",
+		"SELECT COALESCE(MAX(k.days), 0) FROM ( SELECT ( SELECT", "SELECT DISTINCT r.tenant_id, l.order_id FROM reservations",
 		"SELECT DISTINCT tenant_id FROM replenish_rules",
 		"SELECT tenant_id, id, status, entities",
 		"SELECT tenant_id, id FROM import_jobs", "SELECT tenant_id, value FROM settings",

@@ -153,7 +153,12 @@ func shipDate(now, promised time.Time, zone *time.Location) string {
 // one writer.
 func lockItems(tx *db.Tx, tenant, list string) {
 	if lock := tx.DB().ForUpdate(); lock != "" {
-		tx.Queue("SELECT id FROM items WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+" ORDER BY id"+lock,
+		tx.Queue(db.Fill(`
+			SELECT id
+			FROM items
+			WHERE tenant_id = $1
+				AND id IN {ids $2}
+			ORDER BY id {lock}`, "{lock}", lock),
 			[]any{tenant, list}, func(*db.Row) error { return nil })
 	}
 }
@@ -348,7 +353,11 @@ func giveBack(rows []store.Row, stock map[string][]*freeStock) {
 // readSetting reads one of the tenant's settings as JSON text, "" where it is not
 // set.
 func readSetting(tx *store.Tx, key string) (value string, err error) {
-	err = tx.Query("SELECT value FROM settings WHERE tenant_id = $1 AND lower(key) = $2", []any{tx.TenantID, key},
+	err = tx.Query(`
+		SELECT value
+		FROM settings
+		WHERE tenant_id = $1
+			AND lower(key) = $2`, []any{tx.TenantID, key},
 		func(r *db.Row) error {
 			value = r.Text(0)
 			return nil

@@ -75,7 +75,7 @@ func queueWords(tx *db.Tx, a actor.Actor, since time.Time, items []string) map[w
 		SELECT item_id, type, CAST(SUM(quantity) AS bigint)
 		FROM stock_movements
 		WHERE tenant_id = $1
-			AND ` + tx.DB().InUUID("item_id", 2) + `
+			AND item_id IN {ids $2}
 			AND created_at >= $3
 			AND COALESCE(CAST(created_by AS text), '') = $4
 			AND approved_by IS NULL

@@ -19,8 +19,12 @@ type article struct {
 // queueArticles queues reading items by id.
 func queueArticles(tx *db.Tx, tenant string, ids []string) map[string]*article {
 	out := map[string]*article{}
-	tx.Queue("SELECT id, sku, tracking, status, storage_class, has_expiry, unit_cost, capacity_units, "+
-		"COALESCE(weight_kg, 0) FROM items WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2), []any{tenant, jsonList(ids)},
+	tx.Queue(`
+		SELECT id, sku, tracking, status, storage_class, has_expiry, unit_cost, capacity_units,
+			COALESCE(weight_kg, 0)
+		FROM items
+		WHERE tenant_id = $1
+			AND id IN {ids $2}`, []any{tenant, jsonList(ids)},
 		func(r *db.Row) error {
 			out[r.Text(0)] = &article{id: r.Text(0), sku: r.Text(1), tracking: r.Text(2), status: r.Text(3), class: r.Text(4),
 				expires: r.Bool(5), cost: r.Dec(6), units: r.Dec(7), weight: r.Dec(8)}

@@ -102,15 +102,34 @@ func (p *posting) queueRoom(tx *db.Tx, tenant string, loads map[string]decimal.D
 		}
 	}
 	here := "FROM stock_levels l WHERE l.tenant_id = $1 AND l.zone_id = z.id AND l.quantity > 0"
-	tx.Queue("SELECT z.id, z.code, z.max_capacity, z.load_units, z.mix_policy, "+
-		"CASE z.mix_policy WHEN 'same_item' THEN (SELECT COUNT(DISTINCT l.item_id) "+here+") "+
-		"WHEN 'same_lot' THEN (SELECT COUNT(*) FROM (SELECT DISTINCT l.item_id, l.lot_id "+here+") d) ELSE 0 END, "+
-		"CASE WHEN z.mix_policy = 'empty_only' THEN (SELECT CAST(SUM(l.quantity) AS bigint) "+here+") ELSE 0 END, "+
-		"CASE WHEN z.max_weight_kg IS NULL THEN FALSE ELSE (SELECT SUM(CAST(l.quantity AS double precision) * COALESCE(i.weight_kg, 0)) "+
-		"FROM stock_levels l JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id WHERE l.tenant_id = $1 AND l.zone_id = z.id AND l.quantity > 0) "+
-		"> CAST(z.max_weight_kg AS double precision) * 10000 END, z.kind "+
-		"FROM zones z WHERE z.tenant_id = $1 AND "+tx.DB().InUUID("z.id",
-		2)+" AND (z.max_capacity > 0 OR z.max_weight_kg IS NOT NULL OR z.mix_policy <> 'any') ORDER BY z.code",
+	tx.Queue(db.Fill(`
+		SELECT z.id, z.code, z.max_capacity, z.load_units, z.mix_policy,
+			CASE z.mix_policy
+				WHEN 'same_item' THEN (SELECT COUNT(DISTINCT l.item_id) {here})
+				WHEN 'same_lot' THEN (SELECT COUNT(*) FROM (SELECT DISTINCT l.item_id, l.lot_id {here}) d)
+				ELSE 0
+			END,
+			CASE z.mix_policy
+				WHEN 'empty_only' THEN (SELECT CAST(SUM(l.quantity) AS bigint) {here})
+				ELSE 0
+			END,
+			CASE
+				WHEN z.max_weight_kg IS NULL THEN FALSE
+				ELSE (
+					SELECT SUM(CAST(l.quantity AS double precision) * COALESCE(i.weight_kg, 0))
+					FROM stock_levels l
+					JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id
+					WHERE l.tenant_id = $1
+						AND l.zone_id = z.id
+						AND l.quantity > 0
+				) > CAST(z.max_weight_kg AS double precision) * 10000
+			END,
+			z.kind
+		FROM zones z
+		WHERE z.tenant_id = $1
+			AND z.id IN {ids $2}
+			AND (z.max_capacity > 0 OR z.max_weight_kg IS NOT NULL OR z.mix_policy <> 'any')
+		ORDER BY z.code`, "{here}", here),
 		[]any{tenant, jsonList(slices.Sorted(maps.Keys(p.arrived)))}, func(r *db.Row) error {
 			if why := p.capacityProblem(r, loads[r.Text(0)]); why != "" {
 				return refusePlace(r.Text(1), why)

@@ -60,7 +60,11 @@ const stockValue = "items.stock_value"
 
 // queueWorth queues reading the value of a tenant's stock.
 func queueWorth(tx *db.Tx, tenant string, into *decimal.Dec) {
-	tx.Queue("SELECT CAST(COALESCE(SUM(delta), 0) AS bigint) FROM counters WHERE tenant_id = $1 AND name = $2",
+	tx.Queue(`
+		SELECT CAST(COALESCE(SUM(delta), 0) AS bigint)
+		FROM counters
+		WHERE tenant_id = $1
+			AND name = $2`,
 		[]any{tenant, stockValue}, func(r *db.Row) error {
 			*into = r.Dec(0)
 			return nil
@@ -80,7 +84,10 @@ func checkStockValue(tx *db.Tx, tenant string, kept, rise decimal.Dec, field str
 	if lock == "" || err == nil && total <= calm {
 		return err
 	}
-	tx.Queue("SELECT id FROM tenants WHERE id = $1"+lock, []any{tenant}, nil)
+	tx.Queue(db.Fill(`
+		SELECT id
+		FROM tenants
+		WHERE id = $1 {lock}`, "{lock}", lock), []any{tenant}, nil)
 	queueWorth(tx, tenant, &kept)
 	if err := tx.Flush(); err != nil {
 		return err

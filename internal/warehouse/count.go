@@ -89,7 +89,11 @@ func bookCounts(tx *store.Tx, changes []store.Change) error {
 		}
 	}
 	if len(right) > 0 {
-		tx.Queue("UPDATE stock_levels SET last_counted_at = $3 WHERE tenant_id = $1 AND "+tx.DB().InText("stock_key", 2),
+		tx.Queue(`
+			UPDATE stock_levels
+			SET last_counted_at = $3
+			WHERE tenant_id = $1
+				AND stock_key IN {texts $2}`,
 			[]any{tx.TenantID, jsonList(right), query.FormatTime(tx.Now())}, nil)
 	}
 	if len(moves) == 0 {

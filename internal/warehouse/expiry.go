@@ -26,8 +26,19 @@ func ExpireLots(ctx context.Context, s *store.Store) error {
 		clear(short)
 		keep := 0 // the most days that any item asks for
 		// Tenant by tenant, so that an index ends at the greatest.
-		err := tx.Query("SELECT COALESCE(MAX(k.days), 0) FROM (SELECT (SELECT i.min_remaining_days FROM items i WHERE i.tenant_id = t.id AND "+
-			"i.min_remaining_days IS NOT NULL ORDER BY i.min_remaining_days DESC LIMIT 1) AS days FROM tenants t) k", nil,
+		err := tx.Query(`
+			SELECT COALESCE(MAX(k.days), 0)
+			FROM (
+				SELECT (
+					SELECT i.min_remaining_days
+					FROM items i
+					WHERE i.tenant_id = t.id
+						AND i.min_remaining_days IS NOT NULL
+					ORDER BY i.min_remaining_days DESC
+					LIMIT 1
+				) AS days
+				FROM tenants t
+			) k`, nil,
 			func(r *db.Row) error {
 				keep = int(r.Int(0))
 				return nil
@@ -35,10 +46,16 @@ func ExpireLots(ctx context.Context, s *store.Store) error {
 		if err != nil {
 			return err
 		}
-		return tx.Query("SELECT l.tenant_id, l.id, l.expires_on, t.timezone, l.short_dated, COALESCE(i.min_remaining_days, 0) FROM lots l "+
-			"JOIN tenants t ON t.id = l.tenant_id JOIN items i ON i.tenant_id = l.tenant_id AND i.id = l.item_id "+
-			"WHERE l.status IN ('released', 'quarantine') AND l.expires_on < $1 AND (NOT l.short_dated OR l.expires_on < $2) "+
-			"ORDER BY l.tenant_id, l.id", []any{latest.AddDays(keep).String(), latest.String()}, func(r *db.Row) error {
+		return tx.Query(`
+			SELECT l.tenant_id, l.id, l.expires_on, t.timezone, l.short_dated,
+				COALESCE(i.min_remaining_days, 0)
+			FROM lots l
+			JOIN tenants t ON t.id = l.tenant_id
+			JOIN items i ON i.tenant_id = l.tenant_id AND i.id = l.item_id
+			WHERE l.status IN ('released', 'quarantine')
+				AND l.expires_on < $1
+				AND (NOT l.short_dated OR l.expires_on < $2)
+			ORDER BY l.tenant_id, l.id`, []any{latest.AddDays(keep).String(), latest.String()}, func(r *db.Row) error {
 			switch today := localtime.DateOf(now, localtime.Zone(r.Text(3))).String(); {
 			case r.Text(2) < today:
 				over[r.Text(0)] = append(over[r.Text(0)], r.Text(1))
@@ -85,8 +102,12 @@ func ReleaseReservations(ctx context.Context, s *store.Store) error {
 	now := query.FormatTime(s.Now())
 	err := s.DB().Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		clear(over)
-		return tx.Query("SELECT DISTINCT r.tenant_id, l.order_id FROM reservations r JOIN order_lines l ON l.tenant_id = r.tenant_id AND l.id = "+
-			"r.order_line_id WHERE r."+lapsedSQL+"$1 ORDER BY r.tenant_id, l.order_id", []any{now}, func(r *db.Row) error {
+		return tx.Query(db.Fill(`
+			SELECT DISTINCT r.tenant_id, l.order_id
+			FROM reservations r
+			JOIN order_lines l ON l.tenant_id = r.tenant_id AND l.id = r.order_line_id
+			WHERE r.{lapsed} $1
+			ORDER BY r.tenant_id, l.order_id`, "{lapsed}", lapsedSQL), []any{now}, func(r *db.Row) error {
 			over[r.Text(0)] = append(over[r.Text(0)], r.Text(1))
 			return nil
 		})

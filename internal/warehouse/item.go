@@ -8,12 +8,13 @@ import (
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/inventory"
 	"holdfast/internal/warehouse/ownstock"
+	"holdfast/internal/warehouse/scanning"
 )
 
 // deriveItems keeps an item's derived columns in step with its own fields;
 // those that follow stock are kept by post.
 func deriveItems(tx *store.Tx, changes []store.Change) error {
-	if err := removeBarcodes(tx, changes); err != nil {
+	if err := scanning.RemoveBarcodes(tx, changes); err != nil {
 		return err
 	}
 	owners, err := readOwnersOfRevalued(tx, changes)
@@ -86,7 +87,7 @@ func readOwnersOfRevalued(tx *store.Tx, changes []store.Change) (map[string]deci
 // updateZoneLoads moves the load of zones when the capacity an item takes changes, and
 // keeps the item's barcodes and its lots' dates.
 func updateZoneLoads(tx *store.Tx, changes []store.Change) error {
-	if err := labelItems(tx, changes); err != nil {
+	if err := scanning.LabelItems(tx, changes); err != nil {
 		return err
 	}
 	if err := redateLots(tx, changes); err != nil {
@@ -105,8 +106,12 @@ func updateZoneLoads(tx *store.Tx, changes []store.Change) error {
 		return nil
 	}
 	loads := map[string]decimal.Dec{}
-	err := tx.Query("SELECT item_id, zone_id, quantity FROM stock_levels WHERE tenant_id = $1 AND "+
-		tx.DB().InUUID("item_id", 2)+" AND quantity > 0", []any{tx.TenantID, jsonList(ids.list)}, func(r *db.Row) error {
+	err := tx.Query(`
+		SELECT item_id, zone_id, quantity
+		FROM stock_levels
+		WHERE tenant_id = $1
+			AND item_id IN {ids $2}
+			AND quantity > 0`, []any{tx.TenantID, jsonList(ids.list)}, func(r *db.Row) error {
 		u := units[r.Text(0)]
 		before, err := MultiplyWithin(r.Dec(2), u[0], "capacity_units")
 		if err != nil {

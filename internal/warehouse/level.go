@@ -156,8 +156,13 @@ func (l *ledger) queueLevels(tx *db.Tx, tenant string) {
 	for i, v := range l.order {
 		keys[i] = v.key
 	}
-	tx.Queue("SELECT stock_key, quantity, reserved FROM stock_levels WHERE tenant_id = $1 AND "+tx.DB().InText("stock_key",
-		2)+" ORDER BY stock_key"+tx.DB().ForUpdate(),
+	tx.Queue(`
+		SELECT stock_key, quantity, reserved
+		FROM stock_levels
+		WHERE tenant_id = $1
+			AND stock_key IN {texts $2}
+		ORDER BY stock_key
+		{for update}`,
 		[]any{tenant, jsonList(keys)}, func(r *db.Row) error {
 			if v := l.levels[r.Text(0)]; v != nil {
 				v.quantity, v.reserved = r.Dec(1), r.Dec(2)
@@ -172,9 +177,10 @@ func (l *ledger) queueLevels(tx *db.Tx, tenant string) {
 // a list of values measured twice as slow before the table's first ANALYZE.
 func (l *ledger) queueLevelWrites(tx *db.Tx, tenant, now string) {
 	b := blocks.Block{
-		Head: "INSERT INTO stock_levels (tenant_id, created_at, updated_at, version, reserved, " +
-			"id, zone_id, item_id, lot_id, serial, owner_id, lpn, " +
-			"stock_status, stock_key, quantity, last_counted_at) VALUES ",
+		Head: `
+			INSERT INTO stock_levels (tenant_id, created_at, updated_at, version, reserved, id, zone_id,
+				item_id, lot_id, serial, owner_id, lpn, stock_status, stock_key, quantity, last_counted_at)
+			VALUES`,
 		Tail: " ON CONFLICT (tenant_id, stock_key) DO UPDATE SET " +
 			"quantity = excluded.quantity, reserved = excluded.reserved, updated_at = " +
 			"excluded.updated_at, version = stock_levels.version + 1, " +

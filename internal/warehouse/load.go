@@ -43,19 +43,31 @@ func (p places) addZone(r *db.Row) error {
 
 // queuePlaces queues reading a few zones with their ancestors.
 func queuePlaces(tx *db.Tx, tenant string, ids []string, into places) {
-	tx.Queue("WITH RECURSIVE up(id, parent_id, code, status, load_units, kind, storage_class, depth) AS ("+
-		"SELECT id, parent_id, code, status, load_units, kind, storage_class, 1 FROM zones WHERE tenant_id = $1 AND "+
-		tx.DB().InUUID("id", 2)+
-		" UNION ALL SELECT z.id, z.parent_id, z.code, z.status, z.load_units, z.kind, z.storage_class, up.depth + 1 "+
-		"FROM up JOIN zones z ON z.tenant_id = $1 AND z.id = up.parent_id WHERE up.depth < 8) "+
-		"SELECT id, parent_id, code, status, load_units, kind, storage_class FROM up", []any{tenant, jsonList(ids)},
+	tx.Queue(`
+		WITH RECURSIVE up(id, parent_id, code, status, load_units, kind, storage_class, depth) AS (
+			SELECT id, parent_id, code, status, load_units, kind, storage_class, 1
+			FROM zones
+			WHERE tenant_id = $1
+				AND id IN {ids $2}
+			UNION ALL
+			SELECT z.id, z.parent_id, z.code, z.status, z.load_units, z.kind, z.storage_class, up.depth + 1
+			FROM up
+			JOIN zones z ON z.tenant_id = $1 AND z.id = up.parent_id
+			WHERE up.depth < 8
+		)
+		SELECT id, parent_id, code, status, load_units, kind, storage_class
+		FROM up`, []any{tenant, jsonList(ids)},
 		into.addZone)
 }
 
 // readPlaces reads many zones with their ancestors, level by level.
 func readPlaces(tx *db.Tx, tenant string, ids []string, into places) error {
 	for len(ids) > 0 {
-		err := tx.Query("SELECT id, parent_id, code, status, load_units, kind, storage_class FROM zones WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2),
+		err := tx.Query(`
+			SELECT id, parent_id, code, status, load_units, kind, storage_class
+			FROM zones
+			WHERE tenant_id = $1
+				AND id IN {ids $2}`,
 			[]any{tenant, jsonList(ids)}, into.addZone)
 		if err != nil {
 			return err
@@ -87,8 +99,12 @@ func lockZones(tx *db.Tx, tenant string, ids []string, seen func(placed) error) 
 	if tx.DB().ForUpdate() == "" || len(ids) == 0 {
 		return
 	}
-	text := "SELECT id, parent_id, status, kind FROM zones WHERE tenant_id = $1 AND " + tx.DB().InUUID("id", 2) +
-		" ORDER BY id"
+	text := `
+		SELECT id, parent_id, status, kind
+		FROM zones
+		WHERE tenant_id = $1
+			AND id IN {ids $2}
+		ORDER BY id`
 	tx.Queue(text+tx.DB().ForUpdate(), []any{tenant,
 		jsonList(ids)}, func(r *db.Row) error {
 		if seen == nil {
@@ -185,8 +201,10 @@ func (h haul) queueClimb(zones []string, loads map[string]decimal.Dec) {
 }
 
 // setLoads adds s.delta to the load of zones.
-var setLoads = "UPDATE zones SET load_units = zones.load_units + s.delta, updated_at = $2, utilization = " +
-	inventory.UtilizationSQL("zones.load_units + s.delta", "zones.max_capacity")
+var setLoads = db.Fill(`
+	UPDATE zones
+	SET load_units = zones.load_units + s.delta, updated_at = $2, utilization = {utilization}`,
+	"{utilization}", inventory.UtilizationSQL("zones.load_units + s.delta", "zones.max_capacity"))
 
 // queueLoads queues the change of many zones, ancestors counted in. A zone that
 // was hung elsewhere since its place was read makes the transaction start over.

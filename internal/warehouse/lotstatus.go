@@ -26,8 +26,12 @@ func dateLots(tx *store.Tx, changes []store.Change) error {
 	}
 	keep := map[string]int64{}
 	ru := queueRules(tx.Tx, tx.TenantID, tx.Now())
-	err := tx.Query("SELECT id, min_remaining_days FROM items WHERE tenant_id = $1 AND min_remaining_days > 0 AND "+
-		tx.DB().InUUID("id", 2), []any{tx.TenantID, jsonList(items.list)}, func(r *db.Row) error {
+	err := tx.Query(`
+		SELECT id, min_remaining_days
+		FROM items
+		WHERE tenant_id = $1
+			AND min_remaining_days > 0
+			AND id IN {ids $2}`, []any{tx.TenantID, jsonList(items.list)}, func(r *db.Row) error {
 		keep[r.Text(0)] = r.Int(1)
 		return nil
 	})

@@ -85,8 +85,15 @@ func itemsActive(tx *db.Tx, tenant string, orders []string) error {
 	if len(orders) == 0 {
 		return nil
 	}
-	return tx.Query("SELECT i.sku FROM order_lines l JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id WHERE l.tenant_id = $1 AND "+
-		tx.DB().InUUID("l.order_id", 2)+" AND i.status <> 'active' ORDER BY i.sku LIMIT 1", []any{tenant, jsonList(orders)},
+	return tx.Query(`
+		SELECT i.sku
+		FROM order_lines l
+		JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id
+		WHERE l.tenant_id = $1
+			AND l.order_id IN {ids $2}
+			AND i.status <> 'active'
+		ORDER BY i.sku
+		LIMIT 1`, []any{tenant, jsonList(orders)},
 		func(r *db.Row) error {
 			return notReady("item %s is not active", r.Text(0))
 		})
@@ -219,7 +226,11 @@ func sumOrders(tx *store.Tx, changes []store.Change) error {
 	}
 	list := jsonList(orders.list)
 	deltas := map[string]int64{}
-	standings := "SELECT id, order_no, status, stage FROM orders WHERE tenant_id = $1 AND " + tx.DB().InUUID("id", 2)
+	standings := `
+		SELECT id, order_no, status, stage
+		FROM orders
+		WHERE tenant_id = $1
+			AND id IN {ids $2}`
 	tx.Queue(standings+" ORDER BY id"+tx.DB().ForUpdate(),
 		[]any{tx.TenantID, list}, func(r *db.Row) error {
 			addStageCounters(tx.Store, r, deltas, -1)
@@ -262,9 +273,17 @@ func addStageCounters(s *store.Store, r *db.Row, deltas map[string]int64, by int
 // received or cancelled.
 func completeOrders(tx *store.Tx, orders string) error {
 	var done []string
-	err := tx.Query("SELECT id FROM orders WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
-		" AND status = 'in_progress' AND "+
-		"(type = 'outbound' AND stage IN ('shipped', 'delivered') OR type <> 'outbound' AND stage = 'received') ORDER BY id",
+	err := tx.Query(`
+		SELECT id
+		FROM orders
+		WHERE tenant_id = $1
+			AND id IN {ids $2}
+			AND status = 'in_progress'
+			AND (
+				type = 'outbound' AND stage IN ('shipped', 'delivered')
+				OR type <> 'outbound' AND stage = 'received'
+			)
+		ORDER BY id`,
 		[]any{tx.TenantID, orders},
 		func(r *db.Row) error {
 			done = append(done, r.Text(0))
@@ -279,10 +298,20 @@ func completeOrders(tx *store.Tx, orders string) error {
 // queueDelivered queues the last stage of orders that are shipped and of which
 // nothing is on the road.
 func queueDelivered(tx *db.Tx, tenant, orders string, now time.Time) {
-	tx.Queue("UPDATE orders SET stage = 'delivered', updated_at = $3 WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
-		" AND stage = 'shipped' AND NOT EXISTS "+
-		"(SELECT 1 FROM shipment_lines l JOIN shipments s ON s.tenant_id = $1 AND s.id = l.shipment_id WHERE l.tenant_id = $1 AND l.order_id = orders.id "+
-		"AND s.status NOT IN ('delivered', 'cancelled'))", []any{tenant, orders, query.FormatTime(now)}, nil)
+	tx.Queue(`
+		UPDATE orders
+		SET stage = 'delivered', updated_at = $3
+		WHERE tenant_id = $1
+			AND id IN {ids $2}
+			AND stage = 'shipped'
+			AND NOT EXISTS (
+				SELECT 1
+				FROM shipment_lines l
+				JOIN shipments s ON s.tenant_id = $1 AND s.id = l.shipment_id
+				WHERE l.tenant_id = $1
+					AND l.order_id = orders.id
+					AND s.status NOT IN ('delivered', 'cancelled')
+			)`, []any{tenant, orders, query.FormatTime(now)}, nil)
 }
 
 // part is the unit in which queueSumsFit adds: 100 of a quantity or of money.
@@ -293,9 +322,12 @@ const part = 100 * decimal.Scale
 // range.
 func queueSumsFit(tx *db.Tx, tenant, orders string) {
 	per := strconv.Itoa(part)
-	tx.Queue("SELECT l.order_id, CAST(SUM(l.qty_ordered / "+per+") AS bigint), "+
-		"CAST(SUM(("+packing.LineValueSQL+") / "+per+") AS bigint) FROM order_lines l "+
-		"WHERE l.tenant_id = $1 AND l.order_id IN {ids $2} GROUP BY l.order_id", []any{tenant, orders},
+	tx.Queue(db.Fill(`
+		SELECT l.order_id, CAST(SUM(l.qty_ordered / {per}) AS bigint), CAST(SUM(({line value}) / {per}) AS bigint)
+		FROM order_lines l
+		WHERE l.tenant_id = $1
+			AND l.order_id IN {ids $2}
+		GROUP BY l.order_id`, "{per}", per, "{line value}", packing.LineValueSQL), []any{tenant, orders},
 		func(r *db.Row) error {
 			if most := int64(maxValue / part); r.Int(1) >= most {
 				return tooMuch("qty_ordered", maxValue)

@@ -33,8 +33,14 @@ func guardPickLists(tx *store.Tx, changes []store.Change) error {
 		return nil
 	}
 	return tx.Query(
-		"SELECT seq FROM pick_lines WHERE tenant_id = $1 AND "+tx.DB().InUUID("pick_list_id", 2)+
-			" AND status = 'pending' ORDER BY seq LIMIT 1",
+		`
+			SELECT seq
+			FROM pick_lines
+			WHERE tenant_id = $1
+				AND pick_list_id IN {ids $2}
+				AND status = 'pending'
+			ORDER BY seq
+			LIMIT 1`,
 		[]any{tx.TenantID, jsonList(done.list)},
 		func(r *db.Row) error {
 			return notReady("line %d is still to be picked", r.Int(0))
@@ -62,14 +68,25 @@ func (w Watch) followPickList(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	if len(gone.list) > 0 {
-		tx.Queue("UPDATE pick_lines SET status = 'cancelled', updated_at = $3, version = version + 1 WHERE tenant_id = $1 AND "+
-			""+tx.DB().InUUID("pick_list_id", 2)+" AND status = 'pending'",
+		tx.Queue(`
+			UPDATE pick_lines
+			SET status = 'cancelled', updated_at = $3, version = version + 1
+			WHERE tenant_id = $1
+				AND pick_list_id IN {ids $2}
+				AND status = 'pending'`,
 			[]any{tx.TenantID, jsonList(gone.list), now}, nil)
 	}
 	if len(handed.list) > 0 {
-		tx.Queue("UPDATE pick_lines SET assigned_worker_id = (SELECT p.assigned_worker_id FROM pick_lists p WHERE p.tenant_id = $1 AND p.id = "+
-			"pick_lines.pick_list_id), updated_at = $3 "+
-			"WHERE tenant_id = $1 AND "+tx.DB().InUUID("pick_list_id", 2), []any{tx.TenantID, jsonList(handed.list), now}, nil)
+		tx.Queue(`
+			UPDATE pick_lines
+			SET assigned_worker_id = (
+				SELECT p.assigned_worker_id
+				FROM pick_lists p
+				WHERE p.tenant_id = $1
+					AND p.id = pick_lines.pick_list_id
+			), updated_at = $3
+			WHERE tenant_id = $1
+				AND pick_list_id IN {ids $2}`, []any{tx.TenantID, jsonList(handed.list), now}, nil)
 	}
 	return nil
 }
@@ -88,8 +105,11 @@ func pickListsOf(tx *db.Tx, tenant string, changes []store.Change) (map[string]p
 	if len(ids.list) == 0 {
 		return lists, nil
 	}
-	err := tx.Query("SELECT id, pick_no, status, assigned_worker_id FROM pick_lists WHERE tenant_id = $1 AND "+
-		tx.DB().InUUID("id", 2), []any{tenant, jsonList(ids.list)}, func(r *db.Row) error {
+	err := tx.Query(`
+		SELECT id, pick_no, status, assigned_worker_id
+		FROM pick_lists
+		WHERE tenant_id = $1
+			AND id IN {ids $2}`, []any{tenant, jsonList(ids.list)}, func(r *db.Row) error {
 		lists[r.Text(0)] = pickList{number: r.Text(1), status: r.Text(2), worker: r.Text(3)}
 		return nil
 	})
@@ -231,8 +251,13 @@ func startPickLists(tx *store.Tx, changes []store.Change) error {
 		return nil
 	}
 	var waiting []string
-	err := tx.Query("SELECT id FROM pick_lists WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
-		" AND status = 'released' ORDER BY id", []any{tx.TenantID, jsonList(ids.list)}, func(r *db.Row) error {
+	err := tx.Query(`
+		SELECT id
+		FROM pick_lists
+		WHERE tenant_id = $1
+			AND id IN {ids $2}
+			AND status = 'released'
+		ORDER BY id`, []any{tx.TenantID, jsonList(ids.list)}, func(r *db.Row) error {
 		waiting = append(waiting, r.Text(0))
 		return nil
 	})

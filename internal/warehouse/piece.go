@@ -42,9 +42,15 @@ func (p *posting) readPieces(tx *db.Tx, tenant string) {
 	if len(serials) == 0 {
 		return
 	}
-	tx.Queue("SELECT l.item_id, l.serial, l.quantity, z.code FROM stock_levels l JOIN zones z ON z.tenant_id = $1 AND z.id = l.zone_id WHERE "+
-		"l.tenant_id = $1 AND "+
-		tx.DB().InUUID("l.item_id", 2)+" AND "+tx.DB().InText("l.serial", 3)+" AND l.quantity > 0 ORDER BY z.code",
+	tx.Queue(`
+		SELECT l.item_id, l.serial, l.quantity, z.code
+		FROM stock_levels l
+		JOIN zones z ON z.tenant_id = $1 AND z.id = l.zone_id
+		WHERE l.tenant_id = $1
+			AND l.item_id IN {ids $2}
+			AND l.serial IN {texts $3}
+			AND l.quantity > 0
+		ORDER BY z.code`,
 		[]any{tenant, jsonList(p.items.list),
 			jsonList(serials)}, func(r *db.Row) error {
 			if h := p.pieces[piece{r.Text(0), r.Text(1)}]; h != nil {

@@ -107,9 +107,14 @@ func (w Watch) postMovements(tx *store.Tx, changes []store.Change) error {
 func (p *posting) queueReads(tx *db.Tx, tenant string) error {
 	p.itemByID, p.lots, p.at = map[string]*stocked{}, map[string]lotted{}, places{}
 	slices.Sort(p.items.list)
-	tx.Queue("SELECT id, sku, tracking, status, unit_cost, capacity_units, reorder_point, on_hand, available, stock_value, low_stock, storage_class, "+
-		"COALESCE(min_remaining_days, 0) FROM items WHERE tenant_id = $1 AND "+
-		tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), []any{tenant, jsonList(p.items.list)},
+	tx.Queue(`
+		SELECT id, sku, tracking, status, unit_cost, capacity_units, reorder_point, on_hand, available,
+			stock_value, low_stock, storage_class, COALESCE(min_remaining_days, 0)
+		FROM items
+		WHERE tenant_id = $1
+			AND id IN {ids $2}
+		ORDER BY id
+		{for update}`, []any{tenant, jsonList(p.items.list)},
 		func(r *db.Row) error {
 			p.itemByID[r.Text(0)] = &stocked{id: r.Text(0), sku: r.Text(1), tracking: r.Text(2), status: r.Text(3),
 				unitCost: r.Dec(4), capacityUnits: r.Dec(5),
@@ -125,8 +130,11 @@ func (p *posting) queueReads(tx *db.Tx, tenant string) error {
 	p.queueLevels(tx, tenant)
 	p.readPieces(tx, tenant)
 	if len(p.ledger.lots.list) > 0 {
-		tx.Queue("SELECT id, item_id, lot_no, status, expires_on, short_dated FROM lots WHERE tenant_id = $1 AND "+
-			tx.DB().InUUID("id", 2), []any{tenant, jsonList(p.ledger.lots.list)}, func(r *db.Row) error {
+		tx.Queue(`
+			SELECT id, item_id, lot_no, status, expires_on, short_dated
+			FROM lots
+			WHERE tenant_id = $1
+				AND id IN {ids $2}`, []any{tenant, jsonList(p.ledger.lots.list)}, func(r *db.Row) error {
 			p.lots[r.Text(0)] = lotted{item: r.Text(1), no: r.Text(2), status: r.Text(3), expires: r.Text(4), short: r.Bool(5)}
 			return nil
 		})
@@ -277,8 +285,16 @@ func (p *posting) checkCovered(v *level, it *stocked, after decimal.Dec) error {
 // othersOwn says of goods that are short when what lies there of them, in the
 // same lot and status, is another owner's: one is not taken for the other.
 func (p *posting) othersOwn(tx *db.Tx, tenant string, v *level, it *stocked, short error) error {
-	const sql = "SELECT COUNT(*) FROM stock_levels WHERE tenant_id = $1 AND item_id = $2 AND zone_id = $3 AND stock_status = $4 AND quantity > 0 AND " +
-		"COALESCE(CAST(lot_id AS text), '') = $5 AND COALESCE(CAST(owner_id AS text), '') <> $6"
+	const sql = `
+		SELECT COUNT(*)
+		FROM stock_levels
+		WHERE tenant_id = $1
+			AND item_id = $2
+			AND zone_id = $3
+			AND stock_status = $4
+			AND quantity > 0
+			AND COALESCE(CAST(lot_id AS text), '') = $5
+			AND COALESCE(CAST(owner_id AS text), '') <> $6`
 	var others int64
 	err := tx.Query(sql, []any{tenant, v.item, v.zone, v.status, v.lot, v.owner}, func(r *db.Row) error {
 		others = r.Int(0)

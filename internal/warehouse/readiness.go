@@ -105,8 +105,14 @@ func (k readiness) addUnpacked(shipments []string) error {
 
 // heldOrders adds the shipments with goods of an order on hold.
 func (k readiness) heldOrders(shipments []string) error {
-	return k.Query("SELECT DISTINCT l.shipment_id, o.order_no FROM shipment_lines l JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id "+
-		"WHERE l.tenant_id = $1 AND "+k.DB().InUUID("l.shipment_id", 2)+" AND o.status = 'on_hold' ORDER BY 1, 2",
+	return k.Query(`
+		SELECT DISTINCT l.shipment_id, o.order_no
+		FROM shipment_lines l
+		JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id
+		WHERE l.tenant_id = $1
+			AND l.shipment_id IN {ids $2}
+			AND o.status = 'on_hold'
+		ORDER BY 1, 2`,
 		[]any{k.TenantID, jsonList(shipments)}, func(r *db.Row) error {
 			k.why[r.Text(0)] = append(k.why[r.Text(0)], "order "+r.Text(1)+" is on hold")
 			return nil
@@ -236,9 +242,20 @@ func (k readiness) vehiclesUnfit(changes []store.Change) error {
 func (k readiness) outWith(vehicles map[string]store.Row) (map[string]string, error) {
 	out := map[string]string{}
 	ids := slices.Sorted(maps.Keys(vehicles))
-	err := k.Query("SELECT s.vehicle_id, s.driver_id FROM shipments s WHERE s.tenant_id = $1 AND s.vehicle_id IN {ids $2}"+
-		" AND s.driver_id IS NOT NULL AND "+crew.OnRoadSQL+" UNION SELECT o.vehicle_id, o.driver_id FROM routes o "+
-		"WHERE o.tenant_id = $1 AND o.vehicle_id IN {ids $2} AND o.status = 'started' ORDER BY 1, 2",
+	err := k.Query(db.Fill(`
+		SELECT s.vehicle_id, s.driver_id
+		FROM shipments s
+		WHERE s.tenant_id = $1
+			AND s.vehicle_id IN {ids $2}
+			AND s.driver_id IS NOT NULL
+			AND {on road}
+		UNION
+		SELECT o.vehicle_id, o.driver_id
+		FROM routes o
+		WHERE o.tenant_id = $1
+			AND o.vehicle_id IN {ids $2}
+			AND o.status = 'started'
+		ORDER BY 1, 2`, "{on road}", crew.OnRoadSQL),
 		[]any{k.TenantID, jsonList(ids)}, func(r *db.Row) error {
 			out[r.Text(0)] = r.Text(1)
 			return nil

@@ -33,8 +33,12 @@ func rebaseOrderLines(tx *db.Tx, a actor.Actor, changes []store.Change, strict b
 		return keepOrdered(changes, nil, outbound, strict)
 	}
 	u := queueUnits(tx, a.TenantID, items.list)
-	err := tx.Query("SELECT id FROM orders WHERE tenant_id = $1 AND type IN ('outbound', 'transfer') AND "+
-		tx.DB().InUUID("id", 2),
+	err := tx.Query(`
+		SELECT id
+		FROM orders
+		WHERE tenant_id = $1
+			AND type IN ('outbound', 'transfer')
+			AND id IN {ids $2}`,
 		[]any{a.TenantID, jsonList(orders.list)}, func(r *db.Row) error {
 			outbound[r.Text(0)] = true
 			return nil
@@ -131,13 +135,27 @@ func unitsKnown(tx *db.Tx, tenant string, orders []string) error {
 		return nil
 	}
 	known := "(lower(l.uom) = lower(i.base_uom) OR l.uom = '" + anyUnit + "')"
-	return tx.Query("SELECT l.line_no, l.uom, i.sku, i.base_uom, "+known+", l.qty_ordered FROM order_lines l "+
-		"JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id "+
-		"LEFT JOIN uoms m ON m.tenant_id = $1 AND lower(m.code) = lower(i.base_uom) "+
-		"WHERE l.tenant_id = $1 AND "+tx.DB().InUUID("l.order_id", 2)+
-		" AND o.type IN ('outbound', 'transfer') AND (NOT "+known+
-		" OR l.qty_ordered % "+
-		"CASE m.decimals WHEN 0 THEN 10000 WHEN 1 THEN 1000 WHEN 2 THEN 100 WHEN 3 THEN 10 ELSE 1 END <> 0) ORDER BY l.order_id, l.line_no LIMIT 1",
+	return tx.Query(db.Fill(`
+		SELECT l.line_no, l.uom, i.sku, i.base_uom, {known}, l.qty_ordered
+		FROM order_lines l
+		JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id
+		JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id
+		LEFT JOIN uoms m ON m.tenant_id = $1 AND lower(m.code) = lower(i.base_uom)
+		WHERE l.tenant_id = $1
+			AND l.order_id IN {ids $2}
+			AND o.type IN ('outbound', 'transfer')
+			AND (
+				NOT {known}
+				OR l.qty_ordered % CASE m.decimals
+					WHEN 0 THEN 10000
+					WHEN 1 THEN 1000
+					WHEN 2 THEN 100
+					WHEN 3 THEN 10
+					ELSE 1
+				END <> 0
+			)
+		ORDER BY l.order_id, l.line_no
+		LIMIT 1`, "{known}", known),
 		[]any{tenant, jsonList(orders)}, func(r *db.Row) error {
 			if r.Bool(4) {
 				return notReady("line %d asks for %s, finer than unit %s takes", r.Int(0), r.Dec(5), r.Text(3)).

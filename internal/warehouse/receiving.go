@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/returns"
+	"holdfast/internal/warehouse/scanning"
 	"holdfast/internal/warehouse/transfers"
 )
 
@@ -90,8 +91,15 @@ func (r *receiving) findOrders() error {
 // ordersOfShipment lists the orders of an inbound shipment.
 func (r *receiving) ordersOfShipment() (ids []string, err error) {
 	found := false
-	err = r.c.Query("SELECT order_ids FROM shipments WHERE tenant_id = $1 AND direction = 'inbound' AND status <> 'cancelled' "+
-		"AND (shipment_no = $2 OR tracking_no = $2) ORDER BY id LIMIT 1",
+	err = r.c.Query(`
+		SELECT order_ids
+		FROM shipments
+		WHERE tenant_id = $1
+			AND direction = 'inbound'
+			AND status <> 'cancelled'
+			AND (shipment_no = $2 OR tracking_no = $2)
+		ORDER BY id
+		LIMIT 1`,
 		[]any{r.c.TenantID, r.in.ASN}, func(row *db.Row) error {
 			found = true
 			return json.Unmarshal([]byte(row.Text(0)), &ids)
@@ -144,7 +152,7 @@ func (r *receiving) identifyItems() error {
 			scans = append(scans, l.Barcode)
 		}
 	}
-	known, err := readCodes(r.c.Tx.Tx, r.c.TenantID, scans, r.c.Now())
+	known, err := scanning.ReadCodes(r.c.Tx.Tx, r.c.TenantID, scans, r.c.Now())
 	if err != nil {
 		return err
 	}
@@ -160,7 +168,7 @@ func (r *receiving) identifyItems() error {
 
 // recogniseLine holds the order line, the item and the barcode of a line to one
 // item.
-func (r *receiving) recogniseLine(a *arrival, scan *coded) error {
+func (r *receiving) recogniseLine(a *arrival, scan *scanning.Goods) error {
 	if a.OrderLineID != "" {
 		at := slices.IndexFunc(r.lines, func(l store.Row) bool { return l["id"] == any(a.OrderLineID) })
 		if at < 0 {
@@ -172,16 +180,16 @@ func (r *receiving) recogniseLine(a *arrival, scan *coded) error {
 		}
 	}
 	if scan != nil {
-		if scan.item == "" {
+		if scan.ItemID == "" {
 			return fault.New(fault.NotFound, "PGRST116", "no item has the barcode %s", a.Barcode).At(a.at+"barcode",
 				"is unknown")
 		}
 		if a.item == "" {
-			a.item = scan.item
+			a.item = scan.ItemID
 		}
-		if a.item != scan.item {
-			return fault.New(fault.Conflict, CodeScan, "the barcode %s belongs to another item", a.Barcode).At(a.at+"barcode",
-				"belongs to another item")
+		if a.item != scan.ItemID {
+			return fault.New(fault.Conflict, scanning.CodeScan, "the barcode %s belongs to another item", a.Barcode).
+				At(a.at+"barcode", "belongs to another item")
 		}
 		a.fillFromLabel(scan)
 	}
@@ -190,27 +198,27 @@ func (r *receiving) recogniseLine(a *arrival, scan *coded) error {
 			"is required")
 	}
 	if a.line != nil && a.item != a.line.Text("item_id") {
-		return fault.New(fault.Conflict, CodeScan, "the order line is of another item").At(a.at+"item_id",
+		return fault.New(fault.Conflict, scanning.CodeScan, "the order line is of another item").At(a.at+"item_id",
 			"is not the order line's")
 	}
 	return nil
 }
 
 // fillFromLabel takes what a label says where the request is silent.
-func (a *arrival) fillFromLabel(scan *coded) {
+func (a *arrival) fillFromLabel(scan *scanning.Goods) {
 	for _, p := range [...]struct {
 		into *string
 		from string
-	}{{&a.UoM, scan.unit}, {&a.LotNo, scan.lot}, {&a.ExpiresOn, scan.expires}, {&a.LPN, scan.lpn}} {
+	}{{&a.UoM, scan.Unit}, {&a.LotNo, scan.LotNo}, {&a.ExpiresOn, scan.ExpiresOn}, {&a.LPN, scan.LPN}} {
 		if *p.into == "" {
 			*p.into = p.from
 		}
 	}
-	if len(a.Serials) == 0 && scan.serial != "" {
-		a.Serials = []string{scan.serial}
+	if len(a.Serials) == 0 && scan.Serial != "" {
+		a.Serials = []string{scan.Serial}
 	}
 	if a.Quantity == 0 && a.Discrepancy != "short" {
-		a.Quantity = scan.count
+		a.Quantity = scan.Count
 	}
 }
 

@@ -125,8 +125,20 @@ func (p *refill) zonesWithin(zone string) (map[string]bool, error) {
 		return nil, nil
 	}
 	in := map[string]bool{}
-	err := p.Query("WITH RECURSIVE down(id, depth) AS (SELECT z.id, 0 FROM zones z WHERE z.tenant_id = $1 AND z.id = $2 UNION ALL "+
-		"SELECT z.id, d.depth + 1 FROM down d JOIN zones z ON z.tenant_id = $1 AND z.parent_id = d.id WHERE d.depth < 6) SELECT id FROM down",
+	err := p.Query(`
+		WITH RECURSIVE down(id, depth) AS (
+			SELECT z.id, 0
+			FROM zones z
+			WHERE z.tenant_id = $1
+				AND z.id = $2
+			UNION ALL
+			SELECT z.id, d.depth + 1
+			FROM down d
+			JOIN zones z ON z.tenant_id = $1 AND z.parent_id = d.id
+			WHERE d.depth < 6
+		)
+		SELECT id
+		FROM down`,
 		[]any{p.TenantID, zone}, func(r *db.Row) error {
 			in[r.Text(0)] = true
 			return nil
@@ -179,7 +191,11 @@ func Replenish(ctx context.Context, s *store.Store) error {
 	tenants := map[string][]string{}
 	err := s.DB().Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		clear(tenants)
-		return tx.Query("SELECT DISTINCT tenant_id FROM replenish_rules WHERE archived_at IS NULL ORDER BY tenant_id", nil,
+		return tx.Query(`
+			SELECT DISTINCT tenant_id
+			FROM replenish_rules
+			WHERE archived_at IS NULL
+			ORDER BY tenant_id`, nil,
 			func(r *db.Row) error {
 				tenants[r.Text(0)] = nil
 				return nil

@@ -24,7 +24,11 @@ type rules struct {
 func queueRules(tx *db.Tx, tenant string, now time.Time) *rules {
 	ru := &rules{now: now}
 	store.QueueZone(tx, tenant, &ru.zone)
-	tx.Queue("SELECT lower(key), value FROM settings WHERE tenant_id = $1 AND section = 'stock'", []any{tenant},
+	tx.Queue(`
+		SELECT lower(key), value
+		FROM settings
+		WHERE tenant_id = $1
+			AND section = 'stock'`, []any{tenant},
 		func(r *db.Row) error {
 			ru.setRule(r.Text(0), r.Text(1))
 			return nil

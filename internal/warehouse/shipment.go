@@ -127,7 +127,11 @@ func readCrew(tx *db.Tx, tenant string, changes []store.Change) (map[string]stri
 	if len(drivers.list) == 0 {
 		return workers, nil
 	}
-	err := tx.Query("SELECT id, worker_id FROM drivers WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2),
+	err := tx.Query(`
+		SELECT id, worker_id
+		FROM drivers
+		WHERE tenant_id = $1
+			AND id IN {ids $2}`,
 		[]any{tenant, jsonList(drivers.list)}, func(r *db.Row) error {
 			workers[r.Text(0)] = r.Text(1)
 			return nil

@@ -20,8 +20,12 @@ type units struct {
 // queueUnits queues reading the units of items.
 func queueUnits(tx *db.Tx, tenant string, items []string) *units {
 	u := &units{base: map[string]string{}, factor: map[string]map[string]decimal.Dec{}, places: map[string]int64{}}
-	tx.Queue("SELECT i.id, i.base_uom, u.uom, u.factor FROM items i LEFT JOIN item_uoms u ON u.tenant_id = $1 AND u.item_id = i.id "+
-		"WHERE i.tenant_id = $1 AND "+tx.DB().InUUID("i.id", 2), []any{tenant, jsonList(items)}, func(r *db.Row) error {
+	tx.Queue(`
+		SELECT i.id, i.base_uom, u.uom, u.factor
+		FROM items i
+		LEFT JOIN item_uoms u ON u.tenant_id = $1 AND u.item_id = i.id
+		WHERE i.tenant_id = $1
+			AND i.id IN {ids $2}`, []any{tenant, jsonList(items)}, func(r *db.Row) error {
 		id := r.Text(0)
 		if u.factor[id] == nil {
 			u.base[id], u.factor[id] = r.Text(1), map[string]decimal.Dec{}

@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
+	"holdfast/internal/warehouse/scanning"
 )
 
 // PickLineIn says what was taken from a bin, and what was scanned there.
@@ -84,8 +85,8 @@ func (k work) checkScans(line store.Row, in *PickLineIn) error {
 	}
 	for _, s := range in.Serials {
 		if line["serial"] != nil && s != line.Text("serial") {
-			return fault.New(fault.Conflict, CodeScan, "serial number %q is not the one reserved", s).At("serials",
-				"does not match")
+			return fault.New(fault.Conflict, scanning.CodeScan, "serial number %q is not the one reserved", s).
+				At("serials", "does not match")
 		}
 	}
 	if in.Lot == "" {
@@ -93,7 +94,8 @@ func (k work) checkScans(line store.Row, in *PickLineIn) error {
 	}
 	lots, err := k.Rows("lots", "item_id = $2 AND lower(lot_no) = lower($3)", line["item_id"], in.Lot)
 	if err == nil && (len(lots) != 1 || lots[0]["id"] != line["lot_id"]) {
-		err = fault.New(fault.Conflict, CodeScan, "lot %q is not the one reserved", in.Lot).At("lot_no", "does not match")
+		err = fault.New(fault.Conflict, scanning.CodeScan, "lot %q is not the one reserved", in.Lot).
+			At("lot_no", "does not match")
 	}
 	return err
 }

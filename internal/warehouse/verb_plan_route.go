@@ -1,6 +1,7 @@
 package warehouse
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -131,4 +132,10 @@ func inOrder(rows []store.Row) (list []store.Row, km any, kg float64, err error)
 		list = append(list, placed[i])
 	}
 	return append(list, lost...), decimal.FromFloat(math.Round(round.Km*10) / 10), kg, nil
+}
+
+// jsonDocument is a JSON field of a row.
+func jsonDocument(r store.Row, name string) json.RawMessage {
+	raw, _ := r[name].(json.RawMessage)
+	return raw
 }

@@ -164,13 +164,28 @@ func traceLot(tx *store.Tx, lot string) (*trail, error) {
 	}
 	args := []any{tx.TenantID, lot}
 	tx.Queue("SELECT id FROM order_lines WHERE tenant_id = $1 AND lot_id = $2", args, into(&lines))
-	tx.Queue("SELECT order_line_id FROM pick_lines WHERE tenant_id = $1 AND lot_id = $2 AND order_line_id IS NOT NULL",
+	tx.Queue(`
+		SELECT order_line_id
+		FROM pick_lines
+		WHERE tenant_id = $1
+			AND lot_id = $2
+			AND order_line_id IS NOT NULL`,
 		args, into(&lines))
-	tx.Queue("SELECT order_line_id FROM reservations WHERE tenant_id = $1 AND lot_id = $2 AND state <> 'released'", args,
+	tx.Queue(`
+		SELECT order_line_id
+		FROM reservations
+		WHERE tenant_id = $1
+			AND lot_id = $2
+			AND state <> 'released'`, args,
 		into(&lines))
 	for ref, s := range map[string]*set{"order_lines": &lines, "shipments": &sent} {
-		tx.Queue("SELECT ref_id FROM stock_movements WHERE tenant_id = $1 AND lot_id = $2 AND ref_type = '"+ref+
-			"' AND ref_id IS NOT NULL", args, into(s))
+		tx.Queue(db.Fill(`
+			SELECT ref_id
+			FROM stock_movements
+			WHERE tenant_id = $1
+				AND lot_id = $2
+				AND ref_type = '{ref}'
+				AND ref_id IS NOT NULL`, "{ref}", ref), args, into(s))
 	}
 	if err := tx.Flush(); err != nil {
 		return nil, err
@@ -261,7 +276,11 @@ func (out *RecallLotOut) describeTrail(c *verb.Call, t *trail) error {
 		}
 	}
 	out.Orders = c.Records("orders", orders)
-	const of = "SELECT 1 FROM shipment_lines l WHERE l.tenant_id = $1 AND l.shipment_id = shipments.id"
+	const of = `
+		SELECT 1
+		FROM shipment_lines l
+		WHERE l.tenant_id = $1
+			AND l.shipment_id = shipments.id`
 	shipments, err := c.Rows("shipments", "direction = 'outbound' AND ("+in("id", 2)+
 		" OR status IN ('planned', 'packed', 'ready') AND EXISTS ("+of+
 		" AND "+in("l.order_line_id", 3)+") OR NOT EXISTS ("+of+

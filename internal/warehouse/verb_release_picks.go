@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
+	"holdfast/internal/warehouse/scanning"
 	"holdfast/internal/warehouse/walking"
 )
 
@@ -244,14 +245,11 @@ func checkScan(field, scan string, codes ...string) error {
 	if scan == "" || slices.Contains(codes, scan) {
 		return nil
 	}
-	return fault.New(fault.Conflict, CodeScan, "%s is not what is to be picked here", strconv.Quote(scan)).At(field,
-		"does not match")
+	return fault.New(fault.Conflict, scanning.CodeScan, "%s is not what is to be picked here", strconv.Quote(scan)).
+		At(field, "does not match")
 }
 
-// CodeScan is a scan that does not match.
-const CodeScan = "HF025"
-
-// short of what a quantity may be.
+// refuseAbove refuses a quantity that is more than it may be, with HF022.
 func refuseAbove(field string, q, most decimal.Dec, what string) error {
 	return fault.New(fault.Conflict, CodeOver, "%s is more than %s: %s", q, what, most).At(field, "is more than %s", most)
 }

@@ -4,6 +4,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/owners"
+	"holdfast/internal/warehouse/scanning"
 )
 
 // Who does what in a warehouse.
@@ -77,7 +78,8 @@ func (w Watch) Verbs() []verb.Verb {
 			receiveReturn),
 		verb.Asks("owner_activity", "Says what was done with a goods owner's goods, day by day, and what lay there: what a client is billed for.", billers,
 			owners.ListActivity),
-		verb.Asks("scan", "Says what a scanned code is and what can be done with it.", actor.Members, scanCode),
+		verb.Asks("scan", "Says what a scanned code is and what can be done with it.", actor.Members,
+			scanning.ScanCode),
 	}
 }
 

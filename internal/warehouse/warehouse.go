@@ -14,6 +14,7 @@ import (
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/counting"
 	"holdfast/internal/warehouse/locking"
+	"holdfast/internal/warehouse/scanning"
 	"holdfast/internal/warehouse/sites"
 )
 
@@ -61,7 +62,7 @@ func (w Watch) Effects() store.Effects {
 			"stock_movements": perTenant(w.postMovements),
 			"stock_counts":    perTenant(bookCounts),
 			"items":           perTenant(updateZoneLoads),
-			"item_uoms":       perTenant(labelUnits),
+			"item_uoms":       perTenant(scanning.LabelUnits),
 			"lots":            perTenant(w.followLots),
 			"zones":           perTenant(w.followZones),
 			"orders":          perTenant(w.followOrders),

@@ -75,11 +75,30 @@ func refuseNonEmpty(tx *db.Tx, tenant string, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	in := tx.DB().InUUID
-	return tx.Query("SELECT z.code FROM zones z WHERE z.tenant_id = $1 AND "+in("z.id", 2)+
-		" AND (EXISTS (SELECT 1 FROM stock_levels l WHERE l.tenant_id = $1 AND l.zone_id = z.id AND l.quantity > 0)"+
-		" OR EXISTS (SELECT 1 FROM zones c WHERE c.tenant_id = $1 AND c.parent_id = z.id AND c.status <> 'archived' AND NOT ("+in("c.id",
-		2)+"))) ORDER BY z.code LIMIT 1",
+	return tx.Query(`
+		SELECT z.code
+		FROM zones z
+		WHERE z.tenant_id = $1
+			AND z.id IN {ids $2}
+			AND (
+				EXISTS (
+					SELECT 1
+					FROM stock_levels l
+					WHERE l.tenant_id = $1
+						AND l.zone_id = z.id
+						AND l.quantity > 0
+				)
+				OR EXISTS (
+					SELECT 1
+					FROM zones c
+					WHERE c.tenant_id = $1
+						AND c.parent_id = z.id
+						AND c.status <> 'archived'
+						AND NOT (c.id IN {ids $2})
+				)
+			)
+		ORDER BY z.code
+		LIMIT 1`,
 		[]any{tenant, jsonList(ids)}, func(r *db.Row) error {
 			return fault.New(fault.Conflict, CodeInUse, "zone %s is not empty: move its stock and archive the zones in it first",
 				r.Text(0)).
@@ -154,15 +173,39 @@ func moveSubtrees(tx *store.Tx, changes []store.Change) error {
 // checkTree walks from the given zones up and down: at most six levels, and
 // never back to where it started.
 func checkTree(tx *db.Tx, tenant string, ids []string) error {
-	in := tx.DB().InUUID("id", 2)
-	return tx.Query("WITH RECURSIVE up(leaf, id, parent_id, n) AS (SELECT id, id, parent_id, 1 FROM zones WHERE tenant_id = $1 AND "+in+
-		" UNION ALL SELECT up.leaf, z.id, z.parent_id, up.n + 1 FROM up JOIN zones z ON z.tenant_id = $1 AND z.id = up.parent_id WHERE up.n < 8), "+
-		"down(leaf, id, n) AS (SELECT id, id, 1 FROM zones WHERE tenant_id = $1 AND "+in+
-		" UNION ALL SELECT down.leaf, z.id, down.n + 1 FROM down JOIN zones z ON z.tenant_id = $1 AND z.parent_id = down.id WHERE down.n < 8), "+
-		"above(leaf, n, circle) AS (SELECT leaf, MAX(n), MAX(CASE WHEN n > 1 AND id = leaf THEN 1 ELSE 0 END) FROM up GROUP BY leaf), "+
-		"below(leaf, n) AS (SELECT leaf, MAX(n) FROM down GROUP BY leaf) "+
-		"SELECT z.code, above.circle FROM above JOIN below ON below.leaf = above.leaf JOIN zones z ON z.tenant_id = $1 AND z.id = above.leaf "+
-		"WHERE (above.circle = 1 OR above.n + below.n > $3) ORDER BY above.circle DESC, z.code LIMIT 1",
+	return tx.Query(`
+		WITH RECURSIVE up(leaf, id, parent_id, n) AS (
+			SELECT id, id, parent_id, 1
+			FROM zones
+			WHERE tenant_id = $1
+				AND id IN {ids $2}
+			UNION ALL
+			SELECT up.leaf, z.id, z.parent_id, up.n + 1
+			FROM up
+			JOIN zones z ON z.tenant_id = $1 AND z.id = up.parent_id
+			WHERE up.n < 8
+		), down(leaf, id, n) AS (
+			SELECT id, id, 1
+			FROM zones
+			WHERE tenant_id = $1
+				AND id IN {ids $2}
+			UNION ALL
+			SELECT down.leaf, z.id, down.n + 1
+			FROM down
+			JOIN zones z ON z.tenant_id = $1 AND z.parent_id = down.id
+			WHERE down.n < 8
+		), above(leaf, n, circle) AS (
+			SELECT leaf, MAX(n), MAX(CASE WHEN n > 1 AND id = leaf THEN 1 ELSE 0 END)
+			FROM up
+			GROUP BY leaf
+		), below(leaf, n) AS (SELECT leaf, MAX(n) FROM down GROUP BY leaf)
+		SELECT z.code, above.circle
+		FROM above
+		JOIN below ON below.leaf = above.leaf
+		JOIN zones z ON z.tenant_id = $1 AND z.id = above.leaf
+		WHERE (above.circle = 1 OR above.n + below.n > $3)
+		ORDER BY above.circle DESC, z.code
+		LIMIT 1`,
 		[]any{tenant, jsonList(ids), MaxDepth + 1}, func(r *db.Row) error {
 			if r.Int(1) == 1 {
 				return fault.New(fault.Conflict, CodeTree, "zone %s would lie inside itself", r.Text(0)).At("parent_id",

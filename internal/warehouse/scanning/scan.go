@@ -1,4 +1,4 @@
-package warehouse
+package scanning
 
 import (
 	"errors"
@@ -57,7 +57,8 @@ type scanning struct {
 	out *ScanOut
 }
 
-func scanCode(c *verb.Call, in *ScanIn) (*ScanOut, error) {
+// ScanCode says what a scanned code is and what can be done with it.
+func ScanCode(c *verb.Call, in *ScanIn) (*ScanOut, error) {
 	s := &scanning{c: c, in: in, out: &ScanOut{}}
 	if err := s.findCode(); err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ func (s *scanning) findCode() error {
 		return nil
 	}
 	if err != nil {
-		return fault.New(fault.Invalid, CodeMovement, "the label is damaged: %s",
+		return fault.New(fault.Invalid, codeMovement, "the label is damaged: %s",
 			strings.TrimPrefix(err.Error(), "gs1: ")).At("code", "is a damaged GS1 label")
 	}
 	s.out.Parsed = s.parsedLabel(label)
@@ -265,13 +266,14 @@ func (s *scanning) checkContext() error {
 		return nil
 	}
 	for _, w := range [...]struct{ resource, field, id, zone string }{
-		{"pick_lines", "pick_line_id", x.PickLineID, "zone_id"}, {"count_tasks", "count_task_id", x.CountTaskID, "zone_id"},
+		{"pick_lines", "pick_line_id", x.PickLineID, "zone_id"},
+		{"count_tasks", "count_task_id", x.CountTaskID, "zone_id"},
 		{"putaway_tasks", "putaway_task_id", x.PutawayTaskID, "from_zone_id"},
 	} {
 		if w.id == "" {
 			continue
 		}
-		task, err := readRecord(s.c, w.resource, "context."+w.field, w.id)
+		task, err := s.readTask(w.resource, "context."+w.field, w.id)
 		if err != nil {
 			return err
 		}
@@ -282,19 +284,32 @@ func (s *scanning) checkContext() error {
 	return nil
 }
 
+// readTask reads the work that a scan belongs to, without locking it.
+func (s *scanning) readTask(resource, field, id string) (store.Row, error) {
+	rows, err := s.c.Rows(resource, "id = $2", id)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, verb.Missing(resource, field)
+	}
+	return rows[0], nil
+}
+
 // checkBelongsToTask refuses a scan of something else than the task is about.
 func (s *scanning) checkBelongsToTask(task store.Row, zone string) error {
 	rec := s.out.Record.Row()
 	wrong := func(what string) error {
-		return fault.New(fault.Conflict, CodeScan, "that is another %s than the task's", what).At("code", "is another %s",
-			what)
+		return fault.New(fault.Conflict, CodeScan, "that is another %s than the task's", what).
+			At("code", "is another %s", what)
 	}
 	item := rec.Text("item_id")
 	if s.out.Kind == "item" {
 		item = rec.Text("id")
 	}
 	switch {
-	case s.out.Kind == "zone" && rec["id"] != task[zone] && (task["to_zone_id"] == nil || rec["id"] != task["to_zone_id"]):
+	case s.out.Kind == "zone" && rec["id"] != task[zone] &&
+		(task["to_zone_id"] == nil || rec["id"] != task["to_zone_id"]):
 		return wrong("zone")
 	case item != "" && task["item_id"] != nil && task["item_id"] != any(item):
 		return wrong("item")

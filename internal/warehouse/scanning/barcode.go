@@ -1,6 +1,7 @@
-package warehouse
+package scanning
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -31,51 +32,66 @@ type printed struct {
 	UoM   string `json:"uom"`
 }
 
-func jsonDocument(r store.Row, name string) json.RawMessage {
-	raw, _ := r[name].(json.RawMessage)
+// LabelItems keeps item_barcodes in step with the items themselves.
+func LabelItems(tx *store.Tx, changes []store.Change) error {
+	var ids []string
+	for _, c := range changes {
+		if isRelabelled(c) {
+			ids = append(ids, c.After.Text("id"))
+		}
+	}
+	return syncBarcodes(tx, ids)
+}
+
+// isRelabelled reports a change of an item that gives it other codes, or codes another unit.
+func isRelabelled(c store.Change) bool {
+	switch c.Op {
+	case store.Insert:
+		return c.After["gtin"] != nil || len(readDocument(c.After)) > len("[]")
+	case store.Update:
+		return c.Before["gtin"] != c.After["gtin"] || c.Before["base_uom"] != c.After["base_uom"] ||
+			!bytes.Equal(readDocument(c.Before), readDocument(c.After))
+	}
+	return false
+}
+
+// readDocument is the JSON of an item's barcodes.
+func readDocument(item store.Row) json.RawMessage {
+	raw, _ := item["barcodes"].(json.RawMessage)
 	return raw
 }
 
-// labelItems keeps item_barcodes in step with the items themselves.
-func labelItems(tx *store.Tx, changes []store.Change) error {
-	var ids set
+// LabelUnits keeps item_barcodes in step with the items' other units.
+func LabelUnits(tx *store.Tx, changes []store.Change) error {
+	var ids []string
 	for _, c := range changes {
-		if c.Op == store.Insert && (c.After["gtin"] != nil || len(jsonDocument(c.After, "barcodes")) > len("[]")) {
-			ids.addID(c.After.Text("id"))
-		} else if c.Op == store.Update && (isAltered(c, "gtin") || isAltered(c, "base_uom") ||
-			string(jsonDocument(c.Before, "barcodes")) != string(jsonDocument(c.After, "barcodes"))) {
-			ids.addID(c.After.Text("id"))
+		unit := currentRow(c)
+		if c.Op != store.Insert || unit["gtin"] != nil || unit["barcode"] != nil {
+			ids = append(ids, unit.Text("item_id"))
 		}
 	}
-	return syncBarcodes(tx, ids.list)
+	return syncBarcodes(tx, ids)
 }
 
-// labelUnits keeps item_barcodes in step with the items' other units.
-func labelUnits(tx *store.Tx, changes []store.Change) error {
-	var ids set
-	for _, c := range changes {
-		if c.Op != store.Insert || c.After["gtin"] != nil || c.After["barcode"] != nil {
-			ids.addID(currentRow(c).Text("item_id"))
-		}
-	}
-	return syncBarcodes(tx, ids.list)
-}
-
-// removeBarcodes takes the barcodes of items away before the items go. Those of bulk
+// RemoveBarcodes takes the barcodes of items away before the items go. Those of bulk
 // work go with them, unread (catalog.Resource.Follows).
-func removeBarcodes(tx *store.Tx, changes []store.Change) error {
-	var gone set
+func RemoveBarcodes(tx *store.Tx, changes []store.Change) error {
+	var gone []string
 	for _, c := range changes {
 		if c.Op == store.Delete && tx.Store.Audited() {
-			gone.addID(c.Before.Text("id"))
+			gone = append(gone, c.Before.Text("id"))
 		}
 	}
-	if len(gone.list) == 0 {
+	if len(gone) == 0 {
 		return nil
 	}
 	var ids []string
-	err := tx.Query("SELECT id FROM item_barcodes WHERE tenant_id = $1 AND "+tx.DB().InUUID("item_id", 2),
-		[]any{tx.TenantID, jsonList(gone.list)}, func(r *db.Row) error {
+	err := tx.Query(`
+		SELECT id
+		FROM item_barcodes
+		WHERE tenant_id = $1
+			AND item_id IN {ids $2}`,
+		[]any{tx.TenantID, query.List(gone)}, func(r *db.Row) error {
 			ids = append(ids, r.Text(0))
 			return nil
 		})
@@ -83,6 +99,14 @@ func removeBarcodes(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	return dropBarcodes(tx, ids)
+}
+
+// currentRow is the row after a change, or the one that was deleted.
+func currentRow(c store.Change) store.Row {
+	if c.After != nil {
+		return c.After
+	}
+	return c.Before
 }
 
 func dropBarcodes(tx *store.Tx, ids []string) error {
@@ -104,8 +128,11 @@ func syncBarcodes(tx *store.Tx, items []string) error {
 		return err
 	}
 	kept := map[barcode]string{}
-	err = tx.Query("SELECT id, value, item_id, uom FROM item_barcodes WHERE tenant_id = $1 AND "+
-		tx.DB().InUUID("item_id", 2), []any{tx.TenantID, jsonList(items)}, func(r *db.Row) error {
+	err = tx.Query(`
+		SELECT id, value, item_id, uom
+		FROM item_barcodes
+		WHERE tenant_id = $1
+			AND item_id IN {ids $2}`, []any{tx.TenantID, query.List(items)}, func(r *db.Row) error {
 		kept[barcode{r.Text(1), r.Text(2), r.Text(3)}] = r.Text(0)
 		return nil
 	})
@@ -127,15 +154,20 @@ func syncBarcodes(tx *store.Tx, items []string) error {
 
 // saidBarcodes collects what items and their units say.
 func saidBarcodes(tx *db.Tx, tenant string, items []string) ([]barcode, error) {
-	in := tx.DB().InUUID
 	var list []barcode
 	add := func(value, item, unit string) {
-		if b := (barcode{canonicalBarcode(value), item, strings.ToUpper(unit)}); value != "" && !slices.Contains(list, b) {
+		b := barcode{canonicalBarcode(value), item, strings.ToUpper(unit)}
+		if value != "" && !slices.Contains(list, b) {
 			list = append(list, b)
 		}
 	}
-	tx.Queue("SELECT id, base_uom, gtin, barcodes FROM items WHERE tenant_id = $1 AND "+in("id", 2)+" ORDER BY id",
-		[]any{tenant, jsonList(items)}, func(r *db.Row) error {
+	tx.Queue(`
+		SELECT id, base_uom, gtin, barcodes
+		FROM items
+		WHERE tenant_id = $1
+			AND id IN {ids $2}
+		ORDER BY id`,
+		[]any{tenant, query.List(items)}, func(r *db.Row) error {
 			add(r.Text(2), r.Text(0), r.Text(1))
 			var codes []printed
 			err := json.Unmarshal([]byte(r.Text(3)), &codes)
@@ -147,8 +179,13 @@ func saidBarcodes(tx *db.Tx, tenant string, items []string) ([]barcode, error) {
 			}
 			return err
 		})
-	tx.Queue("SELECT item_id, uom, gtin, barcode FROM item_uoms WHERE tenant_id = $1 AND "+in("item_id", 2)+" ORDER BY id",
-		[]any{tenant, jsonList(items)}, func(r *db.Row) error {
+	tx.Queue(`
+		SELECT item_id, uom, gtin, barcode
+		FROM item_uoms
+		WHERE tenant_id = $1
+			AND item_id IN {ids $2}
+		ORDER BY id`,
+		[]any{tenant, query.List(items)}, func(r *db.Row) error {
 			add(r.Text(2), r.Text(0), r.Text(1))
 			add(r.Text(3), r.Text(0), r.Text(1))
 			return nil
@@ -169,8 +206,14 @@ func addBarcodes(tx *store.Tx, list []barcode) error {
 		values[i] = b.value
 		rows[i] = store.Row{"value": b.value, "item_id": b.item, "uom": b.unit}
 	}
-	err := tx.Query("SELECT b.value, i.sku, b.uom FROM item_barcodes b JOIN items i ON i.tenant_id = $1 AND i.id = b.item_id WHERE b.tenant_id = $1 AND "+
-		tx.DB().InText("b.value", 2)+" ORDER BY b.value LIMIT 1", []any{tx.TenantID, jsonList(values)},
+	err := tx.Query(`
+		SELECT b.value, i.sku, b.uom
+		FROM item_barcodes b
+		JOIN items i ON i.tenant_id = $1 AND i.id = b.item_id
+		WHERE b.tenant_id = $1
+			AND b.value IN {texts $2}
+		ORDER BY b.value
+		LIMIT 1`, []any{tx.TenantID, query.List(values)},
 		func(r *db.Row) error {
 			return refuseTakenBarcode(r.Text(0), "item "+r.Text(1)+" in unit "+r.Text(2))
 		})
