@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/packing"
+	"holdfast/internal/warehouse/selling"
 	"holdfast/internal/warehouse/sites"
 	"holdfast/internal/warehouse/transfers"
 )
@@ -62,7 +63,7 @@ func guardOrders(tx *store.Tx, changes []store.Change) error {
 	if err := unitsKnown(tx.Tx, tx.TenantID, confirming.list); err != nil {
 		return err
 	}
-	return itemsActive(tx.Tx, tx.TenantID, confirming.list)
+	return selling.CheckOrders(tx.Tx, tx.TenantID, confirming.list)
 }
 
 // checkUnmoved refuses to cancel an order of which goods have left or come in.
@@ -79,24 +80,6 @@ func checkUnmoved(o store.Row) error {
 
 func notReady(format string, args ...any) *fault.Error {
 	return fault.New(fault.Conflict, CodeOrder, format, args...)
-}
-
-func itemsActive(tx *db.Tx, tenant string, orders []string) error {
-	if len(orders) == 0 {
-		return nil
-	}
-	return tx.Query(`
-		SELECT i.sku
-		FROM order_lines l
-		JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id
-		WHERE l.tenant_id = $1
-			AND l.order_id IN {ids $2}
-			AND i.status <> 'active'
-		ORDER BY i.sku
-		LIMIT 1`, []any{tenant, jsonList(orders)},
-		func(r *db.Row) error {
-			return notReady("item %s is not active", r.Text(0))
-		})
 }
 
 // firstStage is the stage of a new order by its type.

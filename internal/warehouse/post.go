@@ -16,6 +16,7 @@ import (
 	"holdfast/internal/warehouse/history"
 	"holdfast/internal/warehouse/inventory"
 	"holdfast/internal/warehouse/ownstock"
+	"holdfast/internal/warehouse/selling"
 	"holdfast/internal/warehouse/transfers"
 )
 
@@ -75,7 +76,7 @@ func (w Watch) postMovements(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	for i, c := range changes {
-		if err := p.checkMovement(tx.Actor, c.After); err != nil {
+		if err := p.checkMovement(tx.Actor, c.After, tx.Store.Audited()); err != nil {
 			return nameRow(err, i, len(changes))
 		}
 		if err := p.checkRules(tx.Actor, c.After, tx.Store.Audited()); err != nil {
@@ -150,7 +151,7 @@ func (p *posting) queueReads(tx *db.Tx, tenant string) error {
 }
 
 // checkMovement refuses a movement that does not fit its item, lot or zones.
-func (p *posting) checkMovement(a actor.Actor, m store.Row) *fault.Error {
+func (p *posting) checkMovement(a actor.Actor, m store.Row, audited bool) *fault.Error {
 	it := p.itemByID[m.Text("item_id")]
 	if it == nil {
 		return refuseMovement("item_id", "no such item")
@@ -162,6 +163,8 @@ func (p *posting) checkMovement(a actor.Actor, m store.Row) *fault.Error {
 		return refuseMovement("lot_id", "item "+it.sku+" is tracked by lot: name the lot")
 	case it.tracking == "serial" && m["serial"] == nil:
 		return refuseMovement("serial", "item "+it.sku+" is tracked by serial number: name it")
+	case audited && m["type"] == "receipt" && it.status == selling.Discontinued: // a file tells of the past
+		return selling.RefuseReceipt(it.sku, "item_id")
 	}
 	for _, f := range [...]string{"from_zone_id", "to_zone_id"} {
 		if id := m.Text(f); id != "" {

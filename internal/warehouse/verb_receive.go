@@ -4,6 +4,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/returns"
+	"holdfast/internal/warehouse/selling"
 	"holdfast/internal/warehouse/sites"
 )
 
@@ -48,7 +49,7 @@ func receiveGoods(c *verb.Call, in *ReceiveIn) (*ReceiveOut, error) {
 	r := &receiving{c: c, in: in, claimed: map[string]decimal.Dec{}}
 	for _, step := range [...]func() error{
 		r.findOrders, r.readDock, r.checkSite, r.identifyItems, r.convertQuantities, r.matchOrderLines,
-		r.checkSold, r.settleLotAndStatus, r.checkReturned,
+		r.checkNew, r.settleLotAndStatus, r.checkReturned,
 		r.writeReceipt, r.postReceived, r.updateOrders, r.openPutawayTasks,
 	} {
 		if err := step(); err != nil {
@@ -82,12 +83,20 @@ func (r *receiving) checkReturned() error {
 	return returns.CheckArrivals(r.c.Tx, list)
 }
 
-// checkSold asks about serial numbers that come in as new though they were sold.
-func (r *receiving) checkSold() error {
+// checkNew refuses new goods of discontinued items, and asks about serial numbers that
+// come in as new though they were sold.
+func (r *receiving) checkNew() error {
 	fresh := returns.Pieces{}
 	for _, a := range r.goods {
-		if !a.AcceptSold && !r.isReturn(a) && !r.isTransfer(a) {
-			fresh.Add(a.item, r.items[a.item].sku, a.at, a.Serials)
+		if r.isReturn(a) || r.isTransfer(a) {
+			continue
+		}
+		it := r.items[a.item]
+		if it.status == selling.Discontinued && a.base != 0 {
+			return selling.RefuseReceipt(it.sku, a.at+"item_id")
+		}
+		if !a.AcceptSold {
+			fresh.Add(a.item, it.sku, a.at, a.Serials)
 		}
 	}
 	return fresh.CheckNew(r.c.Tx)

@@ -1,0 +1,57 @@
+package warehouse_test
+
+import (
+	"net/http"
+	"testing"
+
+	"holdfast/internal/testkit"
+)
+
+// What is left of a discontinued item is sold and comes back; more of it is neither
+// bought nor received, by order, without one or by hand.
+func TestRestOfDiscontinuedItem(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{})
+		bin := g.bin("G-A", 5, "")
+		bought, _ := confirmed(t, k, "inbound", g.item, 10, nil)
+		planned := k.Insert(t, g.as, "orders", map[string]any{"type": "inbound"})
+		k.Insert(t, g.as, "order_lines", map[string]any{"order_id": planned, "line_no": 1, "item_id": g.item, "qty_ordered": 1})
+		tooMany := k.Insert(t, g.as, "orders", map[string]any{"type": "outbound"})
+		for no := range 2 { // each line has enough, both have not
+			k.Insert(t, g.as, "order_lines", map[string]any{"order_id": tooMany, "line_no": no + 1, "item_id": g.item,
+				"qty_ordered": 3})
+		}
+		patch := func(status string) {
+			t.Helper()
+			if r := k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/items?id=eq." + g.item, As: g.as,
+				Body: map[string]any{"status": status}}); r.Status >= 300 {
+				t.Fatalf("%s: %d %s", status, r.Status, r.Body)
+			}
+		}
+		patch("discontinued")
+
+		refused(t, g.say("confirm_order", map[string]any{"order_id": tooMany}, 409, nil), "HF006", "only 5 of it is left")
+		refused(t, g.say("confirm_order", map[string]any{"order_id": planned}, 409, nil), "HF006", "discontinued", "order_id")
+		line := map[string]any{"item_id": g.item, "quantity": 1}
+		for _, in := range []map[string]any{
+			{"zone_id": g.lane, "order_id": bought, "lines": []any{line}},
+			{"zone_id": g.lane, "lines": []any{line}},
+		} {
+			refused(t, g.say("receive", in, 409, nil), "HF006", "discontinued", "lines[0].item_id")
+		}
+		byHand := map[string]any{"type": "receipt", "item_id": g.item, "to_zone_id": bin, "quantity": 1}
+		if r := k.Post(g.as, "/v1/stock_movements", byHand); r.Status != 409 {
+			t.Errorf("a receipt by hand: %d %s", r.Status, r.Body)
+		}
+
+		g.sellPieces(5)
+		back, open := confirmed(t, k, "return", g.item, 2, nil)
+		g.say("receive_return", map[string]any{"order_id": back, "lines": []any{g.comingBack(open, 1, "restock", nil)}}, 200, nil)
+		g.say("receive", map[string]any{"zone_id": g.lane, "order_id": back, "lines": []any{line}}, 200, nil)
+		g.is("items?select=on_hand&id=eq."+g.item, `[{"on_hand":2}]`)
+
+		patch("active")
+		g.say("receive", map[string]any{"zone_id": g.lane, "order_id": bought, "lines": []any{line}}, 200, nil)
+		k.Verified(t)
+	})
+}
