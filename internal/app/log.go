@@ -22,8 +22,8 @@ func slowLog(c *config.Config, mode Mode) db.Slow {
 		return db.Slow{}
 	}
 	return db.Slow{After: c.SlowStatement, Tell: func(ctx context.Context, took time.Duration, statements []string) {
-		slog.Warn("slow statements", "request_id", web.RequestID(ctx), "milliseconds", took.Milliseconds(), "statements",
-			statements)
+		slog.Warn("slow statements", "request_id", web.RequestID(ctx), "milliseconds", took.Milliseconds(),
+			"statements", db.ShortenStatements(statements))
 	}}
 }
 

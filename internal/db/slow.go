@@ -2,20 +2,21 @@ package db
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"holdfast/internal/trace"
 )
 
-// Slow is told of statements that went to the database together and took longer
-// than After: their texts, which hold no values. The zero value is told nothing.
+// Slow reports statements that went to the database together and took longer than
+// After: their texts, which hold no values. The zero value reports nothing.
 type Slow struct {
 	After time.Duration
 	Tell  func(ctx context.Context, took time.Duration, statements []string)
 }
 
-// shown is how many statements are told of, and how much of each.
+// shownStatements is how many statements a log shows, and shownBytes how much of each.
 const (
 	shownStatements = 5
 	shownBytes      = 400
@@ -27,7 +28,7 @@ func (t *Tx) runWatched(q []stmt, run func([]stmt) error) error {
 	_, span := trace.Client(t.ctx, spanName(q))
 	if span.On() {
 		span.Text("db.system.name", map[Engine]string{SQLite: "sqlite", PostgreSQL: "postgresql"}[t.db.Engine()])
-		span.Text("db.query.text", strings.Join(shownTexts(q), ";\n"))
+		span.Text("db.query.text", strings.Join(ShortenStatements(statementTexts(q)), ";\n"))
 		span.Number("db.operation.batch.size", len(q))
 	}
 	begin := time.Now()
@@ -44,17 +45,18 @@ func spanName(q []stmt) string {
 	case 0:
 		return "COMMIT"
 	case 1:
-		word, _, _ := strings.Cut(strings.TrimSpace(q[0].sql), " ")
-		return word
+		return strings.Fields(q[0].sql)[0]
 	}
 	return "BATCH"
 }
 
-// shownTexts are the texts of the first statements.
-func shownTexts(q []stmt) []string {
-	var texts []string
-	for _, s := range q[:min(len(q), shownStatements)] {
-		texts = append(texts, s.sql[:min(len(s.sql), shownBytes)])
+// ShortenStatements returns the first of some statements for a log, each in one line that
+// ends where it grows long.
+func ShortenStatements(texts []string) []string {
+	texts = slices.Clone(texts[:min(len(texts), shownStatements)])
+	for i, text := range texts {
+		text = strings.Join(strings.Fields(text), " ")
+		texts[i] = text[:min(len(text), shownBytes)]
 	}
 	return texts
 }
@@ -63,6 +65,13 @@ func (d *DB) reportSlow(ctx context.Context, q []stmt, took time.Duration) {
 	// of work that was promised more time, so many times later
 	after := d.slow.After * max(1, longestStatement(ctx, statementTimeout)/statementTimeout)
 	if d.slow.Tell != nil && took > after {
-		d.slow.Tell(ctx, took, shownTexts(q))
+		d.slow.Tell(ctx, took, statementTexts(q))
 	}
+}
+
+func statementTexts(q []stmt) (texts []string) {
+	for _, s := range q {
+		texts = append(texts, s.sql)
+	}
+	return texts
 }

@@ -125,15 +125,14 @@ func (o *StockOut) loadItems(tx *db.Tx, tenant string, in *StockIn) error {
 		where, args = " AND i.id = $4", append(args, in.ItemID)
 	}
 	tx.Queue(db.Fill(`
-		SELECT i.id, i.sku, i.name, i.on_hand - {owners on hand}, i.available, i.reorder_point, i.lead_time_days,
+		SELECT i.id, i.sku, i.name, i.on_hand, i.available, i.reorder_point, i.lead_time_days,
 			i.abc_class, i.unit_cost, {first movement}, {on order}
 		FROM items i
 		WHERE i.tenant_id = $1
 			AND i.status = 'active' {where}
 		ORDER BY i.sku
 		LIMIT $2 OFFSET $3`,
-		"{owners on hand}", ownstock.OwnersOnHand, "{first movement}", ownstock.FirstMovement,
-		"{on order}", inventory.OnOrder, "{where}", where), args,
+		"{first movement}", ownstock.FirstMovement, "{on order}", inventory.OnOrder, "{where}", where), args,
 		func(r *db.Row) error {
 			if int64(len(o.Items)) == in.PageSize {
 				o.Page.More = true
@@ -155,12 +154,18 @@ func (o *StockOut) loadItems(tx *db.Tx, tenant string, in *StockIn) error {
 	return tx.Flush()
 }
 
-// bookMovements books a year of the page's movements, day by day.
+// bookMovements books a year of the page's movements, day by day, and takes off what of the
+// items owners keep here.
 func (o *StockOut) bookMovements(tx *db.Tx, tenant string, now time.Time) error {
 	byID, ids := map[string]*StockItem{}, make([]string, len(o.Items))
 	for i := range o.Items {
 		byID[o.Items[i].ID], ids[i] = &o.Items[i], o.Items[i].ID
 	}
+	ownstock.QueueOwners(tx, tenant, ids, func(item string, quantity decimal.Dec) {
+		it := byID[item]
+		it.OnHand -= quantity
+		it.stock.OnHand = it.OnHand
+	})
 	day := tx.DB().Day("occurred_at")
 	return tx.Query(db.Fill(`
 		SELECT item_id, {day}, CAST(SUM(CASE WHEN type IN {outward} THEN -quantity ELSE quantity END) AS bigint),

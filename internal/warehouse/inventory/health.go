@@ -84,15 +84,21 @@ type Stock struct {
 }
 
 // OnOrder says in SQL whether an open order for own stock asks for item i of tenant $1.
-const OnOrder = `EXISTS (SELECT 1
+// The join is CROSS, after which SQLite reads the lines of the item first and then their
+// orders: it would look through all open orders for each item.
+const OnOrder = `EXISTS (
+		SELECT 1
 		FROM order_lines l
-		JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id
+		CROSS JOIN orders o
 		WHERE l.tenant_id = $1
 			AND l.item_id = i.id
+			AND l.qty_shipped < l.qty_ordered - l.qty_cancelled
+			AND o.tenant_id = $1
+			AND o.id = l.order_id
 			AND o.type = 'outbound'
 			AND o.owner_id IS NULL
 			AND o.status IN ('confirmed', 'in_progress', 'on_hold')
-			AND l.qty_shipped < l.qty_ordered - l.qty_cancelled)`
+	)`
 
 // Turns is how often the stock turns over in a year (see Class).
 func (s *Stock) Turns() float64 { return s.yearlyTurns(s.OnHand) }

@@ -21,15 +21,6 @@ import (
 // OwnGoods says in SQL of a stock level or a movement that its goods are the tenant's own.
 const OwnGoods = "owner_id IS NULL"
 
-// OwnersOnHand is what of item i owners keep here, in SQL, base units. $1 tenant.
-const OwnersOnHand = `(
-	SELECT CAST(COALESCE(SUM(level.quantity), 0) AS bigint)
-	FROM stock_levels AS level
-	WHERE level.tenant_id = $1
-		AND level.item_id = i.id
-		AND level.owner_id IS NOT NULL
-)`
-
 // FirstMovement is when own goods of item i moved first, in SQL, null for never. $1 tenant.
 // created_at, which every movement has, keeps SQLite from the index that covers all other
 // columns and begins with the day: it would be read from its start for each item.
