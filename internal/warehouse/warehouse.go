@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/counting"
+	"holdfast/internal/warehouse/factors"
 	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/scanning"
 	"holdfast/internal/warehouse/sites"
@@ -46,6 +47,7 @@ func (w Watch) Effects() store.Effects {
 			"stock_counts":    perTenant(w.expectCounts),
 			"count_tasks":     counting.KeepKeys,
 			"items":           perTenant(deriveItems),
+			"item_uoms":       perTenant(factors.CheckUnits),
 			"zones":           perTenant(deriveZones),
 			"orders":          perTenant(guardOrders),
 			"order_lines":     perTenant(guardLines),
