@@ -61,6 +61,8 @@ func incidentsResource() Resource {
 			{Name: "investigated_at", Type: Time, ReadOnly: true, Doc: "When the investigation began."},
 			{Name: "closed_at", Type: Time, ReadOnly: true},
 			{Name: "reopen_reason", Format: Name, Doc: "Why a closed incident is investigated again."},
+			{Name: "change_reason", Format: Name, MaxLen: 300,
+				Doc: "Why kind, severity, moment or place of an incident with a case is changed."},
 			{Name: "external_ref", Format: Name, MaxLen: 100},
 		},
 		Unique:  [][]string{{"incident_no"}, {"external_ref"}},

@@ -251,6 +251,7 @@ export const deCatalog: Record<string, string> = {
   'Severity (1-4) x likelihood (1-5).': 'Schwere (1-4) x Wahrscheinlichkeit (1-5).',
   'Array of {method: 5whys|fishbone|tree, layer: immediate|underlying|organisational, text, whys}.': 'Liste von {method: 5whys|fishbone|tree, layer: immediate|underlying|organisational, text, whys}.',
   'Who leads the investigation.': 'Wer die Untersuchung leitet.', 'When the investigation is to be done.': 'Bis wann die Untersuchung fertig sein soll.', 'When the investigation began.': 'Wann die Untersuchung begann.',
+  'Why kind, severity, moment or place of an incident with a case is changed.': 'Warum Art, Schwere, Zeitpunkt oder Ort eines Vorfalls mit einem Fall geändert wird.',
   'Why a closed incident is investigated again.': 'Warum ein geschlossener Vorfall neu untersucht wird.',
   'When the invited turned it down; the tenant is not told.': 'Wann abgelehnt wurde; die Organisation erfährt es nicht.',
   'A GTIN with 14 digits, anything else as it is printed.': 'Eine GTIN mit 14 Ziffern, alles andere wie gedruckt.', 'Base units in one of this unit.': 'Basiseinheiten in einer dieser Einheit.',

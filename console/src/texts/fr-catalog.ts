@@ -253,6 +253,7 @@ export const frCatalog: Record<string, string> = {
   'Severity (1-4) x likelihood (1-5).': 'Gravité (1-4) x probabilité (1-5).',
   'Array of {method: 5whys|fishbone|tree, layer: immediate|underlying|organisational, text, whys}.': 'Liste de {method: 5whys|fishbone|tree, layer: immediate|underlying|organisational, text, whys}.',
   'Who leads the investigation.': 'Qui mène l’enquête.', 'When the investigation is to be done.': 'Quand l’enquête doit être terminée.', 'When the investigation began.': 'Quand l’enquête a commencé.',
+  'Why kind, severity, moment or place of an incident with a case is changed.': 'Pourquoi le type, la gravité, le moment ou le lieu d’un incident avec un cas est changé.',
   'Why a closed incident is investigated again.': 'Pourquoi un incident clos est rouvert.', 'When the invited turned it down; the tenant is not told.': 'Quand l’invité a refusé ; l’organisation n’en sait rien.',
   'A GTIN with 14 digits, anything else as it is printed.': 'Un GTIN à 14 chiffres, tout autre tel qu’imprimé.', 'Base units in one of this unit.': 'Unités de base dans une de cette unité.',
   'A further barcode on this unit.': 'Un autre code-barres sur cette unité.', 'UN/CEFACT Recommendation 20 code.': 'Code de la recommandation 20 de l’UN/CEFACT.',

@@ -674,6 +674,7 @@ create table incidents (
   investigated_at timestamptz,
   closed_at timestamptz,
   reopen_reason text,
+  change_reason text,
   external_ref text,
   created_at timestamptz not null,
   updated_at timestamptz not null,

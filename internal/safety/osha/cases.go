@@ -281,8 +281,9 @@ func numberCases(tx *db.Tx, tenant string, cases []store.Row) error {
 }
 
 // guardIncidents keeps incidents and their cases in step: a recordable case's
-// incident is neither void nor deleted, and an injury or illness in the
-// United States is closed only when its case is decided.
+// incident is neither void nor deleted, an injury or illness in the United States,
+// or a critical one anywhere, is closed only when its case is decided, and what a
+// case rests on is changed by the safety officer with a reason.
 func guardIncidents(tx *store.Tx, changes []store.Change) error {
 	return safety.PerTenant(guardEnded)(tx, changes)
 }
@@ -296,12 +297,15 @@ func guardEnded(tx *store.Tx, changes []store.Change) error {
 	var ended []store.Row
 	var ids []string
 	for _, c := range changes {
-		if st := c.After.Text("status"); c.Op == store.Update && st != c.Before.Text("status") && (st == "void" || st == "closed") {
+		ends := safety.Becomes(c, "void") || safety.Becomes(c, "closed")
+		if ends {
 			ended = append(ended, c.After)
-			ids = append(ids, c.After.Text("id"))
+		}
+		if ends || findChangedLabel(c) != "" {
+			ids = append(ids, c.After.Text(idColumn))
 		}
 	}
-	if len(ended) == 0 {
+	if len(ids) == 0 {
 		return nil
 	}
 	decided := map[string]string{}
@@ -312,6 +316,13 @@ func guardEnded(tx *store.Tx, changes []store.Change) error {
 	l := queueLand(tx.Tx, tx.TenantID, ended)
 	if err := tx.Flush(); err != nil {
 		return fmt.Errorf("osha: look for cases: %w", err)
+	}
+	for _, c := range changes {
+		if field := findChangedLabel(c); field != "" {
+			if err := checkLabels(tx.Actor, c, field, decided[c.After.Text(idColumn)]); err != nil {
+				return err
+			}
+		}
 	}
 	for _, in := range ended {
 		if err := mayEnd(in, decided[in.Text("id")], l.isAmerican(in)); err != nil {
@@ -359,11 +370,11 @@ func (l *land) isAmerican(in store.Row) bool {
 }
 
 func mayEnd(in store.Row, decided string, american bool) error {
-	hurt := in.Text("kind") == "injury" || in.Text("kind") == "illness"
 	switch {
 	case in.Text("status") == "void" && decided == "yes":
 		return refuseEarly("29 CFR 1904.33(b)", "the incident has a recordable case: change the case first")
-	case in.Text("status") == "closed" && hurt && (decided == "undecided" || decided == "" && american):
+	case in.Text("status") == "closed" && (isCriticalUndecided(in, decided) ||
+		isHurt(in) && (decided == "undecided" || decided == "" && american)):
 		return refuseEarly("29 CFR 1904.29(b)(3)", "decide first whether the case is recordable (osha_cases)")
 	}
 	return nil

@@ -32,6 +32,7 @@ func Effects() store.Effects {
 		"incidents":      guardIncidents,
 	}, After: map[string]store.Effect{
 		"osha_cases": refreshSummaries,
+		"incidents":  followIncidents,
 	}}
 }
 
