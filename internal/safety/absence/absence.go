@@ -35,6 +35,12 @@ const (
 	estimatedColumn = "estimated"
 )
 
+// Columns of a case that its absences decide.
+const (
+	basisColumn   = "basis"
+	outcomeColumn = "outcome"
+)
+
 // Period is the days of one row, both included.
 type Period struct {
 	ID, CaseID, Kind string
@@ -52,25 +58,29 @@ type Tally struct {
 	Expected Days // an estimated end counts as it is estimated
 }
 
-// Add counts a period into the tally. The day of the injury counts in no regime:
-// 29 CFR 1904.7(b)(3)(i); Regulation (EU) No 349/2011. What lasts counts to today.
-func (t *Tally) Add(p Period, injured, today time.Time) {
+// AddPeriod counts a period into the tally. The day of the injury counts in no regime:
+// 29 CFR 1904.7(b)(3)(i); Regulation (EU) No 349/2011. What lasts counts to today, and
+// what lasts on the day of the injury is expected to have the next day at least.
+func (t *Tally) AddPeriod(p Period, injured, today time.Time) {
 	from := p.From
 	if next := injured.AddDate(0, 0, 1); from.Before(next) {
 		from = next
 	}
 	past, expected := today, today
+	if from.After(today) {
+		expected = from
+	}
 	if !p.Until.IsZero() {
 		expected = p.Until
 		if p.Until.Before(today) {
 			past = p.Until
 		}
 	}
-	t.ToDate.add(p.Kind, countDays(from, past))
-	t.Expected.add(p.Kind, countDays(from, expected))
+	t.ToDate.addDays(p.Kind, countDays(from, past))
+	t.Expected.addDays(p.Kind, countDays(from, expected))
 }
 
-func (d *Days) add(kind string, n int64) {
+func (d *Days) addDays(kind string, n int64) {
 	if kind == Away {
 		d.Away += n
 	} else {
@@ -97,11 +107,21 @@ func (d Days) UnderOSHA() Days {
 	return Days{Away: away, Restricted: min(d.Restricted, oshaEnd-away)}
 }
 
-// Count counts the periods of a case.
-func Count(periods []Period, injured, today time.Time) Tally {
+// What a case is recorded as once nobody is away or at restricted work any more: it
+// stays on the log until somebody says that it is not recordable.
+const (
+	BasisWithoutDays   = "medical_treatment"
+	OutcomeWithoutDays = "other"
+)
+
+// IsOutcomeOfDays reports an outcome that rests on days.
+func IsOutcomeOfDays(outcome string) bool { return outcome == "days_away" || outcome == "restricted" }
+
+// CountPeriods counts the periods of a case.
+func CountPeriods(periods []Period, injured, today time.Time) Tally {
 	var t Tally
 	for _, p := range periods {
-		t.Add(p, injured, today)
+		t.AddPeriod(p, injured, today)
 	}
 	return t
 }
@@ -115,24 +135,24 @@ const periodsSQL = `
 		AND case_id IN {ids $2}
 	ORDER BY case_id, from_on, id`
 
-// List returns the absences of cases, in the order of their days.
-func List(tx *db.Tx, tenant string, cases []string) (map[string][]Period, error) {
+// ListAbsences returns the absences of cases, in the order of their days.
+func ListAbsences(tx *db.Tx, tenant string, cases []string) (map[string][]Period, error) {
 	found := map[string][]Period{}
 	if len(cases) == 0 {
 		return found, nil
 	}
 	err := tx.Query(periodsSQL, []any{tenant, query.List(cases)}, func(r *db.Row) error {
 		p := Period{ID: r.Text(0), CaseID: r.Text(1)}
-		p.Scan(r, 2)
+		p.ScanColumns(r, 2)
 		found[p.CaseID] = append(found[p.CaseID], p)
 		return nil
 	})
 	return found, err
 }
 
-// Scan reads kind, first day, last day and whether it is estimated from four
+// ScanColumns reads kind, first day, last day and whether it is estimated from four
 // columns of a result, the first of which is named.
-func (p *Period) Scan(r *db.Row, first int) {
+func (p *Period) ScanColumns(r *db.Row, first int) {
 	p.Kind, p.From, p.Until = r.Text(first), parseDay(r.Text(first+1)), parseDay(r.Text(first+2))
 	p.Estimated = r.Bool(first + 3)
 }

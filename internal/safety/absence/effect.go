@@ -23,7 +23,7 @@ const furthestYears = 10
 // Effects returns the consequences of changes to absences, for store.New.
 func Effects() store.Effects {
 	return store.Effects{
-		Before: map[string]store.Effect{Resource: safety.PerTenant(checkAbsences)},
+		Before: map[string]store.Effect{Resource: checkAbsences},
 		After:  map[string]store.Effect{Resource: countCases},
 	}
 }
@@ -31,9 +31,23 @@ func Effects() store.Effects {
 // knownCase is what absences are held against.
 type knownCase struct{ injured, today time.Time }
 
-// checkAbsences holds absences to their cases and to each other. It locks the cases,
-// so that two changes at once do not both find a day free.
+// checkAbsences holds absences to their cases and to each other, tenant by tenant.
 func checkAbsences(tx *store.Tx, changes []store.Change) error {
+	sent := make(map[string]int, len(changes))
+	for i, c := range changes {
+		if c.After != nil {
+			sent[c.After.Text(idColumn)] = i + 1
+		}
+	}
+	return safety.PerTenant(func(tx *store.Tx, changes []store.Change) error {
+		return checkAbsencesOf(tx, changes, sent)
+	})(tx, changes)
+}
+
+// checkAbsencesOf holds absences of one tenant to the rules. It locks the cases, so
+// that two changes at once do not both find a day free. sent are the places of all
+// rows in the request, by id, from 1.
+func checkAbsencesOf(tx *store.Tx, changes []store.Change, sent map[string]int) error {
 	var ids []string
 	changed := map[string]bool{}
 	for _, c := range changes {
@@ -44,7 +58,7 @@ func checkAbsences(tx *store.Tx, changes []store.Change) error {
 	if err != nil {
 		return err
 	}
-	periods, err := List(tx.Tx, tx.TenantID, ids)
+	periods, err := ListAbsences(tx.Tx, tx.TenantID, ids)
 	if err != nil {
 		return fmt.Errorf("absence: read absences: %w", err)
 	}
@@ -59,21 +73,31 @@ func checkAbsences(tx *store.Tx, changes []store.Change) error {
 			continue // the store's reference check names it
 		}
 		if err := checkPeriod(p, known); err != nil {
-			return err
+			return nameRow(err, sent[p.ID], len(sent))
 		}
 		periods[p.CaseID] = append(periods[p.CaseID], p)
 	}
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
-		if err := checkOverlap(periods[id], changed); err != nil {
-			return err
+		if bad, err := checkOverlap(periods[id], changed); err != nil {
+			return nameRow(err, sent[bad], len(sent))
 		}
 	}
 	return nil
 }
 
-// lockCasesSQL locks cases. $1 tenant, $2 their ids.
+// nameRow names the row of several that was refused, beside its field.
+func nameRow(err *fault.Error, row, n int) error {
+	if n > 1 {
+		f := err.Fields[0]
+		err.Msg = fmt.Sprintf("row %d, %s", row, err.Msg)
+		err.Details = fmt.Sprintf("row %d, %s: %s", row, f.Name, f.Msg)
+	}
+	return err
+}
+
+// lockCasesSQL locks cases and selects their outcomes. $1 tenant, $2 their ids.
 const lockCasesSQL = `
-	SELECT id
+	SELECT id, outcome
 	FROM osha_cases
 	WHERE tenant_id = $1
 		AND id IN {ids $2}
@@ -118,7 +142,7 @@ func lockCases(tx *store.Tx, ids []string) (map[string]knownCase, error) {
 }
 
 // checkPeriod holds a period to the calendar.
-func checkPeriod(p Period, c knownCase) error {
+func checkPeriod(p Period, c knownCase) *fault.Error {
 	switch {
 	case p.From.Before(c.injured):
 		return refusePeriod(fault.Invalid, fromColumn, "%s lies before the injury or illness of %s", WriteDay(p.From),
@@ -143,38 +167,39 @@ func checkPeriod(p Period, c knownCase) error {
 }
 
 // checkOverlap refuses a day that two periods of a case claim: each day is away or
-// restricted, and counts once. It names the field of the period that was changed.
-func checkOverlap(periods []Period, changed map[string]bool) error {
+// restricted, and counts once. It names the period that was changed, and its field.
+func checkOverlap(periods []Period, changed map[string]bool) (id string, refused *fault.Error) {
 	slices.SortStableFunc(periods, func(a, b Period) int { return a.From.Compare(b.From) })
 	for i := 1; i < len(periods); i++ {
 		before, after := periods[i-1], periods[i]
 		if !before.Until.IsZero() && before.Until.Before(after.From) {
 			continue
 		}
-		field, other := fromColumn, before
+		field, own, other := fromColumn, after, before
 		if !changed[after.ID] {
-			field, other = untilColumn, after
+			field, own, other = untilColumn, before, after
 		}
-		return refusePeriod(fault.Conflict, field,
+		return own.ID, refusePeriod(fault.Conflict, field,
 			"overlaps the days %s %s: each day is away or restricted, once; change that absence, or leave its days out",
-			other.Kind, other.describe())
+			other.Kind, other.describeDays())
 	}
-	return nil
+	return "", nil
 }
 
-func (p Period) describe() string {
+func (p Period) describeDays() string {
 	if p.Until.IsZero() {
 		return "since " + WriteDay(p.From)
 	}
 	return "from " + WriteDay(p.From) + " to " + WriteDay(p.Until)
 }
 
-func refusePeriod(kind fault.Kind, field, format string, args ...any) error {
+func refusePeriod(kind fault.Kind, field, format string, args ...any) *fault.Error {
 	return fault.New(kind, codeRule, field+" "+format, args...).At(field, format, args...)
 }
 
 // countCases has the cases whose absences changed counted anew. A case whose last
-// absence was deleted has no days; nothing else says how many there were.
+// absence was deleted has no days, for nothing else says how many there were, and no
+// outcome that rests on days.
 func countCases(tx *store.Tx, changes []store.Change) error {
 	touched := map[string][]string{} // cases by tenant
 	for _, c := range changes {
@@ -192,8 +217,18 @@ func countCases(tx *store.Tx, changes []store.Change) error {
 	return nil
 }
 
+// countCasesOf counts cases of one tenant. It locks them first: of two who delete at
+// once the second sees what the first left.
 func countCasesOf(tx *store.Tx, ids []string) error {
-	periods, err := List(tx.Tx, tx.TenantID, ids)
+	outcomes := map[string]string{}
+	tx.Queue(lockCasesSQL, []any{tx.TenantID, query.List(ids)}, func(r *db.Row) error {
+		outcomes[r.Text(0)] = r.Text(1)
+		return nil
+	})
+	if err := tx.Flush(); err != nil {
+		return fmt.Errorf("absence: lock cases: %w", err)
+	}
+	periods, err := ListAbsences(tx.Tx, tx.TenantID, ids)
 	if err != nil {
 		return fmt.Errorf("absence: read absences: %w", err)
 	}
@@ -206,6 +241,9 @@ func countCasesOf(tx *store.Tx, ids []string) error {
 			}
 			for _, f := range [...]string{"away_from", "away_until", "restricted_from", "restricted_until"} {
 				sets[i][f] = nil
+			}
+			if IsOutcomeOfDays(outcomes[id]) {
+				sets[i][basisColumn], sets[i][outcomeColumn] = BasisWithoutDays, OutcomeWithoutDays
 			}
 		}
 	}

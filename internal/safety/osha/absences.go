@@ -30,8 +30,9 @@ var countedFields = [...]string{awayColumn, restrictedColumn, awayFromColumn, aw
 	restrictedUntilColumn}
 
 // takeAbsences gives a case the days of its absences, and with them the outcome that
-// is the most serious by now (29 CFR 1904.33(b)(1)), unless the change itself decides
-// it.
+// is the most serious (29 CFR 1904.33(b)(1)), unless the change itself decides it. Days
+// that are expected decide too: they come without anybody writing to the case, and the
+// annual summary has them among its days.
 func takeAbsences(ch store.Change, periods []absence.Period, t absence.Tally) error {
 	c := ch.After
 	for _, f := range countedFields {
@@ -43,10 +44,14 @@ func takeAbsences(ch store.Change, periods []absence.Period, t absence.Tally) er
 	c[awayColumn], c[restrictedColumn] = t.ToDate.Away, t.ToDate.Restricted
 	c[awayFromColumn], c[awayUntilColumn] = findEnds(periods, absence.Away)
 	c[restrictedFromColumn], c[restrictedUntilColumn] = findEnds(periods, absence.Restricted)
-	if outcome := outcomeOfDays(t.ToDate); outcome != "" && c.Text(recordableColumn) == "yes" &&
-		c.Text(outcomeColumn) != "death" &&
-		!safety.IsChanged(ch, recordableColumn, basisColumn, outcomeColumn) {
+	if c.Text(recordableColumn) != "yes" || c.Text(outcomeColumn) == "death" ||
+		safety.IsChanged(ch, recordableColumn, basisColumn, outcomeColumn) {
+		return nil
+	}
+	if outcome := outcomeOfDays(t.Expected); outcome != "" {
 		c[basisColumn], c[outcomeColumn] = outcome, outcome
+	} else if absence.IsOutcomeOfDays(c.Text(outcomeColumn)) {
+		c[basisColumn], c[outcomeColumn] = absence.BasisWithoutDays, absence.OutcomeWithoutDays
 	}
 	return nil
 }
@@ -138,8 +143,8 @@ func queueCases(tx *db.Tx, tenant string, p Pick, at clockAt, add func(c counted
 				zone = localtime.Zone(name)
 			}
 			var period absence.Period
-			period.Scan(r, 7)
-			c.days.Add(period, localtime.DateOf(r.Time(5), zone).UTC(), localtime.DateOf(at.now, zone).UTC())
+			period.ScanColumns(r, 7)
+			c.days.AddPeriod(period, localtime.DateOf(r.Time(5), zone).UTC(), localtime.DateOf(at.now, zone).UTC())
 		}
 		add(c, 1)
 		return nil
@@ -161,7 +166,7 @@ func countEntries(tx *db.Tx, tenant string, entries []Entry, dayOf func(Entry) (
 	for i, e := range entries {
 		ids[i] = e.Case.Text(idColumn)
 	}
-	periods, err := absence.List(tx, tenant, ids)
+	periods, err := absence.ListAbsences(tx, tenant, ids)
 	if err != nil {
 		return err
 	}
@@ -169,7 +174,7 @@ func countEntries(tx *db.Tx, tenant string, entries []Entry, dayOf func(Entry) (
 		entries[i].Days = statedDays(e.Case)
 		if list := periods[ids[i]]; len(list) > 0 {
 			injured, today := dayOf(e)
-			entries[i].Days = absence.Count(list, injured, today)
+			entries[i].Days = absence.CountPeriods(list, injured, today)
 		}
 	}
 	return nil

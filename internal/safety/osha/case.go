@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/internal/fault"
+	"holdfast/internal/safety/absence"
 	"holdfast/internal/store"
 )
 
@@ -42,6 +43,17 @@ type Facts struct {
 	Injured time.Time // local calendar day, as midnight UTC
 	Today   time.Time // likewise
 	Counted bool      // absences say which days are counted
+
+	Expected absence.Days // of absences, with those to come
+}
+
+// daysOf are the days that decide about a case: those that its absences lead to, or
+// those that it states itself.
+func (f Facts) daysOf(c store.Row) absence.Days {
+	if f.Counted {
+		return f.Expected
+	}
+	return statedDays(c).Expected
 }
 
 // Check holds a case, as the collection osha_cases has it, to the rules of
@@ -88,7 +100,8 @@ func checkOutcome(c store.Row, f Facts) *fault.Error {
 		}
 		return nil
 	}
-	away, restricted := intField(c, "days_away"), intField(c, "days_restricted")
+	days := f.daysOf(c)
+	away, restricted := days.Away, days.Restricted
 	switch {
 	case outcome == "":
 		return refuseRule("outcome", "29 CFR 1904.29(b)(1)", "a recordable case needs its outcome")
@@ -116,7 +129,8 @@ func checkDays(c store.Row, f Facts) *fault.Error {
 			return err
 		}
 	}
-	if c.Text("recordable") == "no" && intField(c, "days_away")+intField(c, "days_restricted") > 0 && c.Text("basis") == "first_aid_only" {
+	days := f.daysOf(c)
+	if c.Text("recordable") == "no" && days.Away+days.Restricted > 0 && c.Text("basis") == "first_aid_only" {
 		return refuseRule("recordable", "29 CFR 1904.7(b)(1)", "with days away or restricted the case is more than first aid")
 	}
 	return nil

@@ -88,7 +88,7 @@ func readBackground(tx *store.Tx, changes []store.Change) (*background, error) {
 	}
 	b := &background{}
 	var err error
-	if b.absences, err = absence.List(tx.Tx, tx.TenantID, cases); err != nil {
+	if b.absences, err = absence.ListAbsences(tx.Tx, tx.TenantID, cases); err != nil {
 		return nil, fmt.Errorf("osha: read absences: %w", err)
 	}
 	if b.incidents, err = byID(tx, "incidents", incidents); err != nil {
@@ -177,9 +177,10 @@ func (b *background) completeCase(ch store.Change, now time.Time) error {
 	}
 	today := localtime.DateOf(now, loc).UTC()
 	absences := b.absences[c.Text(idColumn)]
+	tally := absence.CountPeriods(absences, injured, today)
 	if len(absences) == 0 {
 		countDays(c, injured)
-	} else if err := takeAbsences(ch, absences, absence.Count(absences, injured, today)); err != nil {
+	} else if err := takeAbsences(ch, absences, tally); err != nil {
 		return err
 	}
 	noteDecision(ch, in, now, loc)
@@ -187,7 +188,8 @@ func (b *background) completeCase(ch store.Change, now time.Time) error {
 	if due := DueAt(c, momentField(in, "reported_at"), injured); !due.IsZero() {
 		c["osha_due_at"] = query.FormatTime(due)
 	}
-	return Check(c, Facts{Kind: in.Text("kind"), Injured: injured, Today: today, Counted: len(absences) > 0})
+	return Check(c, Facts{Kind: in.Text("kind"), Injured: injured, Today: today,
+		Counted: len(absences) > 0, Expected: tally.Expected})
 }
 
 func (b *background) fromWorker(c store.Row) {
