@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/warehouse/ending"
 	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/packing"
+	"holdfast/internal/warehouse/selling"
 )
 
 // releaseCancelled gives back what orders that ended were promised and ends what was
@@ -92,11 +93,15 @@ func putAwayPicked(tx *store.Tx, released []store.Row) error {
 // followLines brings orders up to date with their lines, and what was made for lines
 // with what is still wanted of them.
 func (w Watch) followLines(tx *store.Tx, changes []store.Change) error {
-	if err := sumOrders(tx, changes); err != nil {
+	drafts, err := sumOrders(tx, changes)
+	if err != nil {
 		return err
 	}
-	var less, none []string
+	var less, none, more []string
 	for _, c := range changes {
+		if asksForMore(c) && !drafts[c.After.Text("order_id")] {
+			more = append(more, c.After.Text("id"))
+		}
 		if !isAltered(c, "qty_cancelled") && !isAltered(c, "qty_ordered") {
 			continue
 		}
@@ -104,6 +109,11 @@ func (w Watch) followLines(tx *store.Tx, changes []store.Change) error {
 		less = append(less, id)
 		if c.After.Decimal("qty_cancelled") == c.After.Decimal("qty_ordered") {
 			none = append(none, id)
+		}
+	}
+	if tx.Store.Audited() { // a file tells of the past
+		if err := selling.CheckLines(tx.Tx, tx.TenantID, more); err != nil {
+			return err
 		}
 	}
 	if len(less) == 0 {
@@ -118,6 +128,13 @@ func (w Watch) followLines(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	return k.cancelPicks(none)
+}
+
+// asksForMore reports a line that is added, or asks for more or for another item.
+func asksForMore(c store.Change) bool {
+	return c.Op == store.Insert || isAltered(c, "item_id") ||
+		c.Op == store.Update && c.After.Decimal("qty_ordered")-c.After.Decimal("qty_cancelled") >
+			c.Before.Decimal("qty_ordered")-c.Before.Decimal("qty_cancelled")
 }
 
 // emptyPackages takes goods of order lines out of the packages that have not left. The

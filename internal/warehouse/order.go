@@ -194,8 +194,8 @@ var asked = [...]string{"item_id", "uom", "qty_ordered", "qty_cancelled", "unit_
 
 // sumOrders brings orders up to date with their lines. The order rows are
 // locked first: two writers of one order's lines must not both sum without the
-// other's.
-func sumOrders(tx *store.Tx, changes []store.Change) error {
+// other's. It returns which of the orders are drafts.
+func sumOrders(tx *store.Tx, changes []store.Change) (drafts map[string]bool, err error) {
 	var orders set
 	wanted := map[string]bool{}
 	for _, c := range changes {
@@ -224,18 +224,20 @@ func sumOrders(tx *store.Tx, changes []store.Change) error {
 		})
 	queueSumsFit(tx.Tx, tx.TenantID, list)
 	if err := tx.Flush(); err != nil {
-		return err
+		return nil, err
 	}
+	drafts = map[string]bool{}
 	tx.Queue(packing.SumOrders(tx.DB()), []any{tx.TenantID, list, query.FormatTime(tx.Now())}, nil)
-	err := tx.Query(standings, []any{tx.TenantID, list}, func(r *db.Row) error {
+	err = tx.Query(standings, []any{tx.TenantID, list}, func(r *db.Row) error {
 		addStageCounters(tx.Store, r, deltas, 1)
+		drafts[r.Text(0)] = r.Text(2) == "draft"
 		return nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	tx.Store.Count(tx.Tx, tx.TenantID, deltas)
-	return completeOrders(tx, list)
+	return drafts, completeOrders(tx, list)
 }
 
 // addStageCounters adds what an order counts for by its state and stage, of a row of id,

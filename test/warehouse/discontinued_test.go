@@ -28,10 +28,26 @@ func TestRestOfDiscontinuedItem(t *testing.T) {
 				t.Fatalf("%s: %d %s", status, r.Status, r.Body)
 			}
 		}
+		sold, soldLine := confirmed(t, k, "outbound", g.item, 1, nil)
+		g.say("deallocate_order", map[string]any{"order_id": sold}, 200, nil)
+		var first, second string
+		for _, id := range []*string{&first, &second} {
+			*id = k.Insert(t, g.as, "orders", map[string]any{"type": "outbound"})
+			k.Insert(t, g.as, "order_lines", map[string]any{"order_id": *id, "line_no": 1, "item_id": g.item, "qty_ordered": 3})
+		}
 		patch("discontinued")
 
 		refused(t, g.say("confirm_order", map[string]any{"order_id": tooMany}, 409, nil), "HF006", "only 5 of it is left")
 		refused(t, g.say("confirm_order", map[string]any{"order_id": planned}, 409, nil), "HF006", "discontinued", "order_id")
+		if r := k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/orders?id=in.(" + first + "," + second + ")", As: g.as,
+			Body: map[string]any{"status": "confirmed"}}); r.Status != 409 {
+			t.Errorf("two orders of 3 are confirmed together where 5 are left: %d %s", r.Status, r.Body)
+		}
+		more := map[string]any{"order_id": bought, "line_no": 9, "item_id": g.item, "qty_ordered": 1}
+		refused(t, k.Post(g.as, "/v1/order_lines", more), "HF006", "discontinued")
+		refused(t, k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/order_lines?id=eq." + soldLine, As: g.as,
+			Body: map[string]any{"qty_ordered": 7}}), "HF006", "only 5 of it is left")
+
 		line := map[string]any{"item_id": g.item, "quantity": 1}
 		for _, in := range []map[string]any{
 			{"zone_id": g.lane, "order_id": bought, "lines": []any{line}},

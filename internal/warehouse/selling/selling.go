@@ -17,45 +17,71 @@ const codeOrder = "HF006"
 // Discontinued is the status of items of which no more is bought.
 const Discontinued = "discontinued"
 
-// unreadySQL selects the first item that keeps orders from being confirmed. What owners
-// keep here is not counted as available. $1 tenant, $2 order ids.
+// lockSQL locks the discontinued items of order lines: what is left of them is promised to
+// one order after the other. $1 tenant, $2 ids; {which} is a condition on line.
+const lockSQL = `
+	SELECT id
+	FROM items
+	WHERE tenant_id = $1
+		AND status = 'discontinued'
+		AND id IN (SELECT line.item_id FROM order_lines AS line WHERE line.tenant_id = $1 AND {which})
+	ORDER BY id
+	{for update}`
+
+// unreadySQL selects the first item that keeps orders from being confirmed, or lines from
+// being added to confirmed ones. What owners keep here is not counted as available. $1
+// tenant, $2 ids; {which} is a condition on line.
 const unreadySQL = `
-	SELECT item.sku, item.status, ordered.type, item.available
+	SELECT item.sku, item.status, ordered.type = 'inbound' AS buys, item.available, MIN(ordered.order_no)
 	FROM order_lines AS line
 	JOIN orders AS ordered ON ordered.tenant_id = $1 AND ordered.id = line.order_id
 	JOIN items AS item ON item.tenant_id = $1 AND item.id = line.item_id
 	WHERE line.tenant_id = $1
-		AND line.order_id IN {ids $2}
+		AND {which}
 		AND item.status <> 'active'
-	GROUP BY line.order_id, ordered.type, ordered.owner_id, item.sku, item.status, item.available
-	HAVING (item.status = 'draft'
+		AND (item.status = 'draft' OR ordered.type = 'inbound'
+			OR ordered.type IN ('outbound', 'transfer') AND ordered.owner_id IS NULL)
+	GROUP BY item.sku, item.status, ordered.type = 'inbound', item.available
+	HAVING item.status = 'draft'
 		OR ordered.type = 'inbound'
-		OR (ordered.type IN ('outbound', 'transfer')
-			AND ordered.owner_id IS NULL
-			AND SUM(line.qty_ordered - line.qty_cancelled) > item.available))
+		OR SUM(line.qty_ordered - line.qty_cancelled - line.qty_allocated) > item.available
 	ORDER BY item.sku
 	LIMIT 1`
 
 // CheckOrders refuses to confirm orders of drafts, and of discontinued items orders that
-// buy more or sell more than is left.
+// buy more or sell more than is left, together.
 func CheckOrders(tx *db.Tx, tenant string, orders []string) error {
-	if len(orders) == 0 {
+	return checkLines(tx, tenant, "line.order_id IN {ids $2}", orders)
+}
+
+// CheckLines refuses what CheckOrders does, of lines of confirmed orders that were added or
+// ask for more.
+func CheckLines(tx *db.Tx, tenant string, lines []string) error {
+	return checkLines(tx, tenant, "line.id IN {ids $2}", lines)
+}
+
+func checkLines(tx *db.Tx, tenant, which string, ids []string) error {
+	if len(ids) == 0 {
 		return nil
 	}
-	return tx.Query(unreadySQL, []any{tenant, query.List(orders)}, func(r *db.Row) error {
-		return refuseItem(r.Text(0), r.Text(1), r.Text(2), r.Dec(3))
+	args := []any{tenant, query.List(ids)}
+	if tx.DB().ForUpdate() != "" {
+		tx.Queue(db.Fill(lockSQL, "{which}", which), args, nil)
+	}
+	return tx.Query(db.Fill(unreadySQL, "{which}", which), args, func(r *db.Row) error {
+		return refuseItem(r.Text(0), r.Text(1), r.Bool(2), r.Dec(3), r.Text(4))
 	})
 }
 
-// refuseItem says why an item keeps an order of a type from being confirmed.
-func refuseItem(sku, status, orderType string, left decimal.Dec) error {
+// refuseItem says why an item keeps an order that buys or sells it from being confirmed.
+func refuseItem(sku, status string, buys bool, left decimal.Dec, order string) error {
 	if status != Discontinued {
-		return refuseOrder("item %s is a draft: activate it first", sku).At("order_id", "orders a draft")
+		return refuseOrder("item %s of order %s is a draft: activate it first", sku, order).At("order_id", "orders a draft")
 	}
-	if orderType == "inbound" {
+	if buys {
 		return RefuseReceipt(sku, "order_id")
 	}
-	return refuseOrder("item %s is discontinued and only %s of it is left", sku, left).
+	return refuseOrder("item %s of order %s is discontinued and only %s of it is left", sku, order, left).
 		With("", "order what is left, or activate the item to buy more").
 		At("order_id", "sells more than is left of an item that is discontinued")
 }
