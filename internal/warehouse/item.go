@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/factors"
 	"holdfast/internal/warehouse/inventory"
 	"holdfast/internal/warehouse/ownstock"
 	"holdfast/internal/warehouse/scanning"
@@ -15,6 +16,9 @@ import (
 // those that follow stock are kept by post.
 func deriveItems(tx *store.Tx, changes []store.Change) error {
 	if err := scanning.RemoveBarcodes(tx, changes); err != nil {
+		return err
+	}
+	if err := factors.CheckBaseUnits(tx, changes); err != nil {
 		return err
 	}
 	owners, err := readOwnersOfRevalued(tx, changes)

@@ -134,6 +134,27 @@ test('goods moved between the look and the sending are no variance, also when th
   assert.deepEqual([left(bin), left(other)], [7, 3]);
 });
 
+test('a number that goods moved under is sent again after another look', async () => {
+  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `AGAIN-${Date.now()}`, name: 'Looked at again' } });
+  const [bin, other] = [await newBin('AGAIN'), await newBin('GONE')];
+  const move = (body) =>
+    api(manager, '/v1/stock_movements', { method: 'POST', body: { item_id: item.id, ...body } });
+  await move({ type: 'receipt', to_zone_id: bin.id, quantity: 10 });
+  const { count_task: task } = await rpc(manager, 'start_count', { zone_id: bin.id, item_id: item.id });
+  await as(operator, async (page) => {
+    await open(page, `/console/floor/count/${task.id}`);
+    await page.getByRole('group', { name: `Found: ${item.sku}` }).getByRole('textbox').fill('2');
+    await move({ type: 'transfer', from_zone_id: bin.id, to_zone_id: other.id, quantity: 3 });
+    const send = page.getByRole('button', { name: 'That is all: 1 line' });
+    await send.click();
+    await page.getByText(/goods of this place were moved since/).waitFor();
+    await send.click();
+    await page.getByRole('heading', { name: /It waits for a second person|The count is booked/ }).waitFor();
+  }, phone);
+  const [line] = await api(manager, `/v1/count_lines?select=counted,variance&count_task_id=eq.${task.id}`);
+  assert.deepEqual([Number(line.counted), Number(line.variance)], [2, -5]);
+});
+
 test('a scan says what a code is and what can be done with it, on the floor and in the search', async () => {
   const [zone] = await api(manager, '/v1/zones?select=id,code,name&kind=eq.bin&limit=1');
   await as(operator, async (page) => {

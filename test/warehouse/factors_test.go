@@ -40,3 +40,21 @@ func TestFactorsAreKeptUnderOpenOrders(t *testing.T) {
 		taken(call(http.MethodDelete, box, nil))
 	})
 }
+
+// The base unit of an item, in which lines of open orders are counted, is kept as well, also
+// while there is no stock of it.
+func TestBaseUnitIsKeptUnderOpenOrders(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{})
+		order, _ := confirmed(t, k, "inbound", g.item, 24, nil)
+		weigh := func() testkit.Response {
+			return k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/items?id=eq." + g.item, As: g.as,
+				Body: map[string]any{"base_uom": "KG"}})
+		}
+		refused(t, weigh(), "HF004", "base_uom")
+		g.say("cancel_order", map[string]any{"order_id": order, "reason": "test"}, 200, nil)
+		if r := weigh(); r.Status >= 300 {
+			t.Errorf("%d %s", r.Status, r.Body)
+		}
+	})
+}

@@ -4,7 +4,7 @@ import { beep } from '../lib/beep';
 import { ask, rpc, serverNow, supabase, want } from '../lib/client';
 import { usePermissions } from '../lib/catalog';
 import { useDraft } from '../lib/draft';
-import { toFault } from '../lib/fault';
+import { Fault, toFault } from '../lib/fault';
 import { itemOf, scan, sentenceOf, text } from '../lib/floor';
 import { ago, date, number } from '../lib/format';
 import { _, plural } from '../lib/i18n';
@@ -553,7 +553,12 @@ function Count({ t }: { t: Row }) {
     });
   const enter = () =>
     act(async () => {
-      const r = await rpc<Counted>('enter_count', { count_task_id: t.id, counted_at: countedAt, lines: lines.map((l) => ({ item_id: l.item.id, lot_id: l.lot?.id, serial: l.serial, counted: Number(l.counted) || 0 })) });
+      const found = lines.map((l) => ({ item_id: l.item.id, lot_id: l.lot?.id, serial: l.serial, counted: Number(l.counted) || 0 }));
+      const r = await rpc<Counted>('enter_count', { count_task_id: t.id, counted_at: countedAt, lines: found }).catch((e: unknown) => {
+        // Goods moved since: the same number, sent again after another look, is of that look.
+        if (e instanceof Fault && e.fields(['counted_at']).length) setCountedAt(undefined);
+        throw e;
+      });
       beep(true);
       draft.drop();
       setResult(r);

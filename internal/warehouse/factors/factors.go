@@ -66,6 +66,25 @@ func CheckUnits(tx *store.Tx, changes []store.Change) error {
 	return nil
 }
 
+// CheckBaseUnits refuses another base unit of an item while an open order has a line of it:
+// its quantities are in base units.
+func CheckBaseUnits(tx *store.Tx, changes []store.Change) error {
+	var items []string
+	for _, c := range changes {
+		if c.Op == store.Update && c.Before["base_uom"] != c.After["base_uom"] {
+			items = append(items, c.After.Text("id"))
+		}
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	return tx.Query(openUnitsSQL, []any{tx.TenantID, query.List(items)}, func(r *db.Row) error {
+		return fault.New(fault.Conflict, codeInUse, "order %s is open and counts the item in its base unit", r.Text(3)).
+			With("", "complete, close or cancel the open orders of the item first").
+			At("base_uom", "is kept while order %s is open", r.Text(3))
+	})
+}
+
 // unitOf is the unit that a change is about, its code in lower case.
 func unitOf(c store.Change) unit {
 	return unit{c.Before.Text("item_id"), strings.ToLower(c.Before.Text("uom"))}
