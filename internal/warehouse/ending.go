@@ -99,13 +99,16 @@ func (w Watch) followLines(tx *store.Tx, changes []store.Change) error {
 	}
 	var less, none, more []string
 	for _, c := range changes {
+		if c.Op == store.Delete {
+			continue
+		}
+		id := c.After.Text("id")
 		if asksForMore(c) && !drafts[c.After.Text("order_id")] {
-			more = append(more, c.After.Text("id"))
+			more = append(more, id)
 		}
 		if !isAltered(c, "qty_cancelled") && !isAltered(c, "qty_ordered") {
 			continue
 		}
-		id := c.After.Text("id")
 		less = append(less, id)
 		if c.After.Decimal("qty_cancelled") == c.After.Decimal("qty_ordered") {
 			none = append(none, id)
