@@ -46,20 +46,20 @@ func givenStory(t *testing.T, k *testkit.Kit, code string, daysAgo int, row map[
 	return s
 }
 
-// day is a day after the injury.
-func (s *story) day(n int) string { return s.injured.AddDate(0, 0, n).Format(time.DateOnly) }
+// dayAfter is the day so many days after the injury.
+func (s *story) dayAfter(n int) string { return s.injured.AddDate(0, 0, n).Format(time.DateOnly) }
 
-// absent writes an absence down; until is the last day, 0 while it lasts.
-func (s *story) absent(kind string, from, until int, more map[string]any) map[string]any {
-	row := map[string]any{"case_id": s.self, "kind": kind, "from_on": s.day(from)}
+// absenceRow is an absence to be written; until is the last day, 0 while it lasts.
+func (s *story) absenceRow(kind string, from, until int, more map[string]any) map[string]any {
+	row := map[string]any{"case_id": s.self, "kind": kind, "from_on": s.dayAfter(from)}
 	if until > 0 {
-		row["until_on"] = s.day(until)
+		row["until_on"] = s.dayAfter(until)
 	}
 	maps.Copy(row, more)
 	return row
 }
 
-func (s *story) patch(path string, body map[string]any) testkit.Response {
+func (s *story) patchRow(path string, body map[string]any) testkit.Response {
 	return s.k.Call(testkit.Request{Method: "PATCH", Path: path, As: testkit.As(actor.Safety), Body: body})
 }
 
@@ -72,16 +72,16 @@ func (s *story) caseIs(t *testing.T, when, fields, want string) {
 	}
 }
 
-// submitted are days away and restricted in OSHA's file of the case.
-func (s *story) submitted(t *testing.T) string {
+// readSubmission reads the days away and restricted in OSHA's file of the case.
+func (s *story) readSubmission(t *testing.T) string {
 	t.Helper()
-	return s.column(t, "/v1/osha/ita-cases.csv", "dafw_num_away") + " " + s.column(t, "/v1/osha/ita-cases.csv",
+	return s.readColumn(t, "/v1/osha/ita-cases.csv", "dafw_num_away") + " " + s.readColumn(t, "/v1/osha/ita-cases.csv",
 		"djtr_num_tr")
 }
 
-// column is a column of the first line of a file about the establishment's year; ""
+// readColumn reads a column of the first line of a file about the establishment's year; ""
 // when it has no line.
-func (s *story) column(t *testing.T, path, name string) string {
+func (s *story) readColumn(t *testing.T, path, name string) string {
 	t.Helper()
 	r := s.k.Get(testkit.As(actor.Safety), fmt.Sprintf("%s?year=%d&site_id=%s", path, s.injured.Year(), s.site))
 	lines, err := csv.NewReader(strings.NewReader(string(r.Body))).ReadAll()
@@ -100,8 +100,8 @@ func (s *story) column(t *testing.T, path, name string) string {
 	return ""
 }
 
-// lost are the days lost and the accidents of four days and more among the rates.
-func (s *story) lost(t *testing.T) (days, long int) {
+// readDaysLost reads the days lost and the accidents of four days and more among the rates.
+func (s *story) readDaysLost(t *testing.T) (days, long int) {
 	t.Helper()
 	var out struct {
 		Cases struct {
@@ -123,48 +123,48 @@ func TestAbsencesCountDays(t *testing.T) {
 		s := givenStory(t, k, "ABS", 9, nil)
 		s.caseIs(t, "before", "days_away,days_restricted,basis,outcome",
 			`[{"days_away":0,"days_restricted":0,"basis":"medical_treatment","outcome":"other"}]`)
-		if got := s.submitted(t); got != "0 0" {
+		if got := s.readSubmission(t); got != "0 0" {
 			t.Errorf("before: %s", got)
 		}
 
-		restricted := k.Insert(t, safety, "absences", s.absent("restricted", 3, 9, nil))
+		restricted := k.Insert(t, safety, "absences", s.absenceRow("restricted", 3, 9, nil))
 		s.caseIs(t, "at restricted work", "days_away,days_restricted,basis,outcome",
 			`[{"days_away":0,"days_restricted":7,"basis":"restricted","outcome":"restricted"}]`)
-		away := k.Insert(t, safety, "absences", s.absent("away", 0, 2, nil))
+		away := k.Insert(t, safety, "absences", s.absenceRow("away", 0, 2, nil))
 		s.caseIs(t, "away", "days_away,days_restricted,outcome",
 			`[{"days_away":2,"days_restricted":7,"outcome":"days_away"}]`)
 		s.caseIs(t, "away", "away_from,away_until,restricted_from",
 			fmt.Sprintf(`[{"away_from":"%s","away_until":"%s","restricted_from":"%s"}]`,
-				s.day(0), s.day(2), s.day(3)))
-		if got := s.submitted(t); got != "2 7" {
+				s.dayAfter(0), s.dayAfter(2), s.dayAfter(3)))
+		if got := s.readSubmission(t); got != "2 7" {
 			t.Errorf("OSHA's file: %s days, want 2 away and 7 restricted", got)
 		}
-		if days, long := s.lost(t); days != 2 || long != 0 {
+		if days, long := s.readDaysLost(t); days != 2 || long != 0 {
 			t.Errorf("rates: %d days lost, %d of four and more, want 2 and 0", days, long)
 		}
-		if got := s.column(t, "/v1/eu/esaw.csv", "days_lost"); got != "" {
+		if got := s.readColumn(t, "/v1/eu/esaw.csv", "days_lost"); got != "" {
 			t.Errorf("ESAW has an accident of two days: %s", got)
 		}
 
-		s.patch("/v1/absences?id=eq."+restricted, map[string]any{"until_on": s.day(5)})
-		r := k.Post(safety, "/v1/absences", s.absent("away", 6, 0, nil))
+		s.patchRow("/v1/absences?id=eq."+restricted, map[string]any{"until_on": s.dayAfter(5)})
+		r := k.Post(safety, "/v1/absences", s.absenceRow("away", 6, 0, nil))
 		if r.Status != 201 {
 			t.Fatalf("away again: %d %s", r.Status, r.Body)
 		}
-		if got := s.submitted(t); got != "6 3" {
+		if got := s.readSubmission(t); got != "6 3" {
 			t.Errorf("away since the 6th day, today is the 9th: %s, want 6 and 3", got)
 		}
-		if days, long := s.lost(t); days != 6 || long != 1 {
+		if days, long := s.readDaysLost(t); days != 6 || long != 1 {
 			t.Errorf("rates: %d days lost, %d of four and more, want 6 and 1", days, long)
 		}
-		if got := s.column(t, "/v1/eu/esaw.csv", "days_lost"); got != "006" {
+		if got := s.readColumn(t, "/v1/eu/esaw.csv", "days_lost"); got != "006" {
 			t.Errorf("ESAW: %s, want 006", got)
 		}
-		if got := s.column(t, "/v1/eu/accidents.csv", "days_away"); got != "6" {
+		if got := s.readColumn(t, "/v1/eu/accidents.csv", "days_away"); got != "6" {
 			t.Errorf("list of accidents: %s, want 6", got)
 		}
 
-		if r := s.patch("/v1/osha_cases?id=eq."+s.self, map[string]any{"days_away": 1}); r.Status != 400 ||
+		if r := s.patchRow("/v1/osha_cases?id=eq."+s.self, map[string]any{"days_away": 1}); r.Status != 400 ||
 			!strings.Contains(string(r.Body), "days_away") {
 			t.Errorf("days beside the absences: %d %s", r.Status, r.Body)
 		}
@@ -184,12 +184,12 @@ func TestAbsencesCountDays(t *testing.T) {
 		s.caseIs(t, "none is left", "days_away,away_from,basis,outcome",
 			`[{"days_away":0,"away_from":null,"basis":"medical_treatment","outcome":"other"}]`)
 		s.caseIs(t, "none is left", "entered_at,entered_late", entered)
-		if got := s.submitted(t); got != "0 0" {
+		if got := s.readSubmission(t); got != "0 0" {
 			t.Errorf("none is left: %s", got)
 		}
 
 		undecided := givenStory(t, k, "UND", 9, map[string]any{"recordable": "undecided", "basis": nil, "outcome": nil})
-		id := k.Insert(t, safety, "absences", undecided.absent("away", 1, 2, nil))
+		id := k.Insert(t, safety, "absences", undecided.absenceRow("away", 1, 2, nil))
 		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/absences?id=eq." + id,
 			As: safety}); r.Status != 204 {
 			t.Errorf("the last one of an undecided case: %d %s", r.Status, r.Body)
@@ -198,7 +198,7 @@ func TestAbsencesCountDays(t *testing.T) {
 			`[{"days_away":0,"recordable":"undecided","outcome":null}]`)
 
 		aid := givenStory(t, k, "AID", 9, map[string]any{"recordable": "no", "basis": "first_aid_only", "outcome": nil})
-		if r := k.Post(safety, "/v1/absences", aid.absent("away", 1, 2, nil)); r.Status != 400 ||
+		if r := k.Post(safety, "/v1/absences", aid.absenceRow("away", 1, 2, nil)); r.Status != 400 ||
 			!strings.Contains(string(r.Body), "more than first aid") {
 			t.Errorf("days away after first aid: %d %s", r.Status, r.Body)
 		}
@@ -222,21 +222,21 @@ func TestAbsencesEndAtTheFigure(t *testing.T) {
 			{"CSUM", 150, 199, "150 30", "150", `[{"days_away":150,"days_restricted":49}]`, "150"},
 		} {
 			s := givenStory(t, k, c.code, 200, nil)
-			k.Insert(t, safety, "absences", s.absent("away", 1, c.away, nil))
+			k.Insert(t, safety, "absences", s.absenceRow("away", 1, c.away, nil))
 			if c.restricted > 0 {
-				k.Insert(t, safety, "absences", s.absent("restricted", c.away+1, c.restricted, nil))
+				k.Insert(t, safety, "absences", s.absenceRow("restricted", c.away+1, c.restricted, nil))
 			}
 			s.caseIs(t, c.code, "days_away,days_restricted", c.stored)
-			if got := s.submitted(t); got != c.osha {
+			if got := s.readSubmission(t); got != c.osha {
 				t.Errorf("%s: OSHA's file has %s, want %s", c.code, got, c.osha)
 			}
-			if got := s.column(t, "/v1/eu/esaw.csv", "days_lost"); got != c.esaw {
+			if got := s.readColumn(t, "/v1/eu/esaw.csv", "days_lost"); got != c.esaw {
 				t.Errorf("%s: ESAW has %s, want %s", c.code, got, c.esaw)
 			}
-			if got := s.column(t, "/v1/eu/accidents.csv", "days_away"); got != c.accLost {
+			if got := s.readColumn(t, "/v1/eu/accidents.csv", "days_away"); got != c.accLost {
 				t.Errorf("%s: the list of accidents has %s, want %s", c.code, got, c.accLost)
 			}
-			if days, _ := s.lost(t); fmt.Sprint(days, " ") != strings.Fields(c.osha)[0]+" " {
+			if days, _ := s.readDaysLost(t); fmt.Sprint(days, " ") != strings.Fields(c.osha)[0]+" " {
 				t.Errorf("%s: rates have %d days lost, want %s", c.code, days, c.osha)
 			}
 		}
@@ -251,7 +251,7 @@ func TestAbsencesAreEstimated(t *testing.T) {
 		s := givenStory(t, k, "EST", 10, nil)
 		sum := k.Insert(t, safety, "osha_summaries",
 			map[string]any{"site_id": s.site, "year": s.injured.Year(), "avg_employees": 12})
-		id := k.Insert(t, safety, "absences", s.absent("away", 1, 40, map[string]any{"estimated": true}))
+		id := k.Insert(t, safety, "absences", s.absenceRow("away", 1, 40, map[string]any{"estimated": true}))
 		totals := func(when, want string) {
 			t.Helper()
 			if r := k.Get(safety,
@@ -262,15 +262,15 @@ func TestAbsencesAreEstimated(t *testing.T) {
 		}
 		totals("expected until the 40th day", `[{"total_dafw_cases":1,"total_dafw_days":40,"total_djtr_days":0}]`)
 		s.caseIs(t, "today is the 10th", "days_away", `[{"days_away":10}]`)
-		if got := s.submitted(t); got != "40 0" {
+		if got := s.readSubmission(t); got != "40 0" {
 			t.Errorf("OSHA's file goes with the summary: %s", got)
 		}
-		if days, _ := s.lost(t); days != 10 {
+		if days, _ := s.readDaysLost(t); days != 10 {
 			t.Errorf("rates: %d days lost, want 10", days)
 		}
-		s.patch("/v1/absences?id=eq."+id, map[string]any{"until_on": s.day(8), "estimated": false})
+		s.patchRow("/v1/absences?id=eq."+id, map[string]any{"until_on": s.dayAfter(8), "estimated": false})
 		totals("back after the 8th day", `[{"total_dafw_cases":1,"total_dafw_days":8,"total_djtr_days":0}]`)
-		s.patch("/v1/absences?id=eq."+id, map[string]any{"until_on": nil})
+		s.patchRow("/v1/absences?id=eq."+id, map[string]any{"until_on": nil})
 		totals("back, and still away", `[{"total_dafw_cases":1,"total_dafw_days":10,"total_djtr_days":0}]`)
 	})
 }
@@ -308,16 +308,16 @@ func TestAbsencesToComeDecide(t *testing.T) {
 			}
 
 			more := map[string]any{"estimated": c.until > 0}
-			id := k.Insert(t, safety, "absences", s.absent(c.kind, 0, c.until, more))
+			id := k.Insert(t, safety, "absences", s.absenceRow(c.kind, 0, c.until, more))
 			s.caseIs(t, c.code, "days_away,days_restricted,basis,outcome", fmt.Sprintf(
 				`[{"days_away":0,"days_restricted":0,"basis":"%s","outcome":"%s"}]`, c.outcome, c.outcome))
 			totals("sent home today", c.totals)
-			if r := s.patch("/v1/osha_cases?id=eq."+s.self,
+			if r := s.patchRow("/v1/osha_cases?id=eq."+s.self,
 				map[string]any{"basis": "medical_treatment", "outcome": "other"}); r.Status != 400 {
 				t.Errorf("%s: the outcome beside the days to come: %d %s", c.code, r.Status, r.Body)
 			}
 
-			r := s.patch("/v1/absences?id=eq."+id, map[string]any{"until_on": s.day(0), "estimated": false})
+			r := s.patchRow("/v1/absences?id=eq."+id, map[string]any{"until_on": s.dayAfter(0), "estimated": false})
 			if r.Status != 204 {
 				t.Errorf("%s, back tomorrow: %d %s", c.code, r.Status, r.Body)
 			}
@@ -333,16 +333,16 @@ func TestCasesWithoutAbsences(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		s := givenStory(t, k, "OLD", 10, map[string]any{"basis": "days_away", "outcome": "days_away", "days_away": 6,
 			"days_restricted": 2})
-		if got := s.submitted(t); got != "6 2" {
+		if got := s.readSubmission(t); got != "6 2" {
 			t.Errorf("OSHA's file: %s, want 6 and 2", got)
 		}
-		if days, long := s.lost(t); days != 6 || long != 1 {
+		if days, long := s.readDaysLost(t); days != 6 || long != 1 {
 			t.Errorf("rates: %d days lost, %d of four and more, want 6 and 1", days, long)
 		}
-		if got := s.column(t, "/v1/eu/esaw.csv", "days_lost"); got != "006" {
+		if got := s.readColumn(t, "/v1/eu/esaw.csv", "days_lost"); got != "006" {
 			t.Errorf("ESAW: %s, want 006", got)
 		}
-		if r := s.patch("/v1/osha_cases?id=eq."+s.self, map[string]any{"days_away": 7}); r.Status != 204 {
+		if r := s.patchRow("/v1/osha_cases?id=eq."+s.self, map[string]any{"days_away": 7}); r.Status != 204 {
 			t.Errorf("another day: %d %s", r.Status, r.Body)
 		}
 	})
@@ -354,8 +354,8 @@ func TestAbsencesDoNotOverlap(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		safety := testkit.As(actor.Safety)
 		s := givenStory(t, k, "LAP", 30, nil)
-		first := k.Insert(t, safety, "absences", s.absent("away", 5, 10, nil))
-		second := k.Insert(t, safety, "absences", s.absent("restricted", 11, 15, nil)) // the day after: no overlap
+		first := k.Insert(t, safety, "absences", s.absenceRow("away", 5, 10, nil))
+		second := k.Insert(t, safety, "absences", s.absenceRow("restricted", 11, 15, nil)) // the day after: no overlap
 		rows := func() string { return string(k.Get(safety, "/v1/absences?order=from_on&case_id=eq."+s.self).Body) }
 		before := rows()
 		refuse := func(what string, r testkit.Response, status int, field, say string) {
@@ -371,48 +371,51 @@ func TestAbsencesDoNotOverlap(t *testing.T) {
 		}
 
 		other := givenStory(t, k, "LAP2", 30, nil)
-		refuse("POST of the same kind", k.Post(safety, "/v1/absences", s.absent("away", 10, 10, nil)), 409, "from_on",
-			s.day(5))
-		refuse("POST of another kind", k.Post(safety, "/v1/absences", s.absent("restricted", 8, 10, nil)), 409,
+		same := s.absenceRow("away", 10, 10, nil)
+		refuse("POST of the same kind", k.Post(safety, "/v1/absences", same), 409, "from_on",
+			s.dayAfter(5))
+		refuse("POST of another kind", k.Post(safety, "/v1/absences", s.absenceRow("restricted", 8, 10, nil)), 409,
 			"from_on", "away or restricted")
-		refuse("POST that lasts", k.Post(safety, "/v1/absences", s.absent("away", 1, 0, nil)), 409, "until_on",
-			s.day(10))
+		refuse("POST that lasts", k.Post(safety, "/v1/absences", s.absenceRow("away", 1, 0, nil)), 409, "until_on",
+			s.dayAfter(10))
 		refuse("bulk against each other", k.Post(safety, "/v1/absences",
-			[]map[string]any{other.absent("away", 1, 3, nil),
-				other.absent("restricted", 3, 4, nil)}), 409, "row 2, from_on", other.day(3))
+			[]map[string]any{other.absenceRow("away", 1, 3, nil),
+				other.absenceRow("restricted", 3, 4, nil)}), 409, "row 2, from_on", other.dayAfter(3))
 		refuse("bulk against a row", k.Post(safety, "/v1/absences",
-			[]map[string]any{s.absent("away", 20, 21, nil), s.absent("away", 2, 5, nil)}), 409, "row 2, until_on", s.day(5))
+			[]map[string]any{s.absenceRow("away", 20, 21, nil), s.absenceRow("away", 2, 5, nil)}), 409,
+			"row 2, until_on", s.dayAfter(5))
 		refuse("bulk with a bad row", k.Post(safety, "/v1/absences",
-			[]map[string]any{s.absent("away", 20, 21, nil), other.absent("away", 1, 3, nil),
-				s.absent("away", 23, 22, nil)}), 400, "row 3, until_on", `"message":"row 3, until_on `)
-		refuse("PATCH", s.patch("/v1/absences?id=eq."+first, map[string]any{"until_on": s.day(11)}), 409, "until_on",
-			s.day(11))
-		refuse("PATCH of the later", s.patch("/v1/absences?id=eq."+second, map[string]any{"from_on": s.day(10)}), 409,
-			"from_on", s.day(10))
-		refuse("PATCH to no end", s.patch("/v1/absences?id=eq."+first, map[string]any{"until_on": nil}), 409,
-			"until_on", s.day(11))
-		upsert := s.absent("away", 5, 12, map[string]any{"id": first})
+			[]map[string]any{s.absenceRow("away", 20, 21, nil), other.absenceRow("away", 1, 3, nil),
+				s.absenceRow("away", 23, 22, nil)}), 400, "row 3, until_on", `"message":"row 3, until_on `)
+		refuse("PATCH", s.patchRow("/v1/absences?id=eq."+first, map[string]any{"until_on": s.dayAfter(11)}), 409,
+			"until_on", s.dayAfter(11))
+		earlier := map[string]any{"from_on": s.dayAfter(10)}
+		refuse("PATCH of the later", s.patchRow("/v1/absences?id=eq."+second, earlier), 409,
+			"from_on", s.dayAfter(10))
+		refuse("PATCH to no end", s.patchRow("/v1/absences?id=eq."+first, map[string]any{"until_on": nil}), 409,
+			"until_on", s.dayAfter(11))
+		upsert := s.absenceRow("away", 5, 12, map[string]any{"id": first})
 		refuse("upsert", k.Call(testkit.Request{Method: "POST", Path: "/v1/absences?on_conflict=id", As: safety,
 			Body:   upsert,
-			Header: map[string]string{"Prefer": "resolution=merge-duplicates"}}), 409, "until_on", s.day(11))
+			Header: map[string]string{"Prefer": "resolution=merge-duplicates"}}), 409, "until_on", s.dayAfter(11))
 
-		refuse("ends before it begins", k.Post(safety, "/v1/absences", s.absent("away", 20, 19, nil)), 400,
-			"until_on", s.day(20))
-		refuse("before the injury", k.Post(safety, "/v1/absences", s.absent("away", -1, 1, nil)), 400, "from_on",
-			s.day(0))
-		refuse("begins tomorrow", k.Post(safety, "/v1/absences", s.absent("away", 31, 0, nil)), 400, "from_on",
+		refuse("ends before it begins", k.Post(safety, "/v1/absences", s.absenceRow("away", 20, 19, nil)), 400,
+			"until_on", s.dayAfter(20))
+		refuse("before the injury", k.Post(safety, "/v1/absences", s.absenceRow("away", -1, 1, nil)), 400, "from_on",
+			s.dayAfter(0))
+		refuse("begins tomorrow", k.Post(safety, "/v1/absences", s.absenceRow("away", 31, 0, nil)), 400, "from_on",
 			"future")
-		refuse("ends tomorrow", k.Post(safety, "/v1/absences", s.absent("away", 20, 31, nil)), 400, "until_on",
+		refuse("ends tomorrow", k.Post(safety, "/v1/absences", s.absenceRow("away", 20, 31, nil)), 400, "until_on",
 			"estimated")
 		estimated := map[string]any{"estimated": true}
-		refuse("estimated without a day", k.Post(safety, "/v1/absences", s.absent("away", 20, 0, estimated)), 400,
+		refuse("estimated without a day", k.Post(safety, "/v1/absences", s.absenceRow("away", 20, 0, estimated)), 400,
 			"until_on", "expected")
-		refuse("in two hundred years", k.Post(safety, "/v1/absences", s.absent("away", 20, 73000, estimated)), 400,
+		refuse("in two hundred years", k.Post(safety, "/v1/absences", s.absenceRow("away", 20, 73000, estimated)), 400,
 			"until_on", "typing error")
 
 		// The same row again is no overlap with itself.
-		if r := s.patch("/v1/absences?id=eq."+first,
-			map[string]any{"from_on": s.day(4), "until_on": s.day(9)}); r.Status != 204 {
+		if r := s.patchRow("/v1/absences?id=eq."+first,
+			map[string]any{"from_on": s.dayAfter(4), "until_on": s.dayAfter(9)}); r.Status != 204 {
 			t.Errorf("moved: %d %s", r.Status, r.Body)
 		}
 	})
@@ -423,14 +426,14 @@ func TestAbsencesAreTheSafetyOfficers(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		safety := testkit.As(actor.Safety)
 		s := givenStory(t, k, "WHO", 10, nil)
-		id := k.Insert(t, safety, "absences", s.absent("away", 1, 3, map[string]any{"physician": "Dr. Quill"}))
+		id := k.Insert(t, safety, "absences", s.absenceRow("away", 1, 3, map[string]any{"physician": "Dr. Quill"}))
 		for _, role := range []actor.Role{actor.Manager, actor.Operator, actor.Driver, actor.Viewer} {
 			if r := k.Get(testkit.As(role), "/v1/absences?id=eq."+id); r.Status != 403 {
 				t.Errorf("%s reads absences: %d %s", role, r.Status, r.Body)
 			}
 		}
 		for _, role := range []actor.Role{actor.Owner, actor.Admin, actor.Manager, actor.Operator, actor.Viewer} {
-			if r := k.Post(testkit.As(role), "/v1/absences", s.absent("away", 5, 6, nil)); r.Status != 403 {
+			if r := k.Post(testkit.As(role), "/v1/absences", s.absenceRow("away", 5, 6, nil)); r.Status != 403 {
 				t.Errorf("%s writes an absence: %d %s", role, r.Status, r.Body)
 			}
 		}
@@ -449,7 +452,7 @@ func TestAbsencesAreTheSafetyOfficers(t *testing.T) {
 			ask := func(self string) testkit.Response {
 				return k.Call(testkit.Request{Method: "POST", Path: "/v1/absences", As: safety,
 					Header: map[string]string{"Prefer": header},
-					Body:   s.absent("away", 5, 6, map[string]any{"case_id": self})})
+					Body:   s.absenceRow("away", 5, 6, map[string]any{"case_id": self})})
 			}
 			other, none := ask(foreign), ask(missing)
 			if other.Status/100 != 4 || !strings.Contains(string(other.Body), "case_id") ||
@@ -459,7 +462,7 @@ func TestAbsencesAreTheSafetyOfficers(t *testing.T) {
 					none.Status, none.Body)
 			}
 		}
-		upsert := s.absent("away", 1, 3, map[string]any{"id": id, "case_id": foreign})
+		upsert := s.absenceRow("away", 1, 3, map[string]any{"id": id, "case_id": foreign})
 		if r := k.Call(testkit.Request{Method: "POST", Path: "/v1/absences?on_conflict=id", As: safety, Body: upsert,
 			Header: map[string]string{"Prefer": "resolution=merge-duplicates"}}); r.Status/100 != 4 ||
 			!strings.Contains(string(r.Body), "case_id") {

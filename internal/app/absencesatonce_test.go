@@ -15,9 +15,10 @@ func TestAbsencesAtOnce(t *testing.T) {
 		token := k.Token(testkit.As(actor.Safety))
 		statuses := make(chan int, n)
 		for i := range n {
-			row := s.absent("away", 1, 2+i%2, nil)
+			row := s.absenceRow("away", 1, 2+i%2, nil)
 			go func() {
-				statuses <- k.Call(testkit.Request{Method: "POST", Path: "/v1/absences", Bearer: token, Body: row}).Status
+				q := testkit.Request{Method: "POST", Path: "/v1/absences", Bearer: token, Body: row}
+				statuses <- k.Call(q).Status
 			}()
 		}
 		count := map[int]int{}
@@ -41,7 +42,8 @@ func TestAbsencesDeletedAtOnce(t *testing.T) {
 			statuses := make(chan int, n)
 			var ids []string
 			for i := range n {
-				ids = append(ids, k.Insert(t, testkit.As(actor.Safety), "absences", s.absent("away", 1+i, 1+i, nil)))
+				row := s.absenceRow("away", 1+i, 1+i, nil)
+				ids = append(ids, k.Insert(t, testkit.As(actor.Safety), "absences", row))
 			}
 			for _, id := range ids {
 				go func() {

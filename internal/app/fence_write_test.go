@@ -64,7 +64,7 @@ var beside = map[string]string{
 // the text leaves open.
 var writes = regexp.MustCompile(`\b(?:INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+"?([a-z_]+|\?)`)
 
-// filled finds a word in braces whose SQL db.Fill sets.
+// filled finds a word in braces whose SQL db.FillWords sets.
 var filled = regexp.MustCompile(`\{[a-z ]+\}`)
 
 // Records are written by the store alone: what they must be, who hears of it and

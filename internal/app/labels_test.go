@@ -18,16 +18,16 @@ type labelKit struct {
 	incident string
 }
 
-func (l *labelKit) change(as string, body any) testkit.Response {
+func (l *labelKit) changeIncident(as string, body any) testkit.Response {
 	return l.k.Call(testkit.Request{Method: "PATCH", Path: "/v1/incidents?id=eq." + l.incident, As: as, Body: body})
 }
 
-// refuses holds a change to a status and words, and sees that nothing was written.
-func (l *labelKit) refuses(what, as string, body map[string]any, status int, say string) {
+// wantRefused holds a change to a status and words, and sees that nothing was written.
+func (l *labelKit) wantRefused(what, as string, body map[string]any, status int, say string) {
 	l.Helper()
 	const columns = "/v1/incidents?select=kind,severity,status,occurred_at,site_id,zone_id,version&id=eq."
 	before := string(l.k.Get(testkit.As(actor.Safety), columns+l.incident).Body)
-	if r := l.change(as, body); r.Status != status || !strings.Contains(string(r.Body), say) {
+	if r := l.changeIncident(as, body); r.Status != status || !strings.Contains(string(r.Body), say) {
 		l.Errorf("%s: %d %s, want %d %s", what, r.Status, r.Body, status, say)
 	}
 	if after := string(l.k.Get(testkit.As(actor.Safety), columns+l.incident).Body); after != before {
@@ -35,9 +35,9 @@ func (l *labelKit) refuses(what, as string, body map[string]any, status int, say
 	}
 }
 
-func (l *labelKit) accepts(what, as string, body map[string]any) {
+func (l *labelKit) wantTaken(what, as string, body map[string]any) {
 	l.Helper()
-	if r := l.change(as, body); r.Status != http.StatusNoContent {
+	if r := l.changeIncident(as, body); r.Status != http.StatusNoContent {
 		l.Errorf("%s: %d %s", what, r.Status, r.Body)
 	}
 }
@@ -56,26 +56,26 @@ func TestCaseFollowsItsIncident(t *testing.T) {
 			"kind": {"kind": "illness"}, "severity": {"severity": "high"}, "occurred_at": {"occurred_at": earlier},
 			"site_id": {"site_id": other},
 		} {
-			l.refuses("no reason for "+what, safety, body, 409, "change_reason")
+			l.wantRefused("no reason for "+what, safety, body, 409, "change_reason")
 			body["change_reason"] = "typing error"
 			for _, as := range []string{manager, testkit.As(actor.Admin)} {
-				l.refuses(what+" by "+as, as, body, 403, what)
+				l.wantRefused(what+" by "+as, as, body, 403, what)
 			}
 		}
-		l.accepts("its title is nobody's secret", manager, map[string]any{"title": "Cut, left hand"})
-		l.refuses("a hazard is no case", safety, map[string]any{"kind": "hazard", "change_reason": "a"}, 400,
+		l.wantTaken("its title is nobody's secret", manager, map[string]any{"title": "Cut, left hand"})
+		l.wantRefused("a hazard is no case", safety, map[string]any{"kind": "hazard", "change_reason": "a"}, 400,
 			"kind stays injury")
 
-		l.accepts("another year", safety, map[string]any{"occurred_at": earlier, "change_reason": "last year"})
+		l.wantTaken("another year", safety, map[string]any{"occurred_at": earlier, "change_reason": "last year"})
 		s.caseIs(t, "another year", "year,case_no", fmt.Sprintf(`[{"year":%d,"case_no":1}]`, s.injured.Year()-1))
-		l.refuses("the same reason again", safety, map[string]any{"severity": "high", "change_reason": "last year"},
+		l.wantRefused("the same reason again", safety, map[string]any{"severity": "high", "change_reason": "last year"},
 			409,
 			"change_reason")
-		l.accepts("another site", safety, map[string]any{"site_id": other, "change_reason": "the other house"})
+		l.wantTaken("another site", safety, map[string]any{"site_id": other, "change_reason": "the other house"})
 		s.caseIs(t, "another site", "site_id,case_no", `[{"site_id":"`+other+`","case_no":1}]`)
-		l.accepts("an illness", safety, map[string]any{"kind": "illness", "change_reason": "no accident"})
+		l.wantTaken("an illness", safety, map[string]any{"kind": "illness", "change_reason": "no accident"})
 		s.caseIs(t, "an illness", "illness_type", `[{"illness_type":"other_illness"}]`)
-		l.accepts("an injury", safety, map[string]any{"kind": "injury", "change_reason": "an accident after all"})
+		l.wantTaken("an injury", safety, map[string]any{"kind": "injury", "change_reason": "an accident after all"})
 		s.caseIs(t, "an injury", "illness_type", `[{"illness_type":"injury"}]`)
 		if r := k.Get(testkit.As(actor.Admin), "/v1/audit?select=after&entity_id=eq."+s.incident); !strings.Contains(
 			string(r.Body), "the other house") {
@@ -84,9 +84,10 @@ func TestCaseFollowsItsIncident(t *testing.T) {
 
 		// A zone says the site of an incident that names none.
 		zone := k.Insert(t, manager, "zones", map[string]any{"code": "LABEL-Z", "name": "Z", "site_id": s.site})
-		l.accepts("to a zone", safety, map[string]any{"site_id": nil, "zone_id": zone, "change_reason": "in the hall"})
+		l.wantTaken("to a zone", safety,
+			map[string]any{"site_id": nil, "zone_id": zone, "change_reason": "in the hall"})
 		s.caseIs(t, "a zone of the first site", "site_id", `[{"site_id":"`+s.site+`"}]`)
-		l.refuses("its zone by a manager", manager, map[string]any{"zone_id": nil}, 403, "zone_id")
+		l.wantRefused("its zone by a manager", manager, map[string]any{"zone_id": nil}, 403, "zone_id")
 	})
 }
 
@@ -107,31 +108,32 @@ func TestCriticalInjuriesAreDecidedFirst(t *testing.T) {
 			l := report(kind, "critical")
 			lower := map[string]any{"severity": "low", "change_reason": "a scratch"}
 			for _, as := range []string{safety, testkit.As(actor.Admin), testkit.As(actor.Manager)} {
-				l.refuses("lowered by "+as, as, lower, 409, "severity of a critical injury")
+				l.wantRefused("lowered by "+as, as, lower, 409, "severity of a critical injury")
 			}
-			l.refuses("another kind", safety, map[string]any{"kind": "near_miss", "change_reason": "a"}, 409,
+			l.wantRefused("another kind", safety, map[string]any{"kind": "near_miss", "change_reason": "a"}, 409,
 				"kind of a critical")
 			row := map[string]any{"status": "investigating", "lead_user_id": demoUser(t, k, safety),
 				"due_on": "2099-01-01"}
-			l.accepts("triaged", safety, map[string]any{"status": "triaged"})
-			l.accepts("investigated", safety, row)
+			l.wantTaken("triaged", safety, map[string]any{"status": "triaged"})
+			l.wantTaken("investigated", safety, row)
 			closed := map[string]any{"status": "closed", "root_causes": []map[string]any{
 				{"method": "5whys", "layer": "immediate", "text": "x", "whys": []string{"y"}}}}
-			l.refuses("closed without a case", safety, closed, 409, "decide first")
+			l.wantRefused("closed without a case", safety, closed, 409, "decide first")
 			c := k.Insert(t, safety, "osha_cases", map[string]any{"incident_id": l.incident})
-			l.refuses("lowered, undecided", safety, lower, 409, "severity of a critical injury")
-			l.refuses("closed, undecided", safety, closed, 409, "decide first")
+			l.wantRefused("lowered, undecided", safety, lower, 409, "severity of a critical injury")
+			l.wantRefused("closed, undecided", safety, closed, 409, "decide first")
 			decide := map[string]any{"recordable": "no", "basis": "first_aid_only"}
 			if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/osha_cases?id=eq." + c, As: safety,
 				Body: decide}); r.Status != 204 {
 				t.Fatalf("decide: %d %s", r.Status, r.Body)
 			}
-			l.accepts("lowered once it is decided", safety, lower)
-			l.accepts("closed once it is decided", safety, closed)
+			l.wantTaken("lowered once it is decided", safety, lower)
+			l.wantTaken("closed once it is decided", safety, closed)
 		}
 
-		report("injury", "high").accepts("below critical", testkit.As(actor.Manager), map[string]any{"severity": "low"})
-		report("near_miss", "critical").accepts("nobody was hurt", testkit.As(actor.Manager),
+		report("injury", "high").wantTaken("below critical", testkit.As(actor.Manager),
+			map[string]any{"severity": "low"})
+		report("near_miss", "critical").wantTaken("nobody was hurt", testkit.As(actor.Manager),
 			map[string]any{"severity": "low"})
 	})
 }

@@ -22,10 +22,10 @@ import (
 //
 // What a statement becomes is made once and kept.
 
-// Fill returns a statement with words in braces of the caller's own replaced by SQL that it
-// composes: Fill("SELECT id FROM {table}", "{table}", "zones"). So the statement can be read
+// FillWords returns a statement with words in braces of the caller's own replaced by SQL that it
+// composes: FillWords("SELECT id FROM {table}", "{table}", "zones"). So the statement can be read
 // whole where it stands. Values are no business of it, they go by parameters.
-func Fill(statement string, wordsAndSQL ...string) string {
+func FillWords(statement string, wordsAndSQL ...string) string {
 	for i := 0; i < len(wordsAndSQL); i += 2 {
 		statement = strings.ReplaceAll(statement, wordsAndSQL[i], wordsAndSQL[i+1])
 	}

@@ -211,7 +211,7 @@ func fileKeys(ctx context.Context, d *db.DB) (map[string]bool, error) {
 				if _, ok := c[column]; !ok {
 					continue
 				}
-				tx.Queue(db.Fill(`
+				tx.Queue(db.FillWords(`
 					SELECT {column}
 					FROM {table}
 					WHERE {column} IS NOT NULL`, "{column}", column, "{table}", table), nil, func(r *db.Row) error {

@@ -77,7 +77,7 @@ func (n *Notifier) raiseExpiring(ctx context.Context, now time.Time) error {
 			return err
 		}
 		var near []Emitted
-		err = tx.Query(db.Fill(`
+		err = tx.Query(db.FillWords(`
 			SELECT l.tenant_id, l.{columns}
 			FROM tenants t
 			JOIN lots l ON l.tenant_id = t.id AND l.status IN ('released', 'quarantine') AND l.expires_on > $1

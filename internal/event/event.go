@@ -115,7 +115,7 @@ func (o *Outbox) EmitAll(tx *db.Tx, list []Emitted) error {
 			}
 			args = append(args, row...)
 		}
-		tx.Queue(db.Fill(`
+		tx.Queue(db.FillWords(`
 			INSERT INTO outbox (id, tenant_id, type, at, audience, data)
 			VALUES {values clause}`, "{values clause}", valuesClause(n, columns)), args, nil)
 		list = list[n:]

@@ -178,7 +178,7 @@ func (n *Notifier) numberEvents(ctx context.Context) (head int64, err error) {
 
 func listEvents(tx *db.Tx, where string, args ...any) ([]*Event, error) {
 	var out []*Event
-	err := tx.Query(db.Fill(`
+	err := tx.Query(db.FillWords(`
 		SELECT {event columns}
 		FROM outbox
 		WHERE {where}`, "{event columns}", eventColumns, "{where}", where), args, func(r *db.Row) error {

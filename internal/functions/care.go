@@ -25,7 +25,7 @@ const careMost = "10000"
 func queueCare(tx *db.Tx, tenant string, from, to time.Time) *care {
 	c := &care{}
 	args := []any{tenant, from, to}
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT CAST(COALESCE(SUM(passed), 0) AS bigint), CAST(COALESCE(SUM(failed), 0) AS bigint)
 		FROM (
 			SELECT COALESCE(passed_weight, passed) AS passed, COALESCE(failed_weight, failed) AS failed
@@ -46,7 +46,7 @@ func queueCare(tx *db.Tx, tenant string, from, to time.Time) *care {
 			return nil
 		}
 	}
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT occurred_at, reported_at
 		FROM incidents
 		WHERE tenant_id = $1
@@ -55,7 +55,7 @@ func queueCare(tx *db.Tx, tenant string, from, to time.Time) *care {
 			AND status <> 'void'
 		ORDER BY reported_at DESC
 		LIMIT {care most}`, "{care most}", careMost), args, times(&c.delays))
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT reported_at, closed_at
 		FROM incidents
 		WHERE tenant_id = $1

@@ -84,7 +84,7 @@ func (d *dashboard) queueHealth(tx *store.Tx, now time.Time) *assessment {
 
 // queueItems asks for the active items that meet a condition.
 func (as *assessment) queueItems(tx *db.Tx, where string, args ...any) {
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT i.id, i.on_hand, i.available, i.reorder_point, i.stock_value,
 			CASE WHEN i.on_hand > 0 THEN {first movement} END,
 			CASE WHEN i.available <= 0 THEN {on order} END
@@ -114,7 +114,7 @@ func (as *assessment) queueLedger(tx *db.Tx, where string, args ...any) {
 	where += " AND " + ownstock.OwnGoods
 	args = append([]any{as.tenant}, args...)
 	from, upto := "$"+strconv.Itoa(len(args)+1), "$"+strconv.Itoa(len(args)+2)
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT item_id, {day}, CAST(SUM(CASE WHEN type IN {outward} THEN -quantity ELSE quantity END) AS bigint),
 			CAST(COALESCE(SUM(quantity) FILTER (WHERE type = 'ship'), 0) AS bigint)
 		FROM stock_movements
@@ -126,7 +126,7 @@ func (as *assessment) queueLedger(tx *db.Tx, where string, args ...any) {
 		append(slices.Clone(args), window), func(r *db.Row) error {
 			return bookDay(as.stock[r.Text(0)], as.now, r.Text(1), r.Dec(2), r.Dec(3))
 		})
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT item_id, MAX({day})
 		FROM stock_movements
 		WHERE tenant_id = $1

@@ -426,7 +426,7 @@ func (k *Keys) forgetSome(ctx context.Context, tenant string, until time.Time) (
 		of, args = "tenant_id = $3 AND ", append(args, tenant)
 	}
 	err = k.d.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) (err error) {
-		n, err = tx.Exec(db.Fill(`
+		n, err = tx.Exec(db.FillWords(`
 			DELETE FROM idempotency_keys
 			WHERE {of} made_at <= coalesce(
 				(

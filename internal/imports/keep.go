@@ -356,7 +356,7 @@ func (s *shelf) namedKeys(ctx context.Context) (map[string]bool, error) {
 				if _, ok := r.Field(column); !ok {
 					continue
 				}
-				tx.Queue(db.Fill(`
+				tx.Queue(db.FillWords(`
 					SELECT {column}
 					FROM {name}
 					WHERE {column} IS NOT NULL`, "{column}", column, "{name}", r.Name), nil, func(row *db.Row) error {

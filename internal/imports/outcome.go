@@ -77,7 +77,7 @@ func (p *RowPage) withoutGone(tx *db.Tx, tenant string) error {
 	}
 	there := map[string]bool{}
 	resource := p.sequel.target.Becomes(p.sequel.plan.Lined)
-	err := tx.Query(db.Fill(`
+	err := tx.Query(db.FillWords(`
 		SELECT id
 		FROM {resource}
 		WHERE tenant_id = $1

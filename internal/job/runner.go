@@ -405,7 +405,7 @@ func (r *Runner) Sweep(ctx context.Context) error {
 			args = append(args, name)
 			own += fmt.Sprintf(", $%d", len(args))
 		}
-		tx.Queue(db.Fill(`
+		tx.Queue(db.FillWords(`
 			DELETE FROM jobs
 			WHERE status IN ('done', 'failed')
 				AND made_at < $1

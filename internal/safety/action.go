@@ -164,7 +164,7 @@ func checkSources(tx *db.Tx, tenant string, changes []store.Change) error {
 		asked[kind][id] = true
 	}
 	for kind, ids := range asked {
-		tx.Queue(db.Fill(`
+		tx.Queue(db.FillWords(`
 			SELECT id
 			FROM {source table}
 			WHERE tenant_id = $1

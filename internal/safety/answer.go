@@ -354,7 +354,7 @@ func takeOutOfService(tx *store.Tx, runs []store.Row) error {
 		if len(ids) == 0 {
 			continue
 		}
-		ids, err := idsOf(tx.Tx, db.Fill(`
+		ids, err := idsOf(tx.Tx, db.FillWords(`
 			SELECT id
 			FROM {table}
 			WHERE tenant_id = $1

@@ -110,7 +110,7 @@ func (r references) queueLookups(tx *db.Tx, tenant string) {
 		if len(ids) == 0 {
 			continue
 		}
-		tx.Queue(db.Fill(`
+		tx.Queue(db.FillWords(`
 			SELECT id
 			FROM {entity table}
 			WHERE tenant_id = $1

@@ -127,7 +127,7 @@ func enterIncidents(tx *store.Tx, changes []store.Change) error {
 		moved = append(moved, c.After)
 	}
 	if len(old) > 0 {
-		tx.Queue(db.Fill(`
+		tx.Queue(db.FillWords(`
 			DELETE FROM {entity table}
 			WHERE tenant_id = $1
 				AND incident_id IN {ids $2}`, "{entity table}", EntityTable),
@@ -175,7 +175,7 @@ func leaveIncidents(tx *db.Tx, changes []store.Change) {
 		}
 	}
 	for t, ids := range gone {
-		tx.Queue(db.Fill(`
+		tx.Queue(db.FillWords(`
 			DELETE FROM {entity table}
 			WHERE tenant_id = $1
 				AND incident_id IN {ids $2}`, "{entity table}", EntityTable), []any{t, query.List(ids)}, nil)

@@ -201,7 +201,7 @@ func (p *purse) makePointEvents(list []award, at string) []store.Row {
 // transaction ends. SQLite has one writer.
 func lockPeople(tx *db.Tx, table, column, tenant string, ids []string) {
 	if lock := tx.DB().ForUpdate(); lock != "" {
-		tx.Queue(db.Fill(`
+		tx.Queue(db.FillWords(`
 			SELECT id
 			FROM {table}
 			WHERE tenant_id = $1
@@ -386,14 +386,14 @@ func newBadgeBook(tx *db.Tx, tenant string, users []string, now time.Time) *badg
 		}
 		return nil
 	})
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT user_id, badge_id
 		FROM user_badges
 		WHERE tenant_id = $1 {only}`, "{only}", only("user_id")), args, func(r *db.Row) error {
 		b.has[r.Text(0)+r.Text(1)] = true
 		return nil
 	})
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT user_id, kind, COUNT(*)
 		FROM point_events
 		WHERE tenant_id = $1
@@ -412,7 +412,7 @@ func newBadgeBook(tx *db.Tx, tenant string, users []string, now time.Time) *badg
 			return nil
 		})
 	b.queueStreaks(tx, args, only, now)
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT user_id, COUNT(*) FILTER (WHERE status = 'completed'), COUNT(*) FILTER (
 			WHERE status IN ('assigned', 'in_progress', 'failed')
 			OR status = 'expired'
@@ -440,7 +440,7 @@ func newBadgeBook(tx *db.Tx, tenant string, users []string, now time.Time) *badg
 // queueStreaks asks how the inspections of the last weeks went.
 func (b *badgeBook) queueStreaks(tx *db.Tx, args []any, only func(string) string, now time.Time) {
 	day, n := tx.DB().Day("deadline_at"), len(args)
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT assignee_user_id, {day}, COUNT(*) FILTER (WHERE on_time), COUNT(*)
 		FROM checklist_runs
 		WHERE tenant_id = $1

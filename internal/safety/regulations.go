@@ -130,7 +130,7 @@ func SeedRegulations(tx *store.Tx) error {
 	there := map[string]bool{}
 	tx.Queue("SELECT jurisdictions FROM tenants WHERE id = $1", []any{tx.TenantID}, func(r *db.Row) error { return json.Unmarshal([]byte(r.Text(0)), &own) })
 	for _, table := range []string{"regulations", "badges"} {
-		tx.Queue(db.Fill(`
+		tx.Queue(db.FillWords(`
 			SELECT code
 			FROM {table}
 			WHERE tenant_id = $1`, "{table}", table),

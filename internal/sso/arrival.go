@@ -309,7 +309,7 @@ func findProvisioned(tx *db.Tx, c *Connection, f *identity.Federated) error {
 	const mine = " WHERE provider = $1 AND issuer = $2 AND subject = $3"
 	subject := []any{providers.FederatedProvider(c.ID), c.Issuer, f.Subject}
 	known, removed := "", false
-	err := tx.One(db.Fill(`
+	err := tx.One(db.FillWords(`
 		SELECT i.user_id, a.deleted_at
 		FROM identities i
 		LEFT JOIN sso_accounts a ON a.user_id = i.user_id {mine}`, "{mine}", mine), subject, func(r *db.Row) error {
@@ -326,7 +326,7 @@ func findProvisioned(tx *db.Tx, c *Connection, f *identity.Federated) error {
 			})
 		if err == nil {
 			f.Account = known
-			tx.Queue(db.Fill(`
+			tx.Queue(db.FillWords(`
 				DELETE FROM identities {mine}`, "{mine}", mine), subject, nil)
 		}
 	}

@@ -102,7 +102,7 @@ func (s *Service) scanConnection(r *db.Row) (*Connection, error) {
 func (s *Service) findConnections(tx *db.Tx, from string, args ...any) ([]*Connection, error) {
 	var list []*Connection
 	byID := map[string]*Connection{}
-	err := tx.Query(db.Fill(`
+	err := tx.Query(db.FillWords(`
 		SELECT {columns}
 		FROM sso_connections c {from}`, "{columns}", columns, "{from}", from), args, func(r *db.Row) error {
 		c, err := s.scanConnection(r)
@@ -118,7 +118,7 @@ func (s *Service) findConnections(tx *db.Tx, from string, args ...any) ([]*Conne
 	for id := range byID {
 		ids = append(ids, id)
 	}
-	return list, tx.Query(db.Fill(`
+	return list, tx.Query(db.FillWords(`
 		SELECT {domain columns}
 		FROM sso_domains d
 		WHERE d.connection_id IN {ids $1}
@@ -434,7 +434,7 @@ func (s *Service) Delete(ctx context.Context, a actor.Actor, id string) (c *Conn
 			WHERE group_id IN (SELECT id FROM sso_groups WHERE connection_id = $1)`,
 			[]any{c.ID}, nil)
 		for _, table := range []string{"sso_groups", "sso_accounts", "sso_domains", "sso_names", "sso_requests"} {
-			tx.Queue(db.Fill(`
+			tx.Queue(db.FillWords(`
 				DELETE FROM {table}
 				WHERE connection_id = $1`, "{table}", table), []any{c.ID}, nil)
 		}

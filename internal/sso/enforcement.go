@@ -11,7 +11,7 @@ import (
 // requests that would begin one.
 func (s *Service) endAll(tx *db.Tx, c *Connection) error {
 	for _, table := range []string{"sessions", "flow_states"} {
-		tx.Queue(db.Fill(`
+		tx.Queue(db.FillWords(`
 			DELETE FROM {table}
 			WHERE user_id IN (SELECT user_id FROM sso_accounts WHERE connection_id = $1)`, "{table}", table),
 			[]any{c.ID}, nil)

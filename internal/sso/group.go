@@ -40,7 +40,7 @@ func (s Directory) groupBy(tx *db.Tx, c *Connection, id string) (g Group, err er
 	if !ok {
 		return g, noResource()
 	}
-	err = tx.One(db.Fill(`
+	err = tx.One(db.FillWords(`
 		SELECT {group columns} AND g.id = $2
 		{for update}`, "{group columns}", groupColumns), []any{c.ID, canonical},
 		func(r *db.Row) error {
@@ -85,7 +85,7 @@ func (s Directory) Groups(
 	}
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		list = nil
-		tx.Queue(db.Fill(`
+		tx.Queue(db.FillWords(`
 			SELECT COUNT(*)
 			FROM sso_groups g
 			WHERE g.connection_id = $1 {where}`, "{where}", where), args, func(r *db.Row) error {
@@ -93,7 +93,7 @@ func (s Directory) Groups(
 			return nil
 		})
 		limit, offset := pageBounds(q)
-		err := tx.Query(db.Fill(`
+		err := tx.Query(db.FillWords(`
 			SELECT {group columns} {where}
 			ORDER BY g.created_at NULLS LAST, g.id {limit offset}`,
 			"{group columns}", groupColumns, "{where}", where, "{limit offset}", limitOffset(len(args))),

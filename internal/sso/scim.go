@@ -94,7 +94,7 @@ func (s Directory) personBy(tx *db.Tx, c *Connection, id string) (p Person, err 
 	if !ok {
 		return p, noResource()
 	}
-	err = tx.One(db.Fill(`
+	err = tx.One(db.FillWords(`
 		SELECT {person columns} AND a.user_id = $2`, "{person columns}", personColumns),
 		[]any{c.ID, canonical}, func(r *db.Row) error {
 			p = scanPerson(r)
@@ -139,7 +139,7 @@ func (s Directory) People(ctx context.Context, c *Connection, q Query) (list []P
 	}
 	err = s.db.Read(ctx, everywhere, func(tx *db.Tx) error {
 		list = nil
-		tx.Queue(db.Fill(`
+		tx.Queue(db.FillWords(`
 			SELECT COUNT(*)
 			FROM sso_accounts a
 			JOIN users u ON u.id = a.user_id
@@ -150,7 +150,7 @@ func (s Directory) People(ctx context.Context, c *Connection, q Query) (list []P
 				return nil
 			})
 		limit, offset := pageBounds(q)
-		err := tx.Query(db.Fill(`
+		err := tx.Query(db.FillWords(`
 			SELECT {person columns} {where}
 			ORDER BY a.created_at NULLS LAST, a.user_id {limit offset}`,
 			"{person columns}", personColumns, "{where}", where, "{limit offset}", limitOffset(len(args))),

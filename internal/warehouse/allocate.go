@@ -153,7 +153,7 @@ func shipDate(now, promised time.Time, zone *time.Location) string {
 // one writer.
 func lockItems(tx *db.Tx, tenant, list string) {
 	if lock := tx.DB().ForUpdate(); lock != "" {
-		tx.Queue(db.Fill(`
+		tx.Queue(db.FillWords(`
 			SELECT id
 			FROM items
 			WHERE tenant_id = $1

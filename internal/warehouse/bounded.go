@@ -102,7 +102,7 @@ func (p *posting) queueRoom(tx *db.Tx, tenant string, loads map[string]decimal.D
 		}
 	}
 	here := "FROM stock_levels l WHERE l.tenant_id = $1 AND l.zone_id = z.id AND l.quantity > 0"
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT z.id, z.code, z.max_capacity, z.load_units, z.mix_policy,
 			CASE z.mix_policy
 				WHEN 'same_item' THEN (SELECT COUNT(DISTINCT l.item_id) {here})

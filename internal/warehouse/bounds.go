@@ -84,7 +84,7 @@ func checkStockValue(tx *db.Tx, tenant string, kept, rise decimal.Dec, field str
 	if lock == "" || err == nil && total <= calm {
 		return err
 	}
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT id
 		FROM tenants
 		WHERE id = $1 {lock}`, "{lock}", lock), []any{tenant}, nil)

@@ -102,7 +102,7 @@ func ReleaseReservations(ctx context.Context, s *store.Store) error {
 	now := query.FormatTime(s.Now())
 	err := s.DB().Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		clear(over)
-		return tx.Query(db.Fill(`
+		return tx.Query(db.FillWords(`
 			SELECT DISTINCT r.tenant_id, l.order_id
 			FROM reservations r
 			JOIN order_lines l ON l.tenant_id = r.tenant_id AND l.id = r.order_line_id

@@ -201,7 +201,7 @@ func (h haul) queueClimb(zones []string, loads map[string]decimal.Dec) {
 }
 
 // setLoads adds s.delta to the load of zones.
-var setLoads = db.Fill(`
+var setLoads = db.FillWords(`
 	UPDATE zones
 	SET load_units = zones.load_units + s.delta, updated_at = $2, utilization = {utilization}`,
 	"{utilization}", inventory.UtilizationSQL("zones.load_units + s.delta", "zones.max_capacity"))

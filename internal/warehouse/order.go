@@ -307,7 +307,7 @@ const part = 100 * decimal.Scale
 // range.
 func queueSumsFit(tx *db.Tx, tenant, orders string) {
 	per := strconv.Itoa(part)
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT l.order_id, CAST(SUM(l.qty_ordered / {per}) AS bigint), CAST(SUM(({line value}) / {per}) AS bigint)
 		FROM order_lines l
 		WHERE l.tenant_id = $1

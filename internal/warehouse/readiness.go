@@ -242,7 +242,7 @@ func (k readiness) vehiclesUnfit(changes []store.Change) error {
 func (k readiness) outWith(vehicles map[string]store.Row) (map[string]string, error) {
 	out := map[string]string{}
 	ids := slices.Sorted(maps.Keys(vehicles))
-	err := k.Query(db.Fill(`
+	err := k.Query(db.FillWords(`
 		SELECT s.vehicle_id, s.driver_id
 		FROM shipments s
 		WHERE s.tenant_id = $1

@@ -135,7 +135,7 @@ func unitsKnown(tx *db.Tx, tenant string, orders []string) error {
 		return nil
 	}
 	known := "(lower(l.uom) = lower(i.base_uom) OR l.uom = '" + anyUnit + "')"
-	return tx.Query(db.Fill(`
+	return tx.Query(db.FillWords(`
 		SELECT l.line_no, l.uom, i.sku, i.base_uom, {known}, l.qty_ordered
 		FROM order_lines l
 		JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id

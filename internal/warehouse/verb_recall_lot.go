@@ -179,7 +179,7 @@ func traceLot(tx *store.Tx, lot string) (*trail, error) {
 			AND state <> 'released'`, args,
 		into(&lines))
 	for ref, s := range map[string]*set{"order_lines": &lines, "shipments": &sent} {
-		tx.Queue(db.Fill(`
+		tx.Queue(db.FillWords(`
 			SELECT ref_id
 			FROM stock_movements
 			WHERE tenant_id = $1

@@ -121,7 +121,7 @@ func (s *Service) claimLanes(ctx context.Context, n int, full []string) ([]*lane
 				leases[r.Text(0)] = now
 				return nil
 			})
-		return tx.Last().Query(db.Fill(`
+		return tx.Last().Query(db.FillWords(`
 			SELECT 1
 			FROM webhook_lanes
 			WHERE {due lane}
@@ -139,7 +139,7 @@ func (s *Service) claimLanes(ctx context.Context, n int, full []string) ([]*lane
 	err := s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		out = nil
 		free := dueLane + " AND (owner IS NULL OR " + tx.DB().InText("owner", 5) + ")"
-		err := tx.Query(db.Fill(`
+		err := tx.Query(db.FillWords(`
 			SELECT webhook_id, tenant_id, failures, trips, (
 				SELECT w.url
 				FROM webhooks w

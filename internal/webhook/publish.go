@@ -104,7 +104,7 @@ func (s *Service) enqueueDeliveries(tx *db.Tx, rows []queued, lanes map[string]c
 			args = append(args, db.NewID(), q.tenant, q.webhook, q.event, q.typ, q.payload, "pending", now, now, "[]",
 				q.replayOf)
 		}
-		tx.Queue(db.Fill(`
+		tx.Queue(db.FillWords(`
 			INSERT INTO webhook_deliveries (id, tenant_id, webhook_id, event_id, type, payload, status,
 				queued_at, next_at, attempts, replay_of, attempt)
 			VALUES {delivery values}`, "{delivery values}", deliveryValues(n)), args, nil)

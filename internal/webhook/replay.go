@@ -83,7 +83,7 @@ func (s *Service) ReplayRange(ctx context.Context, a actor.Actor, id string, r R
 
 func readPast(tx *db.Tx, tenant, id, where string, args ...any) ([]queued, error) {
 	var rows []queued
-	err := tx.Query(db.Fill(`
+	err := tx.Query(db.FillWords(`
 		SELECT id, event_id, type, payload
 		FROM webhook_deliveries
 		WHERE tenant_id = $1

@@ -126,7 +126,7 @@ func (r *round) loadRound(tx *db.Tx, tenant string) error {
 	if r.in.DriverID != "" {
 		where, args = driven, append(args, r.in.DriverID)
 	}
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT id, shipment_no, stop_seq, origin, destination, packages
 		FROM shipments
 		WHERE tenant_id = $1
@@ -243,7 +243,7 @@ func (o *DriveOut) writeStopNumbers(tx *store.Tx, driver string) error {
 		planned[l.ID] = true
 	}
 	n, same := 0, true
-	err := tx.Query(db.Fill(`
+	err := tx.Query(db.FillWords(`
 		SELECT id
 		FROM shipments
 		WHERE tenant_id = $1

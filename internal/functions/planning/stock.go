@@ -124,7 +124,7 @@ func (o *StockOut) loadItems(tx *db.Tx, tenant string, in *StockIn) error {
 	if in.ItemID != "" {
 		where, args = " AND i.id = $4", append(args, in.ItemID)
 	}
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT i.id, i.sku, i.name, i.on_hand, i.available, i.reorder_point, i.lead_time_days,
 			i.abc_class, i.unit_cost, {first movement}, {on order}
 		FROM items i
@@ -167,7 +167,7 @@ func (o *StockOut) bookMovements(tx *db.Tx, tenant string, now time.Time) error 
 		it.stock.OnHand = it.OnHand
 	})
 	day := tx.DB().Day("occurred_at")
-	return tx.Query(db.Fill(`
+	return tx.Query(db.FillWords(`
 		SELECT item_id, {day}, CAST(SUM(CASE WHEN type IN {outward} THEN -quantity ELSE quantity END) AS bigint),
 			CAST(COALESCE(SUM(quantity) FILTER (WHERE type = 'ship'), 0) AS bigint)
 		FROM stock_movements

@@ -330,7 +330,7 @@ func queueZones(tx *db.Tx, tenant string, pd Period, now time.Time) map[string]*
 	}
 	args := []any{tenant, pd.From, to}
 	board := []any{tenant, pd.From.AddDate(0, 0, -30), to, pd.From}
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT z.id, z.code, z.name
 		FROM zones z
 		WHERE z.tenant_id = $1
@@ -347,7 +347,7 @@ func queueZones(tx *db.Tx, tenant string, pd Period, now time.Time) map[string]*
 			return nil
 		}
 	}
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT s.entity_id, CAST(SUM(s.score) AS bigint), COUNT(*)
 		FROM score_runs r
 		JOIN predictive_scores s ON s.tenant_id = r.tenant_id AND s.run_id = r.id

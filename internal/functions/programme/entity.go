@@ -178,7 +178,7 @@ func queueCounts(tx *db.Tx, s selector, from, to time.Time, g *group) {
 	args := []any{s.tenant, s.kind, from, to}
 	source, entity := incidentSource(tx, s, &args)
 	tx.Queue(
-		db.Fill(`
+		db.FillWords(`
 			SELECT {entity}, COUNT(*) FILTER (WHERE i.kind NOT IN ('near_miss', 'hazard')),
 				COUNT(*) FILTER (WHERE i.kind IN ('near_miss', 'hazard'))
 			FROM {source}
@@ -198,7 +198,7 @@ func queueCounts(tx *db.Tx, s selector, from, to time.Time, g *group) {
 func queueHours(tx *db.Tx, s selector, from, to time.Time, add func(i int, hours, units float64), g *group) {
 	args := []any{s.tenant, from, to}
 	source, entity := shiftSource(tx, s, &args)
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT {entity}, CAST(SUM(s.hours) AS bigint), CAST(coalesce(SUM(s.units_done), 0) AS bigint)
 		FROM {source}
 		GROUP BY {entity}`, "{entity}", entity, "{source}", source), args,

@@ -76,7 +76,7 @@ func (s *scan) queueCounted(tx *db.Tx, r *safety.Rule, kind string, t *table, co
 	if r.Per != "tenant" {
 		args = []any{s.tenant, kind, from, s.now}
 		source, entity := incidentSource(tx, selector{tenant: s.tenant, kind: kind, id: s.in.EntityID}, &args)
-		sql = db.Fill(`
+		sql = db.FillWords(`
 			SELECT {entity}, i.incident_id
 			FROM {source} AND {counted}
 			ORDER BY {entity}, i.at DESC, i.incident_id`,

@@ -54,7 +54,7 @@ func readLatest(tx *db.Tx, tenant string, kinds []string, entity string, least f
 	only := selector{id: entity}.entityCondition("s.entity_id", &args)
 	out := []latest{}
 	var kind []byte
-	err = tx.Query(db.Fill(`
+	err = tx.Query(db.FillWords(`
 		SELECT s.entity_type, s.entity_id, s.id, s.user_id, s.score, r.period_days
 		FROM predictive_scores s
 		JOIN score_runs r ON r.tenant_id = s.tenant_id AND r.id = s.run_id

@@ -201,7 +201,7 @@ func (s *scan) fillCounts(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	args := []any{s.tenant, kind, s.windowStart(r.WindowDays), s.now}
 	base := ""
 	if r.Per == "tenant" {
-		base = db.Fill(`
+		base = db.FillWords(`
 			SELECT NULL, COUNT(*) FILTER (WHERE {kinds}), COUNT(*) FILTER (WHERE kind IN ('near_miss', 'hazard'))
 			FROM incidents
 			WHERE tenant_id = $1
@@ -211,7 +211,7 @@ func (s *scan) fillCounts(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 		args = []any{s.tenant, s.windowStart(r.WindowDays), s.now}
 	} else {
 		source, entity := incidentSource(tx, selector{tenant: s.tenant, kind: kind, id: s.in.EntityID}, &args)
-		base = db.Fill(`
+		base = db.FillWords(`
 			SELECT {entity}, COUNT(*) FILTER (WHERE i.{kinds}),
 				COUNT(*) FILTER (WHERE i.kind IN ('near_miss', 'hazard'))
 			FROM {source} {severities}
@@ -270,14 +270,14 @@ func (s *scan) fillIncidents(tx *db.Tx, r *safety.Rule, kind string, t *table, w
 		from, join = "i.reported_at, coalesce(c.entered_at, $3)", " LEFT JOIN osha_cases c ON c.tenant_id = i.tenant_id AND c.incident_id = i.id"
 	}
 	from += ", i.id"
-	sql := db.Fill(`
+	sql := db.FillWords(`
 		SELECT e.entity_id, {from}
 		FROM incidents i {join}
 		JOIN incident_entities e ON e.tenant_id = i.tenant_id AND e.incident_id = i.id AND e.entity_type = $2
 		WHERE i.tenant_id = $1
 			AND {where}`, "{from}", from, "{join}", join, "{where}", where)
 	if r.Per == "tenant" {
-		sql = db.Fill(`
+		sql = db.FillWords(`
 			SELECT NULL, {from}
 			FROM incidents i {join}
 			WHERE i.tenant_id = $1

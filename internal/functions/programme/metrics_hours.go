@@ -29,7 +29,7 @@ func (s *scan) fillWeeks(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	var last week
 	var hours decimal.Dec
 	var worked []uuid.UUID
-	sql := db.Fill(`
+	sql := db.FillWords(`
 		SELECT {entity}, s.ended_at, s.hours, s.id
 		FROM {source}
 		ORDER BY {entity}, s.ended_at`, "{entity}", entity, "{source}", source)
@@ -55,7 +55,7 @@ func (s *scan) fillRest(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 	args := []any{s.tenant, s.windowStart(r.WindowDays), s.now}
 	source, entity := shiftSource(tx, selector{tenant: s.tenant, kind: kind, id: s.in.EntityID}, &args)
 	who, ended, before := -1, time.Time{}, uuid.Nil
-	sql := db.Fill(`
+	sql := db.FillWords(`
 		SELECT {entity}, s.started_at, s.ended_at, s.id
 		FROM {source}
 		ORDER BY {entity}, s.started_at`, "{entity}", entity, "{source}", source)
@@ -80,7 +80,7 @@ func (s *scan) fillMeanWeeks(tx *db.Tx, sel selector, from time.Time, t *table) 
 	source, entity := shiftSource(tx, sel, &args)
 	who, there := -1, attendance.Record{}
 	t.newest = make([]uuid.UUID, len(t.values))
-	sql := db.Fill(`
+	sql := db.FillWords(`
 		SELECT {entity}, s.ended_at, s.hours, s.id
 		FROM {source}
 		ORDER BY {entity}, s.ended_at`, "{entity}", entity, "{source}", source)

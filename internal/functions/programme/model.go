@@ -254,7 +254,7 @@ func readDays(tx *db.Tx, sel selector, g *group, from, now time.Time, events fun
 	counts := &days{i: -1, add: events}
 	args := []any{sel.tenant, g.kind, from, now}
 	source, entity := incidentSource(tx, sel, &args)
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT {entity}, i.at, CASE WHEN i.kind IN ('near_miss', 'hazard') THEN 1 ELSE 0 END
 		FROM {source}
 		ORDER BY {entity}, i.at`, "{entity}", entity, "{source}", source), args,
@@ -268,7 +268,7 @@ func readDays(tx *db.Tx, sel selector, g *group, from, now time.Time, events fun
 	work := &days{i: -1, add: func(i, age int, h, units int64) { hours(i, age, decimal.Dec(h).Float(), decimal.Dec(units).Float()) }}
 	args = []any{sel.tenant, from, now}
 	source, entity = shiftSource(tx, sel, &args)
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT {entity}, s.ended_at, s.hours, coalesce(s.units_done, 0)
 		FROM {source}
 		ORDER BY {entity}, s.ended_at`, "{entity}", entity, "{source}", source), args, func(r *db.Row) error {

@@ -33,7 +33,7 @@ func (p *Programme) Owing(ctx context.Context) ([]string, error) {
 func (p *Programme) listTenants(ctx context.Context, where string, args ...any) (out []string, err error) {
 	err = p.store.DB().Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		out = nil
-		return tx.Query(db.Fill(`
+		return tx.Query(db.FillWords(`
 			SELECT t.id
 			FROM tenants t
 			WHERE t.status = 'active'

@@ -52,7 +52,7 @@ func (s *scan) fillRates(tx *db.Tx, r *safety.Rule, kind string, t *table) {
 		group = " AND i.zone_id IS NOT NULL" + selector{id: s.in.EntityID}.entityCondition("i.zone_id", &args) + " GROUP BY i.zone_id"
 	}
 	g := s.groups[kind]
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT {by}, COUNT(*) FILTER (WHERE c.outcome = 'death'),
 			COUNT(*) FILTER (WHERE c.outcome = 'days_away'), COUNT(*) FILTER (WHERE c.outcome = 'restricted'),
 			COUNT(*) FILTER (WHERE c.outcome = 'other')

@@ -266,18 +266,18 @@ func (r *roll) readPeople(tx *db.Tx, tenant string, now time.Time) error {
 		kind, sql string
 		windowed  bool
 	}{
-		{score.Worker, db.Fill(`
+		{score.Worker, db.FillWords(`
 			SELECT e.id, e.employee_no, e.user_id, e.id, e.status
 			FROM workers e
 			WHERE e.tenant_id = $1
 				AND {in}`, "{in}", in("e.id")), false},
-		{score.Driver, db.Fill(`
+		{score.Driver, db.FillWords(`
 			SELECT e.id, w.employee_no, w.user_id, w.id, w.status
 			FROM drivers e
 			JOIN workers w ON w.tenant_id = e.tenant_id AND w.id = e.worker_id
 			WHERE e.tenant_id = $1
 				AND {in}`, "{in}", in("e.id")), false},
-		{score.Zone, db.Fill(`
+		{score.Zone, db.FillWords(`
 			SELECT DISTINCT e.id, e.code, w.user_id, w.id, w.status
 			FROM zones e
 			LEFT JOIN shifts s ON s.tenant_id = e.tenant_id AND s.zone_id = e.id AND s.ended_at > $3
@@ -285,7 +285,7 @@ func (r *roll) readPeople(tx *db.Tx, tenant string, now time.Time) error {
 			LEFT JOIN workers w ON w.tenant_id = s.tenant_id AND w.id = s.worker_id
 			WHERE e.tenant_id = $1
 				AND {in}`, "{in}", in("e.id")), true},
-		{score.Equipment, db.Fill(`
+		{score.Equipment, db.FillWords(`
 			SELECT DISTINCT e.id, e.asset_no, w.user_id, w.id, w.status
 			FROM equipment e
 			LEFT JOIN shifts s ON s.tenant_id = e.tenant_id AND s.equipment_id = e.id AND s.ended_at > $3

@@ -60,7 +60,7 @@ func (s *Base) Write(ctx context.Context, f func(tx *db.Tx) error) error {
 
 // EndSessionsWhere deletes the sessions that where names and empties the cache.
 func (s *Base) EndSessionsWhere(tx *db.Tx, userID, where string, args ...any) error {
-	_, err := tx.Exec(db.Fill(`
+	_, err := tx.Exec(db.FillWords(`
 		DELETE FROM sessions
 		WHERE user_id = $1 {where}`, "{where}", where), append([]any{userID}, args...)...)
 	tx.After(func() { s.Forget(userID) })

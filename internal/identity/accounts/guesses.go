@@ -32,7 +32,7 @@ type guesses struct {
 func QueueGuesses(tx *db.Tx, keys secrets.Keys, g *guesses, where, key string) {
 	g.Account = keys.UUID("nobody", where, key)
 	g.queue(tx)
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT w.tries, w.since
 		FROM users
 		JOIN wrong_passwords w ON w.account = users.id

@@ -84,7 +84,7 @@ func (s *Proofs) OwnAccount(tx *db.Tx, u *User, a actor.Actor, what string) erro
 		return nil
 	}
 	var at time.Time
-	err := tx.One(db.Fill(`
+	err := tx.One(db.FillWords(`
 		SELECT {session times}
 		FROM sessions
 		WHERE id = $1`, "{session times}", SessionTimes), []any{a.SessionID}, func(r *db.Row) error {

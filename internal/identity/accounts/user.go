@@ -140,7 +140,7 @@ func QueueUser(tx *db.Tx, where, id string, args ...any) *User {
 // QueueRow reads into u, at the next flush, the account that where names; u
 // stays empty where there is none.
 func QueueRow(tx *db.Tx, u *User, where string, args ...any) {
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT {user columns}
 		FROM users
 		WHERE {where}`, "{user columns}", UserColumns, "{where}", where), args, func(r *db.Row) error {
@@ -162,7 +162,7 @@ func (u *User) found() (*User, error) {
 
 // UserBy finds the account of a condition, with its identities.
 func UserBy(tx *db.Tx, where string, args ...any) (*User, error) {
-	return FlushedUser(tx, QueueUser(tx, where, db.Fill(`
+	return FlushedUser(tx, QueueUser(tx, where, db.FillWords(`
 		SELECT id
 		FROM users
 		WHERE {where}`, "{where}", where), args...))
@@ -231,7 +231,7 @@ func WithIdentities(tx *db.Tx, users []*User) error {
 
 // queueIdentities reads identities in order of first use at the next flush.
 func queueIdentities(tx *db.Tx, where string, args []any, each func(Identity)) {
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT id, user_id, provider, issuer, subject, email, data, last_sign_in_at, created_at, updated_at
 		FROM identities
 		WHERE {where}

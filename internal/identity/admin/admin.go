@@ -58,14 +58,14 @@ func (s *Administration) Users(
 	}
 	err = s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
 		list = []*accounts.User{}
-		tx.Queue(db.Fill(`
+		tx.Queue(db.FillWords(`
 			SELECT COUNT(*)
 			FROM users
 			WHERE {where}`, "{where}", where), []any{pattern}, func(r *db.Row) error {
 			total = r.Int(0)
 			return nil
 		})
-		err := tx.Query(db.Fill(`
+		err := tx.Query(db.FillWords(`
 			SELECT {user columns}
 			FROM users
 			WHERE {where}
@@ -417,7 +417,7 @@ func (s *Administration) DeleteUser(ctx context.Context, a actor.Actor, id strin
 		}
 		factor.Forget(tx, u.ID)
 		for _, table := range accountTables {
-			tx.Queue(db.Fill(`
+			tx.Queue(db.FillWords(`
 				DELETE FROM {table}
 				WHERE user_id = $1`, "{table}", table), []any{u.ID}, nil)
 		}

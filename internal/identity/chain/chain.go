@@ -172,7 +172,7 @@ type head struct {
 
 func headOf(tx *db.Tx, tenant, lock string) (head, error) {
 	var h head
-	err := tx.One(db.Fill(`
+	err := tx.One(db.FillWords(`
 		SELECT seal_no, hash, mac, sealed_at
 		FROM audit_heads
 		WHERE tenant_id = $1 {lock}`, "{lock}", lock), []any{tenant}, func(r *db.Row) error {
@@ -228,7 +228,7 @@ func (c *Chain) hasCreationRow(tx *db.Tx, tenant string) (genuine bool, err erro
 		action, record, entity = audit.PlatformCreated, "", nil
 	}
 	codes := audit.NewCoder(c.Keys.Log)
-	err = tx.Query(db.Fill(`
+	err = tx.Query(db.FillWords(`
 		SELECT {columns}
 		FROM audit
 		WHERE tenant_id = $1
@@ -262,7 +262,7 @@ func (c *Chain) sealSome(tx *db.Tx, tenant string) (out links, err error) {
 		return out, errHead(tenant)
 	}
 	sums, codes := hasher{tenant: tenant}, audit.NewCoder(c.Keys.Log)
-	err = tx.Query(db.Fill(`
+	err = tx.Query(db.FillWords(`
 		SELECT {columns}
 		FROM audit
 		WHERE tenant_id = $1

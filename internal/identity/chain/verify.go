@@ -117,7 +117,7 @@ func (c *Chain) verifyHead(tx *db.Tx, rep *Report, last head) error {
 // sealer, or it refused them.
 func (c *Chain) verifyWaiting(tx *db.Tx, rep *Report) error {
 	codes := audit.NewCoder(c.Keys.Log)
-	return tx.Query(db.Fill(`
+	return tx.Query(db.FillWords(`
 		SELECT {columns}, seal_no
 		FROM audit
 		WHERE tenant_id = $1
@@ -138,7 +138,7 @@ func (r *Report) walkChain(tx *db.Tx) (head, error) {
 	last, sums := head{hash: origin}, hasher{tenant: r.TenantID}
 	for {
 		n := 0
-		err := tx.Query(db.Fill(`
+		err := tx.Query(db.FillWords(`
 			SELECT {columns}, seal_no, prev_hash
 			FROM audit
 			WHERE tenant_id = $1

@@ -167,7 +167,7 @@ func (s *Store) MakeCode(tx *db.Tx, u *accounts.User, o CodeOrder) (Code, error)
 			flow_id = excluded.flow_id, expires_at = excluded.expires_at`,
 		[]any{id, u.ID, slot, o.Kind, o.Address, secrets.Digest(c.Hash), s.digitsHash(id, digits), flow, now, now.Add(o.TTL),
 			now.Add(-s.Config.MailInterval), o.From}, nil)
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		UPDATE users
 		SET {sent} = $2
 		WHERE id = $1`, "{sent}", sent), []any{u.ID, now}, nil)
@@ -216,7 +216,7 @@ func ErrLink() error {
 // CodeBy finds and locks the code of a condition.
 func CodeBy(tx *db.Tx, where string, args ...any) (OneTime, error) {
 	var t OneTime
-	err := tx.One(db.Fill(`
+	err := tx.One(db.FillWords(`
 		SELECT id, user_id, kind, address, code_hash, link_hash, flow_id, attempts, expires_at, asked_from,
 			strange
 		FROM one_time_tokens
@@ -269,7 +269,7 @@ func (s *Store) MatchDigits(tx *db.Tx, t OneTime, digits, place string) (ok bool
 	if t.halves() {
 		where, arg = "user_id = $1 AND slot IN ('email_change_current', 'email_change_new')", t.User
 	}
-	_, err = tx.Exec(db.Fill(`
+	_, err = tx.Exec(db.FillWords(`
 		UPDATE one_time_tokens
 		SET attempts = $2, code_hash = ''
 		WHERE {where}`, "{where}", where), arg, maxAttempts)

@@ -20,7 +20,7 @@ func (s *Post) Known(ctx context.Context, account, address string) (known bool, 
 		column, value = "phone", number
 	}
 	err = s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
-		return tx.Query(db.Fill(`
+		return tx.Query(db.FillWords(`
 			SELECT signed_in_from
 			FROM users
 			WHERE {column} = $1

@@ -101,7 +101,7 @@ func scanFactor(r *db.Row) Factor {
 // Queue reads the factors that where names, a text of the caller's own, in order
 // of enrolment, with the caller's next flush.
 func Queue(tx *db.Tx, where string, args []any, each func(Factor)) {
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT {columns}
 		FROM mfa_factors
 		WHERE {where}
@@ -143,7 +143,7 @@ func (k *Keeper) Find(tx *db.Tx, userID, id string) (Factor, error) {
 	if !isCanonicalID(id) {
 		return f, errNoFactor()
 	}
-	err := tx.One(db.Fill(`
+	err := tx.One(db.FillWords(`
 		SELECT {columns}
 		FROM mfa_factors
 		WHERE id = $1
@@ -340,7 +340,7 @@ func dropChallenges(tx *db.Tx, factor string) {
 // Forget deletes all an account has here.
 func Forget(tx *db.Tx, userID string) {
 	for _, table := range []string{"challenges", "mfa_factors", "recovery_codes", "mfa_attempts"} {
-		tx.Queue(db.Fill(`
+		tx.Queue(db.FillWords(`
 			DELETE FROM {table}
 			WHERE user_id = $1`, "{table}", table), []any{userID}, nil)
 	}

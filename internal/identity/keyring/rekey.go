@@ -133,14 +133,14 @@ func (s *Keyring) sealAgain(tx *db.Tx, old secrets.Keys, c secrets.Column) (tota
 		id     string
 		sealed []byte
 	}
-	read := db.Fill(`
+	read := db.FillWords(`
 		SELECT id, {name}
 		FROM {table}
 		WHERE {name} IS NOT NULL
 			AND id > $1
 		ORDER BY id
 		LIMIT $2`, "{name}", c.Name(), "{table}", c.Table())
-	write := db.Fill(`
+	write := db.FillWords(`
 		UPDATE {table}
 		SET {name} = $2
 		WHERE id = $1`, "{table}", c.Table(), "{name}", c.Name())

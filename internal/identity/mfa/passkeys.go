@@ -49,7 +49,7 @@ func scanPasskey(r *db.Row) accounts.Passkey {
 // PasskeysOf lists the passkeys of an account.
 func PasskeysOf(tx *db.Tx, userID string) ([]accounts.Passkey, error) {
 	list := []accounts.Passkey{}
-	err := tx.Query(db.Fill(`
+	err := tx.Query(db.FillWords(`
 		SELECT {passkey columns}
 		FROM passkeys
 		WHERE user_id = $1
@@ -288,7 +288,7 @@ func (s *Passkeys) Asserted(
 	tx *db.Tx, q factor.Question, credID, userID string, response []byte,
 ) (*accounts.User, accounts.Passkey, error) {
 	var k accounts.Passkey
-	err := tx.One(db.Fill(`
+	err := tx.One(db.FillWords(`
 		SELECT {passkey columns}
 		FROM passkeys
 		WHERE credential_id = $1

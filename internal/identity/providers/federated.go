@@ -246,7 +246,7 @@ const suspendFederatedSQL = `
 // by RestoreFederated.
 func (s *Federation) SuspendFederated(tx *db.Tx, a actor.Actor, tenantID, which string, binds ...any) error {
 	owners := false
-	err := tx.Query(db.Fill(`
+	err := tx.Query(db.FillWords(`
 		SELECT DISTINCT role
 		FROM members
 		WHERE status = 'active'

@@ -279,7 +279,7 @@ func (s *Authenticator) readStanding(ctx context.Context, v *accounts.Verified) 
 				found.user, found.bannedUntil, found.managed = true, r.Time(0), r.Bool(1)
 				return nil
 			})
-		tx.Queue(db.Fill(`
+		tx.Queue(db.FillWords(`
 			SELECT not_after, refreshed_at, aal, {session times}, arrived_at
 			FROM sessions
 			WHERE id = $1

@@ -134,7 +134,7 @@ func (s *ServiceAccounts) readAccounts(tx *db.Tx, tenant, id string) ([]ServiceA
 	if id != "" {
 		args, one = append(args, id), " AND a.id = $2"
 	}
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT id, name, role, scopes, addresses, expires_at, created_at, created_by, updated_at
 		FROM service_accounts a
 		WHERE tenant_id = $1
@@ -150,7 +150,7 @@ func (s *ServiceAccounts) readAccounts(tx *db.Tx, tenant, id string) ([]ServiceA
 		}
 		return json.Unmarshal([]byte(r.Text(4)), &last.Addresses)
 	})
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT k.account_id, k.id, k.created_at, k.created_by, k.expires_at, k.revoked_at, k.last_used_at,
 			k.last_used_from
 		FROM service_keys k

@@ -57,7 +57,7 @@ func (s *Invitations) listReceived(
 	if u.EmailConfirmedAt.IsZero() || u.SSO {
 		return list, nil
 	}
-	query := db.Fill(`
+	query := db.FillWords(`
 		SELECT i.id, i.tenant_id, t.name, i.role, i.created_at, i.expires_at
 		FROM invitations i
 		JOIN tenants t ON t.id = i.tenant_id

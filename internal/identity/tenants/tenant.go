@@ -52,7 +52,7 @@ func TenantBy(tx *db.Tx, given string) (Tenant, error) {
 }
 
 func listTenants(tx *db.Tx, tail string, args ...any) (list []Tenant, err error) {
-	err = tx.Query(db.Fill(`
+	err = tx.Query(db.FillWords(`
 		SELECT id, name, slug, plan, status, join_policy
 		FROM tenants {tail}`, "{tail}", tail), args, func(r *db.Row) error {
 		list = append(list, Tenant{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), Plan: r.Text(3), Status: r.Text(4),

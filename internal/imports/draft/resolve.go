@@ -246,7 +246,7 @@ func (r *Resolver) byColumn(tx *db.Tx, to string, n naming, texts []string, hits
 	if state == "" {
 		state = "''"
 	}
-	return tx.Query(db.Fill(`
+	return tx.Query(db.FillWords(`
 		SELECT {id}, {expr}, {state}
 		FROM {table}
 		WHERE tenant_id = $1

@@ -67,7 +67,7 @@ func Look(
 		where += " AND " + in
 		read = append(read, k)
 	}
-	return tx.Query(db.Fill(`
+	return tx.Query(db.FillWords(`
 		SELECT {columns}
 		FROM {from}
 		WHERE {where}`,

@@ -63,7 +63,7 @@ func Stands(tx *db.Tx, c *catalog.Catalog, tenant string, rows []store.Row) (map
 	for _, k := range r.Import.Key {
 		read += ", l." + k
 	}
-	err := tx.Query(db.Fill(`
+	err := tx.Query(db.FillWords(`
 		SELECT z.code, l.owner_id {read}
 		FROM stock_levels l
 		JOIN zones z ON z.tenant_id = $1 AND z.id = l.zone_id

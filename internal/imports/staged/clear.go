@@ -24,7 +24,7 @@ func Clear(tx *db.Tx, tenant, jobID string) error {
 // Drop drops what tables keep of a job, with the next flush.
 func Drop(tx *db.Tx, tenant, jobID string, tables ...string) {
 	for _, table := range tables {
-		tx.Queue(db.Fill(`
+		tx.Queue(db.FillWords(`
 			DELETE FROM {table}
 			WHERE tenant_id = $1
 				AND job_id = $2`, "{table}", table), []any{tenant, jobID}, nil)

@@ -195,7 +195,7 @@ func (u *inspection) boundArguments(g *group) []any { return []any{u.Actor.Tenan
 
 // findChanged finds the records that somebody changed since the import made them.
 func (u *inspection) findChanged(g *group) error {
-	err := u.Tx.Query(db.Fill(`
+	err := u.Tx.Query(db.FillWords(`
 		SELECT id, {label}, version
 		FROM {name}
 		WHERE {within condition}
@@ -226,7 +226,7 @@ func (u *inspection) readHeld(ids []string) (map[string]held, error) {
 	if len(ids) == 0 {
 		return out, nil
 	}
-	err := u.Tx.Query(db.Fill(`
+	err := u.Tx.Query(db.FillWords(`
 		SELECT id, version, {label}
 		FROM {name}
 		WHERE tenant_id = $1
@@ -259,7 +259,7 @@ func (u *inspection) checkMention(m mention, g *group) error {
 	}
 	uses := map[string]int64{}
 	var order []string
-	err = u.Tx.Query(db.Fill(`
+	err = u.Tx.Query(db.FillWords(`
 		SELECT {column}, {count}
 		FROM {in}
 		WHERE {within condition} {also} {last}
@@ -328,7 +328,7 @@ func (u *inspection) keepLines() error {
 	if err := u.useResource(u.Tx, u.target.Lines.Name); err != nil {
 		return err
 	}
-	sql := db.Fill(`
+	sql := db.FillWords(`
 		SELECT id
 		FROM {name}
 		WHERE tenant_id = $1

@@ -59,7 +59,7 @@ func deleteBeside(parent catalog.ParentRecord) store.Effect {
 func deleteRowsOf(tx *store.Tx, resource, column string, parents []string) error {
 	var rows []string
 	args := []any{tx.TenantID, query.List(parents)}
-	err := tx.Query(db.Fill(`
+	err := tx.Query(db.FillWords(`
 		SELECT id
 		FROM {resource}
 		WHERE tenant_id = $1

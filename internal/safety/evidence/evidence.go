@@ -187,7 +187,7 @@ func (s *Store) checkRoom(tx *db.Tx, a actor.Actor, of Record, size int64) error
 	var n int64
 	there := false
 	args := []any{a.TenantID, of.ID}
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT id
 		FROM {collection}
 		WHERE tenant_id = $1
@@ -257,7 +257,7 @@ func (s *Store) checkReadable(tx *db.Tx, a actor.Actor, of Record) error {
 	}
 	args := []any{a.TenantID, of.ID}
 	where := policy.Where(tx.DB(), of.Collection(), &args)
-	sql := db.Fill(`
+	sql := db.FillWords(`
 		SELECT id
 		FROM {collection}
 		WHERE tenant_id = $1

@@ -48,7 +48,7 @@ func QueueFigures(tx *db.Tx, a Asked) *Figures {
 	queueHours(tx, exposure{tenant: tenant, site: p.Site, from: from, to: to}, func(h decimal.Dec) { f.Hours += h.Float() })
 	// An establishment's own figure counts before the one from dates of hire.
 	own, counted := 0.0, map[string]bool{}
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT c.site_id, c.additional_hours, c.avg_employees
 		FROM osha_summaries c
 		WHERE c.tenant_id = $1

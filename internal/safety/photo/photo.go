@@ -160,7 +160,7 @@ func (k kind) deletePhotos(tx *store.Tx, changes []store.Change) error {
 	}
 	for tenant, ids := range gone {
 		var photos []string
-		err := tx.Query(db.Fill(`
+		err := tx.Query(db.FillWords(`
 			SELECT id
 			FROM {photos}
 			WHERE tenant_id = $1
@@ -266,7 +266,7 @@ func (al *Store) AddTx(tx *db.Tx, a actor.Actor, o Owner, caption string, p *Kep
 	state := ""
 	// The owner's row is the lock: uploads at once cannot pass the bound, and
 	// none comes behind the end of an inspection.
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT status
 		FROM {owners}
 		WHERE tenant_id = $1
@@ -275,7 +275,7 @@ func (al *Store) AddTx(tx *db.Tx, a actor.Actor, o Owner, caption string, p *Kep
 		state = r.Text(0)
 		return nil
 	})
-	tx.Queue(db.Fill(`
+	tx.Queue(db.FillWords(`
 		SELECT COUNT(*)
 		FROM {photos}
 		WHERE tenant_id = $1

@@ -17,7 +17,7 @@ func (al *Store) QueueRoom(tx *db.Tx, tenant string) *Room {
 			AND photo_quota IS NOT NULL`
 	room := &Room{most: al.quota}
 	for _, table := range [...]string{"incident_photos", "checklist_photos", "files"} {
-		tx.Queue(db.Fill(`
+		tx.Queue(db.FillWords(`
 			SELECT CAST(COALESCE(SUM(size), 0) AS bigint)
 			FROM {table}
 			WHERE tenant_id = $1`, "{table}", table), []any{tenant},

@@ -119,7 +119,7 @@ func (out *OwnerActivityOut) fillDays(c *verb.Call, owner string, days []localti
 	for i := range out.Days {
 		day := &out.Days[i]
 		day.On, day.Activity = days[i].String(), []Handled{}
-		c.Queue(db.Fill(`
+		c.Queue(db.FillWords(`
 			SELECT type, COUNT(*), CAST(SUM(quantity) AS bigint), {net}
 			FROM stock_movements
 			WHERE tenant_id = $1
@@ -136,7 +136,7 @@ func (out *OwnerActivityOut) fillDays(c *verb.Call, owner string, days []localti
 			})
 	}
 	end := query.FormatTime(days[len(days)-1].AddDays(1).Start(zone))
-	c.Queue(db.Fill(`
+	c.Queue(db.FillWords(`
 		SELECT {net}
 		FROM stock_movements
 		WHERE tenant_id = $1

@@ -214,7 +214,7 @@ func (s *sight) readMovements() error {
 	args := []any{s.a.TenantID}
 	where := s.windowClause("m", "created_at", &args) + " AND (" + strings.Join(steps, " OR ") + ") AND " +
 		policy.Where(s.tx.DB(), "m", &args)
-	return s.tx.Query(db.Fill(`
+	return s.tx.Query(db.FillWords(`
 		SELECT m.id, m.created_at, m.reversal_of, m.quantity,
 			CASE WHEN m.reversal_of IS NOT NULL
 				THEN CAST((SELECT COALESCE(SUM(p.quantity), 0) {earlier}) AS bigint)

@@ -66,9 +66,9 @@ func checkLines(tx *db.Tx, tenant, which string, ids []string) error {
 	}
 	args := []any{tenant, query.List(ids)}
 	if tx.DB().ForUpdate() != "" {
-		tx.Queue(db.Fill(lockSQL, "{which}", which), args, nil)
+		tx.Queue(db.FillWords(lockSQL, "{which}", which), args, nil)
 	}
-	return tx.Query(db.Fill(unreadySQL, "{which}", which), args, func(r *db.Row) error {
+	return tx.Query(db.FillWords(unreadySQL, "{which}", which), args, func(r *db.Row) error {
 		return refuseItem(r.Text(0), r.Text(1), r.Bool(2), r.Dec(3), r.Text(4))
 	})
 }

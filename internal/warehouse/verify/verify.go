@@ -129,7 +129,7 @@ func (r *recount) recountCounters(c *catalog.Catalog) {
 			r.recountCounter(res, n)
 		}
 	}
-	r.queueQuery(db.Fill(`
+	r.queueQuery(db.FillWords(`
 		SELECT name, {wide sum}
 		FROM counters
 		WHERE tenant_id = $1
@@ -138,7 +138,7 @@ func (r *recount) recountCounters(c *catalog.Catalog) {
 			r.kept[counterPrefix+row.Text(0)] = r.readWideSum(counterPrefix+row.Text(0), row, 1)
 		}
 	})
-	r.queueQuery(db.Fill(`
+	r.queueQuery(db.FillWords(`
 		SELECT name, span, start_at, part, {wide sum}
 		FROM timed_counters
 		WHERE tenant_id = $1
@@ -172,7 +172,7 @@ func (r *recount) recountCounter(res *catalog.Resource, n *catalog.Counter) {
 	}
 	name := counterPrefix + n.Name
 	columns := strings.Join(append([]string{value}, by...), ", ")
-	r.queueQuery(db.Fill(`
+	r.queueQuery(db.FillWords(`
 		SELECT {columns}
 		FROM {name}
 		WHERE tenant_id = $1 {group}`, "{columns}", columns, "{name}", res.Name, "{group}", group), func(row *db.Row) {
