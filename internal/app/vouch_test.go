@@ -205,12 +205,17 @@ func TestRefreshers(t *testing.T) {
 		truck := k.Insert(t, owner, "equipment",
 			map[string]any{"asset_no": "VT-1", "kind": "vouched", "required_course_id": course})
 		people := map[string]string{}
-		for _, name := range []string{"drove", "saw", "was hit", "left", "learns"} {
-			people[name] = k.Insert(t, owner, "workers", map[string]any{"employee_no": "VT " + name, "name": name})
+		account := first(t, kit, "/v1/members?select=user_id&email=eq."+owner, "user_id")
+		for _, name := range []string{"drove", "saw", "was hit", "left", "learns", "reported", "was there"} {
+			worker := map[string]any{"employee_no": "VT " + name, "name": name}
+			if name == "reported" {
+				worker["user_id"] = account
+			}
+			people[name] = k.Insert(t, owner, "workers", worker)
 			row := evaluation()
 			row["course_id"], row["worker_id"], row["status"] = course, people[name], "completed"
 			if name != "was hit" {
-				k.Insert(t, owner, "training_assignments", row)
+				k.Insert(t, testkit.As(actor.Admin), "training_assignments", row)
 			}
 		}
 		k.Insert(t, owner, "training_assignments", map[string]any{"course_id": course, "worker_id": people["learns"]})
@@ -266,6 +271,14 @@ func TestRefreshers(t *testing.T) {
 		move(incident(everybody...), "triaged") // it is open already
 		refreshed("drove")
 
+		// Named without a part, everybody took part but the person who reported it.
+		unsaid := []any{entity("equipment", truck, "source")}
+		for _, name := range []string{"reported", "was there"} {
+			unsaid = append(unsaid, map[string]any{"entity_type": "worker", "entity_id": people[name]})
+		}
+		move(incident(unsaid...), "triaged")
+		refreshed("drovewas there")
+
 		// A refresher that was taken back does not come back when roles are put right.
 		open := "/v1/training_assignments?status=eq.assigned&source_incident_id=eq." + id
 		cancel := testkit.Request{Method: "PATCH", Path: open, As: owner}
@@ -274,7 +287,7 @@ func TestRefreshers(t *testing.T) {
 		more := map[string]any{"entities": slices.Concat(everybody[:5], []any{entity("worker", people["learns"], "witness")})}
 		named := testkit.Request{Method: "PATCH", Path: "/v1/incidents?id=eq." + id, As: owner, Body: more}
 		wants(t, "another role", k.Call(named), 200, "")
-		refreshed("drove")
+		refreshed("drovewas there")
 
 		// A viewer reads trainings, and not who was in which incident.
 		path := "/v1/training_assignments?select=source_incident_id&course_id=eq." + course

@@ -84,6 +84,30 @@ func (p people) tookPart(in store.Row, e Entity) bool {
 	return e.Role != "witness"
 }
 
+// ReadParticipants reads, by incident, the entities for which incidents count: whom and what
+// they name as injured, involved or their source, and nobody who only saw or reported them.
+func ReadParticipants(tx *db.Tx, tenant string, incidents []store.Row) (map[string][]Entity, error) {
+	reporters, err := readReporters(tx, tenant, incidents)
+	if err != nil {
+		return nil, err
+	}
+
+	participants := map[string][]Entity{}
+	for _, in := range incidents {
+		list, err := namedIn(in)
+		if err != nil {
+			return nil, err
+		}
+		id := in.Text("id")
+		for _, e := range list {
+			if reporters.tookPart(in, e) {
+				participants[id] = append(participants[id], e)
+			}
+		}
+	}
+	return participants, nil
+}
+
 // entityRows are the rows of EntityTable for an incident: each entity once, and the
 // zone it happened in; none for a void report.
 func (p people) entityRows(in store.Row) ([][]any, error) {

@@ -31,20 +31,12 @@ type refresher struct{ incident, worker, course string }
 // assignRefreshers assigns the courses that equipment asks for to the people who
 // took part in an incident with it and hold a certificate of them, once the report
 // is accepted. 29 CFR 1910.178(l)(4)(ii) asks for a refresher when an operator is
-// seen to act unsafely and after an accident or a near miss. Witnesses take none,
-// nor does somebody hurt by a truck that is no business of theirs.
+// seen to act unsafely and after an accident or a near miss. Witnesses and people
+// who only reported it take none (safety.ReadParticipants), nor does somebody hurt by a truck that is no business of theirs.
 func assignRefreshers(tx *store.Tx, changes []store.Change) error {
-	var scenes []scene
-	for _, c := range changes {
-		if !isAccepted(c) {
-			continue
-		}
-		if s, ok := sceneOf(c.After); ok {
-			scenes = append(scenes, s)
-		}
-	}
-	if len(scenes) == 0 {
-		return nil
+	scenes, err := readScenes(tx, changes)
+	if err != nil || len(scenes) == 0 {
+		return err
 	}
 	due, err := findRefreshers(tx, scenes)
 	if err != nil || len(due) == 0 {
@@ -75,27 +67,38 @@ func isAccepted(c store.Change) bool {
 	return c.Before.Text(statusColumn) == "reported" || safety.IsChanged(c, entitiesColumn)
 }
 
-// sceneOf reads an incident's entities; ok is false unless it has a person and
-// equipment.
-func sceneOf(incident store.Row) (s scene, ok bool) {
-	raw, _ := incident[entitiesColumn].(json.RawMessage)
-	list, err := safety.ParseEntities(raw)
-	if err != nil {
-		return s, false // none, or those of before this was checked
+// readScenes reads the accepted incidents in which a person took part with equipment.
+func readScenes(tx *store.Tx, changes []store.Change) (scenes []scene, err error) {
+	var accepted []store.Row
+	for _, c := range changes {
+		if isAccepted(c) {
+			accepted = append(accepted, c.After)
+		}
 	}
-	s.incident = incident.Text(idColumn)
-	for _, e := range list {
-		switch {
-		case e.Type == "equipment":
+	participants, err := safety.ReadParticipants(tx.Tx, tx.TenantID, accepted)
+	for _, incident := range accepted {
+		id := incident.Text(idColumn)
+		s := newScene(id, participants[id])
+		if len(s.equipment) > 0 && len(s.workers)+len(s.drivers) > 0 {
+			scenes = append(scenes, s)
+		}
+	}
+	return scenes, err
+}
+
+func newScene(incident string, participants []safety.Entity) scene {
+	s := scene{incident: incident}
+	for _, e := range participants {
+		switch e.Type {
+		case "equipment":
 			s.equipment = append(s.equipment, e.ID)
-		case e.Role == "witness":
-		case e.Type == "worker":
+		case "worker":
 			s.workers = append(s.workers, e.ID)
-		case e.Type == "driver":
+		case "driver":
 			s.drivers = append(s.drivers, e.ID)
 		}
 	}
-	return s, len(s.equipment) > 0 && len(s.workers)+len(s.drivers) > 0
+	return s
 }
 
 // driversSQL selects the workers of drivers. $1 tenant, $2 ids of drivers.
