@@ -71,3 +71,40 @@ func TestRestOfDiscontinuedItem(t *testing.T) {
 		k.Verified(t)
 	})
 }
+
+// Of orders that are confirmed at once for what is left of a discontinued item, no more are
+// taken than there is for.
+func TestRestIsPromisedOnce(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{})
+		g.bin("G-A", 5, "")
+		orders := make([]string, 6)
+		for i := range orders {
+			orders[i] = k.Insert(t, g.as, "orders", map[string]any{"type": "outbound"})
+			k.Insert(t, g.as, "order_lines",
+				map[string]any{"order_id": orders[i], "line_no": 1, "item_id": g.item, "qty_ordered": 3})
+		}
+		if r := k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/items?id=eq." + g.item, As: g.as,
+			Body: map[string]any{"status": "discontinued"}}); r.Status >= 300 {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+
+		k.Token(g.as)
+		statuses := make(chan int, len(orders))
+		for _, id := range orders {
+			go func() {
+				q := testkit.Request{Method: http.MethodPost, Path: "/v1/rpc/confirm_order", As: g.as,
+					Body: map[string]any{"order_id": id}}
+				statuses <- k.Call(q).Status
+			}()
+		}
+		answered := map[int]int{}
+		for range orders {
+			answered[<-statuses]++
+		}
+		if answered[200] != 1 || answered[409] != len(orders)-1 {
+			t.Errorf("answers by status: %v", answered)
+		}
+		k.Verified(t)
+	})
+}
