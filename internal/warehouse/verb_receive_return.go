@@ -99,15 +99,16 @@ func (r *receiving) judgeReturns(lines []ReturnLine) error {
 				"quantity", "only %s is open", open)
 		}
 		r.claimed[l.OrderLineID] += base
-		if l.Disposition == "refund_only" {
-			continue
-		}
-		if l.ZoneID == "" {
+		staysAway := l.Disposition == "refund_only"
+		if l.ZoneID == "" && !staysAway {
 			return refuseMovement(at+"zone_id", "say where the goods are put")
 		}
 		unexpected, err := r.takeAway(line, &l, base)
 		if err != nil {
 			return prefixFields(at, fault.As(err))
+		}
+		if staysAway {
+			continue
 		}
 		r.moves = append(r.moves, r.returnMovements(line, &l, base, unexpected)...)
 	}

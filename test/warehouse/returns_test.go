@@ -30,8 +30,8 @@ func (g *goods) comingBack(line string, q float64, what string, more map[string]
 	return in
 }
 
-// Not more comes back than left, over all returns; what never left, or comes back again,
-// is looked at in quarantine, with a reason.
+// Not more comes back or is refunded than left, over all returns; what never left, or comes
+// back again, is looked at in quarantine, with a reason.
 func TestReturnsReferToWhatLeft(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		g := newGoods(t, k, map[string]any{})
@@ -45,6 +45,7 @@ func TestReturnsReferToWhatLeft(t *testing.T) {
 		order, line := confirmed(t, k, "return", g.item, 500, nil)
 		refused(t, take(order, line, 500, "restock", nil, 409), "only 2 is still away", "quarantine", "lines[0].quantity")
 		take(order, line, 500, "quarantine", nil, 409)
+		refused(t, take(order, line, 3, "refund_only", map[string]any{"reason": "broken"}, 409), "only 2 is still away")
 		take(order, line, 2, "restock", nil, 200)
 		again, twice := confirmed(t, k, "return", g.item, 1, nil)
 		refused(t, take(again, twice, 1, "restock", nil, 409), "only 0 is still away")
