@@ -42,9 +42,11 @@ const unreadySQL = `
 		AND (item.status = 'draft' OR ordered.type = 'inbound'
 			OR ordered.type IN ('outbound', 'transfer') AND ordered.owner_id IS NULL)
 	GROUP BY item.sku, item.status, ordered.type = 'inbound', item.available
-	HAVING item.status = 'draft'
+	HAVING (
+		item.status = 'draft'
 		OR ordered.type = 'inbound'
 		OR SUM(line.qty_ordered - line.qty_cancelled - line.qty_allocated) > item.available
+	)
 	ORDER BY item.sku
 	LIMIT 1`
 
