@@ -32,7 +32,8 @@ type refresher struct{ incident, worker, course string }
 // took part in an incident with it and hold a certificate of them, once the report
 // is accepted. 29 CFR 1910.178(l)(4)(ii) asks for a refresher when an operator is
 // seen to act unsafely and after an accident or a near miss. Witnesses and people
-// who only reported it take none (safety.ReadParticipants), nor does somebody hurt by a truck that is no business of theirs.
+// who only reported it take none (safety.ReadParticipants), nor does somebody hurt by
+// a truck that is no business of theirs.
 func assignRefreshers(tx *store.Tx, changes []store.Change) error {
 	scenes, err := readScenes(tx, changes)
 	if err != nil || len(scenes) == 0 {
