@@ -20,7 +20,8 @@ var otherDates = map[string][]string{
 		"internal/safety/osha/esaw.go: fillVictims", "internal/safety/osha/europe.go: Accidents",
 	},
 	"the century of a year that a GS1 label writes with two digits": {
-		"internal/warehouse/scanning/code.go: readLabel", "internal/warehouse/papers/labels.go: lotSymbols", "internal/warehouse/scanning/scan.go: parsedLabel",
+		"internal/warehouse/scanning/code.go: readLabel", "internal/warehouse/papers/labels.go: lotSymbols",
+		"internal/warehouse/scanning/scan.go: parsedLabel",
 	},
 	"counters, whose spans are documented as those of UTC": {"internal/catalog/counter.go: startOf"},
 	"windows of a number of days before now, added up in SQL by days of UTC": {

@@ -211,7 +211,8 @@ func TestRepeatedLongAnswers(t *testing.T) {
 		manager := testkit.As(actor.Manager)
 		for _, write := range []testkit.Request{
 			{Method: "POST", Path: "/v1/zones", As: manager, Body: rows, Header: whole},
-			{Method: "PATCH", Path: "/v1/zones?code=like.LONG-*", As: manager, Body: map[string]string{"kind": "rack"}, Header: whole},
+			{Method: "PATCH", Path: "/v1/zones?code=like.LONG-*", As: manager,
+				Body: map[string]string{"kind": "rack"}, Header: whole},
 		} {
 			first, _ := withKey(k, "long-"+write.Method, write)
 			second, replayed := withKey(k, "long-"+write.Method, write)

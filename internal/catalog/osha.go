@@ -5,7 +5,7 @@ import "holdfast/internal/actor"
 // statutoryResources are the records that regulations on recording injuries ask for.
 // They hold health data, so their grants are narrower than the incident's: the
 // safety officer writes, administrators read and certify, managers see totals.
-func statutoryResources() []Resource { return []Resource{oshaCases(), absences(), oshaSummaries()} }
+func statutoryResources() []Resource { return []Resource{oshaCases(), caseAbsences(), oshaSummaries()} }
 
 func oshaCases() Resource {
 	who := func(f Field) Field { f.Readers = officers; return f } // masked in the audit log
@@ -88,7 +88,7 @@ func oshaCases() Resource {
 	}
 }
 
-func absences() Resource {
+func caseAbsences() Resource {
 	return Resource{
 		Name: "absences", Family: "safety",
 		Doc: "Days on which the person of a case was away from work or at restricted work, one row for each time. " +

@@ -16,7 +16,8 @@ import (
 func (s Directory) shutOut(tx *db.Tx, c *Connection, userID string) (kept bool, err error) {
 	kept, err = s.ident.Federation.OnlyOwner(tx, c.TenantID, userID)
 	if err == nil && !kept {
-		err = s.ident.Federation.SuspendFederated(tx, actor.Actor{Role: actor.Service}, c.TenantID, "tenant_id = $1 AND user_id = $2", c.TenantID, userID)
+		err = s.ident.Federation.SuspendFederated(tx, actor.Actor{Role: actor.Service}, c.TenantID,
+			"tenant_id = $1 AND user_id = $2", c.TenantID, userID)
 	}
 	if err != nil {
 		return kept, err
@@ -57,7 +58,8 @@ func (s Directory) DeletePerson(ctx context.Context, c *Connection, id string, w
 		if err != nil {
 			return err
 		}
-		s.ident.Federation.Record(tx, identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: "scim.user_deleted", Entity: "user", EntityID: p.ID,
+		s.ident.Federation.Record(tx, identity.Note{Tenant: c.TenantID, Key: "scim:" + c.ID, Action: "scim.user_deleted",
+			Entity: "user", EntityID: p.ID,
 			Details: stillOwner(kept), Client: who})
 		return tx.Flush()
 	})
@@ -96,8 +98,12 @@ func (s Directory) setMembership(tx *db.Tx, c *Connection, userID string, who id
 	role, ruled := c.roleOf(groups)
 	var active, shut bool
 	var status, email string
-	err = tx.One(`SELECT a.active, a.suspended_at, m.status, m.role, u.email FROM sso_accounts a JOIN users u ON u.id = a.user_id
-		LEFT JOIN members m ON m.tenant_id = a.tenant_id AND m.user_id = a.user_id WHERE a.user_id = $1`, []any{userID}, func(r *db.Row) error {
+	err = tx.One(`
+		SELECT a.active, a.suspended_at, m.status, m.role, u.email
+		FROM sso_accounts a
+		JOIN users u ON u.id = a.user_id
+		LEFT JOIN members m ON m.tenant_id = a.tenant_id AND m.user_id = a.user_id
+		WHERE a.user_id = $1`, []any{userID}, func(r *db.Row) error {
 		active, shut, status, email = r.Bool(0), !r.Null(1), r.Text(2), r.Text(4)
 		ruled = ruled && r.Text(3) != string(actor.Owner)
 		return nil

@@ -15,7 +15,8 @@ func TestRestOfDiscontinuedItem(t *testing.T) {
 		bin := g.bin("G-A", 5, "")
 		bought, _ := confirmed(t, k, "inbound", g.item, 10, nil)
 		planned := k.Insert(t, g.as, "orders", map[string]any{"type": "inbound"})
-		k.Insert(t, g.as, "order_lines", map[string]any{"order_id": planned, "line_no": 1, "item_id": g.item, "qty_ordered": 1})
+		k.Insert(t, g.as, "order_lines",
+			map[string]any{"order_id": planned, "line_no": 1, "item_id": g.item, "qty_ordered": 1})
 		tooMany := k.Insert(t, g.as, "orders", map[string]any{"type": "outbound"})
 		for no := range 2 { // each line has enough, both have not
 			k.Insert(t, g.as, "order_lines", map[string]any{"order_id": tooMany, "line_no": no + 1, "item_id": g.item,
@@ -39,8 +40,8 @@ func TestRestOfDiscontinuedItem(t *testing.T) {
 
 		refused(t, g.say("confirm_order", map[string]any{"order_id": tooMany}, 409, nil), "HF006", "only 5 of it is left")
 		refused(t, g.say("confirm_order", map[string]any{"order_id": planned}, 409, nil), "HF006", "discontinued", "order_id")
-		if r := k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/orders?id=in.(" + first + "," + second + ")", As: g.as,
-			Body: map[string]any{"status": "confirmed"}}); r.Status != 409 {
+		both := "/v1/orders?id=in.(" + first + "," + second + ")"
+		if r := k.Call(testkit.Request{Method: http.MethodPatch, Path: both, As: g.as, Body: map[string]any{"status": "confirmed"}}); r.Status != 409 {
 			t.Errorf("two orders of 3 are confirmed together where 5 are left: %d %s", r.Status, r.Body)
 		}
 		more := map[string]any{"order_id": bought, "line_no": 9, "item_id": g.item, "qty_ordered": 1}
@@ -62,7 +63,8 @@ func TestRestOfDiscontinuedItem(t *testing.T) {
 
 		g.sellPieces(5)
 		back, open := confirmed(t, k, "return", g.item, 2, nil)
-		g.say("receive_return", map[string]any{"order_id": back, "lines": []any{g.comingBack(open, 1, "restock", nil)}}, 200, nil)
+		restocked := []any{g.comingBack(open, 1, "restock", nil)}
+		g.say("receive_return", map[string]any{"order_id": back, "lines": restocked}, 200, nil)
 		g.say("receive", map[string]any{"zone_id": g.lane, "order_id": back, "lines": []any{line}}, 200, nil)
 		g.is("items?select=on_hand&id=eq."+g.item, `[{"on_hand":2}]`)
 

@@ -46,7 +46,8 @@ func (s *OAuth) findPerson(tx *db.Tx, p oidc.Config, who oidc.Person, c accounts
 	case err != nil:
 		return nil, err
 	case !trusted:
-		return nil, fault.New(fault.Unprocessable, "provider_email_needs_verification", "An account with this email address exists; sign in with it first")
+		return nil, fault.New(fault.Unprocessable, "provider_email_needs_verification",
+			"An account with this email address exists; sign in with it first")
 	case u.ConfirmedAt.IsZero():
 		err = s.reclaimAccount(tx, u, c)
 	case u.EmailConfirmedAt.IsZero(): // whose number is proved
@@ -93,25 +94,28 @@ func (s *OAuth) reclaimAccount(tx *db.Tx, u *accounts.User, c accounts.Client) e
 }
 
 func identityData(p oidc.Config, who oidc.Person) map[string]any {
-	m := map[string]any{"sub": who.Subject, "provider_id": who.Subject, "iss": p.Issuer, "email": who.Email, "email_verified": who.EmailVerified,
-		"phone_verified": false}
+	m := map[string]any{"sub": who.Subject, "provider_id": who.Subject, "iss": p.Issuer,
+		"email": who.Email, "email_verified": who.EmailVerified, "phone_verified": false}
 	for k, v := range who.Claims {
 		m[k] = v
 	}
 	return m
 }
 
-func (s *OAuth) linkIdentity(tx *db.Tx, u *accounts.User, p oidc.Config, who oidc.Person, email string, c accounts.Client) error {
+func (s *OAuth) linkIdentity(
+	tx *db.Tx, u *accounts.User, p oidc.Config, who oidc.Person, email string, c accounts.Client,
+) error {
 	now := s.Now()
-	id := accounts.Identity{IdentityID: db.NewID(), ID: who.Subject, UserID: u.ID, Provider: p.Name, Issuer: p.Issuer, Email: email,
-		Data:         identityData(p, who),
+	id := accounts.Identity{IdentityID: db.NewID(), ID: who.Subject, UserID: u.ID, Provider: p.Name,
+		Issuer: p.Issuer, Email: email, Data: identityData(p, who),
 		LastSignInAt: accounts.Time{Time: now}, CreatedAt: accounts.Time{Time: now}, UpdatedAt: accounts.Time{Time: now}}
 	accounts.InsertIdentity(tx, &id)
 	u.Identities = append(u.Identities, id)
 	u.Derive()
 	s.Audit(
 		tx,
-		accounts.Event{User: u.ID, Action: "user.identity_linked", Entity: "user", EntityID: u.ID, Details: map[string]any{"provider": p.Name}, Client: c},
+		accounts.Event{User: u.ID, Action: "user.identity_linked", Entity: "user", EntityID: u.ID,
+			Details: map[string]any{"provider": p.Name}, Client: c},
 	)
 	return s.mergeProfile(tx, u, who)
 }
@@ -127,7 +131,9 @@ func (s *OAuth) mergeProfile(tx *db.Tx, u *accounts.User, who oidc.Person) error
 	return u.WriteMetadata(tx, s.Now())
 }
 
-func (s *OAuth) newPerson(tx *db.Tx, p oidc.Config, who oidc.Person, email string, trusted bool, c accounts.Client) (*accounts.User, error) {
+func (s *OAuth) newPerson(
+	tx *db.Tx, p oidc.Config, who oidc.Person, email string, trusted bool, c accounts.Client,
+) (*accounts.User, error) {
 	if !s.Config.SignupEnabled {
 		return nil, fault.New(fault.Unprocessable, "signup_disabled", "Signups not allowed for this instance")
 	}
@@ -141,7 +147,8 @@ func (s *OAuth) newPerson(tx *db.Tx, p oidc.Config, who oidc.Person, email strin
 	}
 	s.Audit(
 		tx,
-		accounts.Event{User: u.ID, Action: "user.signed_up", Entity: "user", EntityID: u.ID, Details: map[string]any{"provider": p.Name}, Client: c},
+		accounts.Event{User: u.ID, Action: "user.signed_up", Entity: "user", EntityID: u.ID,
+			Details: map[string]any{"provider": p.Name}, Client: c},
 	)
 	return u, s.linkIdentity(tx, u, p, who, email, c)
 }

@@ -125,7 +125,8 @@ func (b *Books) readBook(ctx context.Context, a actor.Actor, p Pick, cases bool)
 // countBook counts the days of a book's entries up to now.
 func (b *Books) countBook(tx *db.Tx, a actor.Actor, book *Book) error {
 	today := localtime.DateOf(b.store.Now(), book.Place).UTC()
-	return countEntries(tx, a.TenantID, book.Entries, func(e Entry) (time.Time, time.Time) { return book.Injured(e), today })
+	period := func(e Entry) (from, upTo time.Time) { return book.Injured(e), today }
+	return countEntries(tx, a.TenantID, book.Entries, period)
 }
 
 func wrapReadError(err error) error {

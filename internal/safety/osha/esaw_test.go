@@ -30,7 +30,8 @@ func TestESAWCodes(t *testing.T) {
 		"a category that leaves it open": {store.Row{"days_away": int64(4)}, `["powered_truck"]`, nil, 1,
 			" 99 9 0 000 1 DE600 20190310 11 000 00 004 0 000 00 00 00.02 00 00.02 00 00.02"},
 	} {
-		incident := store.Row{"incident_no": "IN-1", "occurred_at": "2019-03-10T10:15:00.000000Z", "category_tags": json.RawMessage(c.tags)}
+		incident := store.Row{"incident_no": "IN-1", "occurred_at": "2019-03-10T10:15:00.000000Z",
+			"category_tags": json.RawMessage(c.tags)}
 		r := accident{Entry: Entry{Case: c.row, Incident: incident, Days: statedDays(c.row)},
 			book: &Book{Site: site, Year: 2019, Place: time.FixedZone("CET", 3600)}, worker: c.who, staff: c.staff}
 		got := r.esawRow()

@@ -33,7 +33,8 @@ func (b *Books) Accidents(ctx context.Context, a actor.Actor, p Pick) (*Sheet, e
 	for _, r := range rows {
 		c := r.Case
 		sheet.Rows = append(sheet.Rows,
-			[]string{c.Text(idColumn), r.Incident.Text("incident_no"), r.book.Injured(r.Entry).Format("2006-01-02"), r.book.Time(r.Entry), Name(c), c.Text("job_title"),
+			[]string{c.Text(idColumn), r.Incident.Text("incident_no"),
+				r.book.Injured(r.Entry).Format("2006-01-02"), r.book.Time(r.Entry), Name(c), c.Text("job_title"),
 				c.Text("where_occurred"), Description(c), formatWhole(r.Days.ToDate.Away), formatBit(c.Text("outcome") == "death")})
 	}
 	return sheet.guardTexts(), nil

@@ -20,7 +20,8 @@ func book(cases ...store.Row) *Book {
 		for k, v := range c {
 			row[k] = v
 		}
-		b.Entries = append(b.Entries, Entry{Case: row, Incident: store.Row{"occurred_at": "2025-03-10T10:00:00.000000Z"}, Days: statedDays(row)})
+		incident := store.Row{"occurred_at": "2025-03-10T10:00:00.000000Z"}
+		b.Entries = append(b.Entries, Entry{Case: row, Incident: incident, Days: statedDays(row)})
 	}
 	return b
 }
