@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -192,15 +193,20 @@ func setPlan(o *options) *cobra.Command {
 				return err
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "CATEGORY\tPER MINUTE\tBURST IN 10 S")
+			fmt.Fprintln(w, "CATEGORY\tPER MINUTE\tBURST IN 10 S\tALL CALLERS PER MINUTE")
 			for _, l := range plan {
-				fmt.Fprintf(w, "%s\t%d\t%d\n", l.Category, l.Minute, l.Burst)
+				all := "-"
+				if l.Ceiling > 0 {
+					all = strconv.Itoa(l.Ceiling)
+				}
+				fmt.Fprintf(w, "%s\t%d\t%d\t%s\n", l.Category, l.Minute, l.Burst, all)
 			}
 			return w.Flush()
 		}),
 	}
 	c.Flags().StringArrayVar(&limits, "limit", nil,
-		"category=MINUTE or category=MINUTE/BURST for the plan custom; categories: api, webhook, read, write")
+		"category=MINUTE, category=MINUTE/BURST or category=MINUTE/BURST/CEILING for the plan custom: "+
+			"what one person or key may do, and all of the tenant in a minute; categories: api, webhook, read, write")
 	return c
 }
 

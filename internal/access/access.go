@@ -30,7 +30,7 @@ type Gate struct {
 	// Custom reads the limits of a tenant whose plan is custom; nil where there
 	// are none.
 	Custom func(ctx context.Context, tenant string) (ratelimit.Plan, error)
-	// Exceeded is told, beside the request, that a tenant was refused: once a
+	// Exceeded is told, beside the request, that a caller or a tenant was refused: once a
 	// minute for each category at most, in the whole fleet. nil tells nobody.
 	Exceeded func(Exceeded)
 	// Known refuses a tenant id that nobody has: a service key names the tenant
@@ -44,12 +44,12 @@ type Gate struct {
 	told    cache.Memo[bool]
 }
 
-// Exceeded is what a tenant was refused.
+// Exceeded is what a caller or a whole tenant was refused.
 type Exceeded struct {
 	Tenant    string
 	Category  ratelimit.Category
-	PerMinute int // what the plan allows
-	State     ratelimit.State
+	PerMinute int             // what the plan allows the one that State speaks of
+	State     ratelimit.State // Ceiling: the whole tenant
 }
 
 // New returns a gate; l may be nil.
@@ -131,12 +131,38 @@ func (g *Gate) ownPlan(tenant string) ratelimit.Plan {
 // all tenants.
 func (g *Gate) Forget(tenant string) { g.custom.Forget(tenant) }
 
-// Key is what a caller is counted by: his tenant, else his address.
-func Key(a actor.Actor, address string) string {
-	if a.TenantID != "" {
-		return a.TenantID
+// serviceKey is the caller that a service key is counted as.
+const serviceKey = "service"
+
+// callerOf is who of a tenant is counted: a person, or the account of a key.
+func callerOf(tenant, user string) ratelimit.Caller {
+	if user == "" {
+		user = serviceKey
 	}
-	return web.AddressKey(address)
+	return ratelimit.Caller{Tenant: tenant, Name: user}
+}
+
+// Room is what a caller has left of a category. Without a tenant it is what the
+// caller's address has left.
+func (g *Gate) Room(a actor.Actor, c ratelimit.Category) ratelimit.State {
+	plan := g.Plan(a)
+	switch {
+	case g.Limits == nil:
+		return unusedState(plan.Rule(c))
+	case a.TenantID == "":
+		return g.Limits.Peek(web.AddressKey(a.Address), c, plan)
+	}
+	return g.Limits.Room(callerOf(a.TenantID, a.UserID), c, plan)
+}
+
+// RoomOfTenant is what all of a caller's tenant together have left of a category.
+func (g *Gate) RoomOfTenant(a actor.Actor, c ratelimit.Category) ratelimit.State {
+	plan := g.Plan(a)
+	plan = plan.With(c, plan.Ceiling(c))
+	if g.Limits == nil {
+		return unusedState(plan.Rule(c))
+	}
+	return g.Limits.Peek(a.TenantID, c, plan)
 }
 
 // Enter authenticates a request, counts it and writes the rate-limit headers.
@@ -176,26 +202,29 @@ func categoryOf(r *http.Request) ratelimit.Category {
 }
 
 func (g *Gate) countUnits(w http.ResponseWriter, a actor.Actor, c ratelimit.Category, write bool) error {
-	key, plan := Key(a, a.Address), g.Plan(a)
+	plan := g.Plan(a)
 	if g.Limits == nil {
 		Headers(w, unusedState(plan.Rule(c)))
 		return nil
 	}
-	x := Exceeded{Tenant: a.TenantID, Category: c, PerMinute: plan.Rule(c).Minute}
 	if a.TenantID == "" {
-		x.State = g.Limits.Take(key, c, plan, 1)
-		return g.writeAndRefuse(w, x)
+		s := g.Limits.Take(web.AddressKey(a.Address), c, plan, 1)
+		return g.writeAndRefuse(w, Exceeded{Category: c, State: s})
 	}
+
 	next := ratelimit.Read
 	if write {
 		next = ratelimit.Write
 	}
-	s, room := g.Limits.Pass(key, c, next, plan)
-	x.State = s
+	s, room := g.Limits.Pass(callerOf(a.TenantID, a.UserID), c, next, plan)
 	if s.OK && !room.OK {
-		x = Exceeded{Tenant: a.TenantID, Category: next, PerMinute: plan.Rule(next).Minute, State: room}
+		c, s = next, room
 	}
-	return g.writeAndRefuse(w, x)
+	rule := plan.Rule(c)
+	if s.Ceiling {
+		rule = plan.Ceiling(c)
+	}
+	return g.writeAndRefuse(w, Exceeded{Tenant: a.TenantID, Category: c, PerMinute: rule.Minute, State: s})
 }
 
 // unitName is what a refusal calls the units of a category.
@@ -221,6 +250,9 @@ func (g *Gate) writeAndRefuse(w http.ResponseWriter, x Exceeded) error {
 		return nil
 	}
 	g.reportExceeded(x)
+	if x.State.Ceiling {
+		return Refuse(x.State, unitName(x.Category)+" of your whole organisation")
+	}
 	return Refuse(x.State, unitName(x.Category))
 }
 
@@ -232,6 +264,9 @@ func (g *Gate) reportExceeded(x Exceeded) {
 		return
 	}
 	key := x.Tenant + " " + x.Category.String()
+	if x.State.Ceiling {
+		key += " ceiling"
+	}
 	if _, lately := g.told.Get(key, time.Now()); lately {
 		return
 	}
@@ -259,7 +294,7 @@ func (g *Gate) Look(w http.ResponseWriter, r *http.Request) (actor.Actor, error)
 	a, err := g.Authenticate(r)
 	a.RequestID, a.Address = web.RequestID(r.Context()), web.ClientAddress(r)
 	if g.Limits == nil {
-		Headers(w, unusedState(g.Plan(a).Rule(ratelimit.API)))
+		Headers(w, g.Room(a, ratelimit.API))
 		return a, err
 	}
 	if err != nil || a.Anonymous() {
@@ -268,21 +303,29 @@ func (g *Gate) Look(w http.ResponseWriter, r *http.Request) (actor.Actor, error)
 		}
 		return a, err
 	}
-	key, plan := Key(a, a.Address), g.Plan(a)
-	if s := g.Limits.Take(key+" status", ratelimit.API, plan, 1); !s.OK {
+	if s := g.Limits.Take(questionsOf(a), ratelimit.API, g.Plan(a), 1); !s.OK {
 		Headers(w, s)
 		return a, Refuse(s, "questions for the rate limits")
 	}
-	Headers(w, g.Limits.Peek(key, ratelimit.API, plan))
+	Headers(w, g.Room(a, ratelimit.API))
 	return a, nil
 }
 
+// questionsOf names the window of a caller's questions for what is left.
+func questionsOf(a actor.Actor) string {
+	if a.TenantID == "" {
+		return "status:" + web.AddressKey(a.Address)
+	}
+	who := callerOf(a.TenantID, a.UserID)
+	return "status:" + who.Tenant + ":" + who.Name
+}
+
 // maxStatements is the most one transaction counts: a bulk write is one wish,
-// and must not lock its tenant out of the next minute.
+// and must not lock its caller out of the next minute.
 const maxStatements = 10
 
-// Statements counts what a transaction ran; it is the database's observer.
-// The plan is checked when the next request enters, so any plan will do here.
+// Statements counts what a transaction ran, of its user and of its tenant; it is the
+// database's observer. The plan is checked when the next request enters.
 func (g *Gate) Statements(s db.Scope, write bool, n int) {
 	if g.Limits == nil || s.Tenant == "" || n == 0 {
 		return
@@ -291,13 +334,13 @@ func (g *Gate) Statements(s db.Scope, write bool, n int) {
 	if write {
 		category = ratelimit.Write
 	}
-	g.Limits.Add(s.Tenant, category, min(n, maxStatements))
+	g.Limits.Spend(callerOf(s.Tenant, s.User), category, min(n, maxStatements))
 }
 
-// Wish counts one unit of the caller's database window for a wish whose
+// CountRequest counts one unit of the caller's database window for a wish whose
 // transactions are not counted (db.Counted).
 func (g *Gate) CountRequest(a actor.Actor, write bool) {
-	g.Statements(db.Scope{Tenant: a.TenantID}, write, 1)
+	g.Statements(db.Scope{Tenant: a.TenantID, User: a.UserID}, write, 1)
 }
 
 // Headers writes the interface's four headers.

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -44,7 +46,8 @@ func open(proxies ...string) *door {
 		case "bad":
 			return actor.Actor{}, fault.New(fault.Unauthorized, "", "no")
 		default:
-			return actor.Actor{UserID: "u", TenantID: tenant, Role: actor.Manager, Plan: r.Header.Get("X-Test-Plan")}, nil
+			user := cmp.Or(r.Header.Get("X-Test-User"), "u")
+			return actor.Actor{UserID: user, TenantID: tenant, Role: actor.Manager, Plan: r.Header.Get("X-Test-Plan")}, nil
 		}
 	}, ratelimit.New(ratelimit.Options{Now: func() time.Time { return d.now }}))
 	shape := func(_ *http.Request, e *fault.Error) web.Reply {
@@ -65,7 +68,7 @@ func open(proxies ...string) *door {
 }
 
 type call struct {
-	method, path, tenant, peer, forwarded, plan string
+	method, path, tenant, user, peer, forwarded, plan string
 }
 
 func (d *door) call(c call) *httptest.ResponseRecorder {
@@ -79,7 +82,8 @@ func (d *door) call(c call) *httptest.ResponseRecorder {
 	if c.peer != "" {
 		r.RemoteAddr = c.peer
 	}
-	for name, v := range map[string]string{"Authorization": c.tenant, "X-Forwarded-For": c.forwarded, "X-Test-Plan": c.plan} {
+	for name, v := range map[string]string{"Authorization": c.tenant, "X-Test-User": c.user,
+		"X-Forwarded-For": c.forwarded, "X-Test-Plan": c.plan} {
 		if v != "" {
 			r.Header.Set(name, v)
 		}
@@ -161,7 +165,7 @@ func TestRolling(t *testing.T) {
 	}
 }
 
-// Who is counted together: a tenant, or an address.
+// What is counted together: the requests of one person or key, or of an address.
 func TestKeys(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -169,7 +173,8 @@ func TestKeys(t *testing.T) {
 		second   call
 		together bool
 	}{
-		{"two users of a tenant", call{tenant: north, peer: "192.0.2.1:1"}, call{tenant: north, peer: "192.0.2.2:1"}, true},
+		{"two users of a tenant", call{tenant: north, user: "ann"}, call{tenant: north, user: "ben"}, false},
+		{"one user at two addresses", call{tenant: north, peer: "192.0.2.1:1"}, call{tenant: north, peer: "192.0.2.2:1"}, true},
 		{"two tenants", call{tenant: north}, call{tenant: south}, false},
 		{"nobody, twice", call{peer: "192.0.2.1:1"}, call{peer: "192.0.2.1:99"}, true},
 		{"bad token and none", call{tenant: "bad"}, call{}, true},
@@ -278,7 +283,7 @@ func TestUnknownTokens(t *testing.T) {
 func TestStatements(t *testing.T) {
 	d := open()
 	for range 100 {
-		d.Statements(db.Scope{Tenant: north}, false, 1_000_000) // a transaction is bounded
+		d.Statements(db.Scope{Tenant: north, User: "u"}, false, 1_000_000) // a transaction is bounded
 	}
 	if w := d.call(call{tenant: north}); w.Code != 429 || w.Header().Get("X-RateLimit-Limit") != "1000" {
 		t.Errorf("%d %v", w.Code, w.Header())
@@ -286,8 +291,62 @@ func TestStatements(t *testing.T) {
 	if w := d.call(call{tenant: north, method: "POST"}); w.Code != 200 {
 		t.Errorf("a write: %d", w.Code)
 	}
+	if w := d.call(call{tenant: north, user: "ben"}); w.Code != 200 {
+		t.Errorf("a colleague: %d", w.Code)
+	}
 	if w := d.call(call{tenant: south}); w.Code != 200 {
 		t.Errorf("another tenant: %d", w.Code)
+	}
+}
+
+// A script that uses up its own limit stops nobody else; the forty people of a shift who
+// open the console within ten seconds, 17 requests each, are all let in.
+func TestScriptStopsItselfAlone(t *testing.T) {
+	d := open()
+	if n := d.spend(call{tenant: north, user: "script"}); n != 200 {
+		t.Fatalf("the script: %d passed", n)
+	}
+	for person := range 40 {
+		for request := range 17 {
+			w := d.call(call{tenant: north, user: fmt.Sprint("person ", person)})
+			if used := w.Header().Get("X-RateLimit-Used"); w.Code != 200 || used != strconv.Itoa(request+1) {
+				t.Fatalf("person %d, request %d: %d, used %s", person, request+1, w.Code, used)
+			}
+		}
+	}
+}
+
+// All of a tenant together end at the ceiling of its plan, which says so; a refusal
+// takes nothing from the caller's own limit, and no other tenant notices.
+func TestCeiling(t *testing.T) {
+	for _, c := range []struct {
+		plan     string
+		ceiling  int // in ten seconds
+		perBurst int
+	}{{"standard", 2000, 200}, {"enterprise", 20_000, 2000}} {
+		t.Run(c.plan, func(t *testing.T) {
+			d := open()
+			for n := range c.ceiling {
+				user := fmt.Sprint(n / c.perBurst)
+				if w := d.call(call{tenant: north, user: user, plan: c.plan}); w.Code != 200 {
+					t.Fatalf("request %d: %d %s", n+1, w.Code, w.Body)
+				}
+			}
+			w := d.call(call{tenant: north, user: "late", plan: c.plan})
+			if w.Code != 429 || !strings.Contains(w.Body.String(), "whole organisation") ||
+				w.Header().Get("X-RateLimit-Limit") != strconv.Itoa(c.ceiling) {
+				t.Errorf("above the ceiling: %d %v %s", w.Code, w.Header(), w.Body)
+			}
+			if w := d.call(call{tenant: south, plan: c.plan}); w.Code != 200 {
+				t.Errorf("another tenant: %d", w.Code)
+			}
+
+			d.now = d.now.Add(11 * time.Second)
+			w = d.call(call{tenant: north, user: "late", plan: c.plan})
+			if used := w.Header().Get("X-RateLimit-Used"); w.Code != 200 || used != "1" {
+				t.Errorf("after it: %d, used %s", w.Code, used)
+			}
+		})
 	}
 }
 

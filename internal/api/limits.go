@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"holdfast/internal/access"
-	"holdfast/internal/actor"
 	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
 	"holdfast/internal/ratelimit"
@@ -29,8 +28,14 @@ type windowStatus struct {
 	ResetAt   string `json:"reset_at" format:"date-time" doc:"When the window ends."`
 }
 
-// RateLimitStatus is what a caller has left in each window.
+// RateLimitStatus is what a caller has left in each window, and what all of its tenant
+// together have.
 type RateLimitStatus struct {
+	windowsStatus
+	Tenant *windowsStatus `json:"tenant" doc:"Of all callers of the tenant together; null without one."`
+}
+
+type windowsStatus struct {
 	API           windowStatus `json:"api"`
 	Database      windowStatus `json:"database" doc:"Reads."`
 	DatabaseWrite windowStatus `json:"database_write"`
@@ -39,23 +44,26 @@ type RateLimitStatus struct {
 // RateLimits answers GET /v1/rate-limit/status: what the caller has left. The
 // question itself takes nothing from it, and is answered when nothing is left.
 func (p *Platform) RateLimits(w http.ResponseWriter, c *route.Call) error {
-	a := c.Actor
-	return web.JSON(
-		w,
-		http.StatusOK,
-		RateLimitStatus{API: p.windowOf(a, ratelimit.API), Database: p.windowOf(a, ratelimit.Read),
-			DatabaseWrite: p.windowOf(a, ratelimit.Write)},
-	)
+	a, plan := c.Actor, p.gate.Plan(c.Actor)
+	status := RateLimitStatus{windowsStatus: statusOf(func(c ratelimit.Category) windowStatus {
+		return describeWindow(plan.Rule(c), p.gate.Room(a, c))
+	})}
+	if a.TenantID != "" {
+		all := statusOf(func(c ratelimit.Category) windowStatus {
+			return describeWindow(plan.Ceiling(c), p.gate.RoomOfTenant(a, c))
+		})
+		status.Tenant = &all
+	}
+	return web.JSON(w, http.StatusOK, status)
 }
 
-func (p *Platform) windowOf(a actor.Actor, c ratelimit.Category) windowStatus {
-	plan := p.gate.Plan(a)
-	if p.gate.Limits == nil {
-		n := plan.Rule(c).Minute
-		return windowStatus{n, n, time.Now().UTC().Format(time.RFC3339)}
-	}
-	s := p.gate.Limits.Peek(access.Key(a, a.Address), c, plan)
-	return windowStatus{plan.Rule(c).Minute, s.Remaining, s.Reset.UTC().Format(time.RFC3339)}
+func statusOf(window func(ratelimit.Category) windowStatus) windowsStatus {
+	return windowsStatus{API: window(ratelimit.API), Database: window(ratelimit.Read),
+		DatabaseWrite: window(ratelimit.Write)}
+}
+
+func describeWindow(r ratelimit.Rule, s ratelimit.State) windowStatus {
+	return windowStatus{r.Minute, s.Remaining, s.Reset.UTC().Format(time.RFC3339)}
 }
 
 // ClearCache answers DELETE /v1/cache: an administrator empties the tenant's

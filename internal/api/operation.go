@@ -53,17 +53,19 @@ type ChainBreak struct {
 	Why string `json:"why"`
 }
 
-// LimitRefusal is a minute in which requests were refused because the tenant was over a limit.
+// LimitRefusal is a minute in which requests were refused because a caller or the whole
+// tenant was over a limit.
 type LimitRefusal struct {
 	At         time.Time `json:"at"`
 	Category   string    `json:"category" enum:"api,auth,webhook,read,write"`
+	Scope      string    `json:"scope" enum:"caller,tenant" doc:"caller: one person or key. tenant: all of it together."`
 	Limit      int       `json:"limit" doc:"Units per minute."`
 	RetryAfter int       `json:"retry_after" doc:"Seconds."`
 }
 
 // LimitRefusals is the history of refusals, newest first.
 type LimitRefusals struct {
-	Refusals []LimitRefusal `json:"refusals" doc:"At most 200, of the last seven days; a minute of a category once."`
+	Refusals []LimitRefusal `json:"refusals" doc:"At most 200, of the last seven days; a minute of a category and scope once."`
 }
 
 // Operation is what administrators may know of the server's work for their

@@ -189,7 +189,7 @@ func checkLimits(_ *store.Tx, changes []store.Change) error {
 		}
 		if _, err := ratelimit.Check(text); err != nil {
 			return fault.Wrap(err, fault.Invalid, "22023",
-				"limits must be an object of {minute, burst} by category: api, webhook, read, write").At("limits", "%s", err)
+				"limits must be an object of {minute, burst, ceiling} by category: api, webhook, read, write").At("limits", "%s", err)
 		}
 	}
 	return nil
@@ -199,9 +199,13 @@ func checkLimits(_ *store.Tx, changes []store.Change) error {
 func (a *App) tellLimited(x access.Exceeded) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
+	scope := "caller"
+	if x.State.Ceiling {
+		scope = "tenant"
+	}
 	logFailure(ctx, "tell of exceeded limits", a.runGuarded("tell of exceeded limits", func(ctx context.Context) error {
 		return a.Outbox.RateLimited(ctx, a.DB, x.Tenant, event.RateLimit{
-			Category: x.Category.String(), Limit: x.PerMinute,
+			Category: x.Category.String(), Scope: scope, Limit: x.PerMinute,
 			RetryAfter: fault.WaitSeconds(x.State.RetryAfter), ResetAt: x.State.Reset.UTC().Format(time.RFC3339),
 		})
 	}))

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -374,6 +375,69 @@ func TestDatabaseLimit(t *testing.T) {
 			t.Errorf("told %d times", events)
 		}
 	}, testkit.Limited)
+}
+
+// Limits are a person's or key's own: one that is at its end stops no colleague, whose
+// reads are their own as well. All together end at the ceiling, and the refusal says so.
+func TestLimitsAreOfEachCaller(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		own := `{"api": {"minute": 20, "burst": 20, "ceiling": 30}, "read": {"minute": 500, "burst": 500}}`
+		if r := setLimits(t, k, demo.North, own); r.Status >= 300 {
+			t.Fatalf("limits: %d %s", r.Status, r.Body)
+		}
+		list := func(token string) testkit.Response {
+			return k.Call(testkit.Request{Method: "GET", Path: "/v1/zones?limit=1", Bearer: token})
+		}
+		viewer, manager := k.Token(testkit.As(actor.Viewer)), k.Token(testkit.As(actor.Manager))
+
+		for n := range 20 {
+			if r := list(viewer); r.Status != 200 {
+				t.Fatalf("request %d: %d %s", n+1, r.Status, r.Body)
+			}
+		}
+		if r := list(viewer); r.Status != 429 || r.Header.Get("X-RateLimit-Limit") != "20" {
+			t.Errorf("request 21: %d %v", r.Status, r.Header)
+		}
+		// Signing in has read, too: fewer times than the viewer asked.
+		if w := left(t, k, manager); w["api"].Remaining != 20 || w["database"].Remaining < 490 {
+			t.Errorf("a colleague has %+v left", w)
+		}
+
+		for n := range 10 {
+			if r := list(manager); r.Status != 200 || r.Header.Get("X-RateLimit-Used") != strconv.Itoa(n+1) {
+				t.Fatalf("request %d of a colleague: %d, used %s", n+1, r.Status, r.Header.Get("X-RateLimit-Used"))
+			}
+		}
+		r := list(manager)
+		if r.Status != 429 || r.Header.Get("X-RateLimit-Limit") != "30" || !bytes.Contains(r.Body, []byte("whole organisation")) {
+			t.Errorf("above the ceiling: %d %v %s", r.Status, r.Header, r.Body)
+		}
+		within(t, "both refusals", func() bool { return count(t, k, "rate_limit.exceeded") == 2 })
+		if got := scopesTold(t, k); got != "caller tenant" {
+			t.Errorf("told of the scopes %s", got)
+		}
+	}, testkit.Limited)
+}
+
+// scopesTold are the scopes of the events of refusals, in order of the alphabet.
+func scopesTold(t *testing.T, k *testkit.Kit) string {
+	t.Helper()
+	var told []string
+	err := k.App.DB.Read(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
+		return tx.Query("SELECT data FROM outbox WHERE type = 'rate_limit.exceeded'", nil, func(r *db.Row) error {
+			var data struct {
+				Scope string `json:"scope"`
+			}
+			err := json.Unmarshal([]byte(r.Text(0)), &data)
+			told = append(told, data.Scope)
+			return err
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(told)
+	return strings.Join(told, " ")
 }
 
 func count(t *testing.T, k *testkit.Kit, event string) (n int) {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -72,7 +73,10 @@ func limitRefusals(ctx context.Context, a *App, tenant string) ([]api.LimitRefus
 		if err := json.Unmarshal(e.Data, &data); err != nil {
 			return nil, err
 		}
-		out[i] = api.LimitRefusal{At: e.At, Category: data.Category, Limit: data.Limit, RetryAfter: data.RetryAfter}
+		out[i] = api.LimitRefusal{
+			At: e.At, Category: data.Category, Scope: cmp.Or(data.Scope, "tenant"),
+			Limit: data.Limit, RetryAfter: data.RetryAfter,
+		}
 	}
 	return out, nil
 }

@@ -15,12 +15,13 @@ import (
 // LimitLine is what a plan allows in one category.
 type LimitLine struct {
 	Category      string
-	Minute, Burst int
+	Minute, Burst int // of one caller
+	Ceiling       int // of all callers in a minute; 0 = sign-in attempts, which belong to no tenant
 }
 
 // SetPlan gives a tenant, by id or slug, a plan and returns what it allows.
-// Limits, "category=MINUTE" or "category=MINUTE/BURST", belong to the plan
-// custom and to no other; every server of the database obeys at once.
+// Limits, "category=MINUTE", "category=MINUTE/BURST" or "category=MINUTE/BURST/CEILING",
+// belong to the plan custom and to no other; every server of the database obeys at once.
 func (a *App) SetPlan(ctx context.Context, tenant, plan string, limits []string) ([]LimitLine, error) {
 	t, err := a.Tenant(ctx, tenant)
 	if err != nil {
@@ -51,7 +52,11 @@ func (a *App) SetPlan(ctx context.Context, tenant, plan string, limits []string)
 	out := []LimitLine{}
 	for _, c := range []ratelimit.Category{ratelimit.API, ratelimit.Auth, ratelimit.Webhook, ratelimit.Read,
 		ratelimit.Write} {
-		out = append(out, LimitLine{c.String(), p.Rule(c).Minute, p.Rule(c).Burst})
+		line := LimitLine{Category: c.String(), Minute: p.Rule(c).Minute, Burst: p.Rule(c).Burst}
+		if c != ratelimit.Auth {
+			line.Ceiling = p.Ceiling(c).Minute
+		}
+		out = append(out, line)
 	}
 	return out, nil
 }
@@ -94,25 +99,34 @@ func (a *App) SetQuota(ctx context.Context, tenant string, sizes map[string]stri
 
 // ownLimits writes a command line's limits as ratelimit.Check reads them.
 func ownLimits(list []string) (string, error) {
-	type rule struct {
-		Minute int `json:"minute"`
-		Burst  int `json:"burst,omitempty"`
-	}
-	rules := map[string]rule{}
+	rules := map[string]map[string]int{}
 	for _, text := range list {
 		name, numbers, _ := strings.Cut(text, "=")
-		minute, burst, both := strings.Cut(numbers, "/")
-		m, err := strconv.Atoi(minute)
-		b := 0
-		if err == nil && both {
-			b, err = strconv.Atoi(burst)
+		rule, ok := parseLimit(numbers)
+		if _, twice := rules[name]; !ok || twice {
+			return "", fault.New(fault.Invalid, "", "%q is no limit: write category=MINUTE, category=MINUTE/BURST or "+
+				"category=MINUTE/BURST/CEILING, each category once", text)
 		}
-		if _, twice := rules[name]; err != nil || twice || both && b < 1 {
-			return "", fault.New(fault.Invalid, "",
-				"%q is no limit: write category=MINUTE or category=MINUTE/BURST, each category once", text)
-		}
-		rules[name] = rule{m, b}
+		rules[name] = rule
 	}
 	text, err := json.Marshal(rules)
 	return string(text), err
+}
+
+// parseLimit reads MINUTE/BURST/CEILING, of which the last two may be left out.
+func parseLimit(numbers string) (map[string]int, bool) {
+	members, parts := []string{"minute", "burst", "ceiling"}, strings.Split(numbers, "/")
+	if len(parts) > len(members) {
+		return nil, false
+	}
+
+	rule := map[string]int{}
+	for i, part := range parts {
+		n, err := strconv.Atoi(part)
+		if err != nil || i > 0 && n < 1 {
+			return nil, false
+		}
+		rule[members[i]] = n
+	}
+	return rule, true
 }

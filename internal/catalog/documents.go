@@ -154,8 +154,9 @@ type importOptions struct {
 }
 
 type rateLimit struct {
-	Minute int64 `json:"minute" doc:"Requests in a minute."`
-	Burst  int64 `json:"burst,omitempty" doc:"Requests at once."`
+	Minute  int64 `json:"minute" doc:"Requests of one person or key in a minute."`
+	Burst   int64 `json:"burst,omitempty" doc:"Requests of one person or key in ten seconds."`
+	Ceiling int64 `json:"ceiling,omitempty" doc:"Requests of the whole tenant in a minute."`
 }
 
 type scoreInputs struct {

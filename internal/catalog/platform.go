@@ -29,7 +29,8 @@ func tenantsResource() Resource {
 			{Name: "email_domains", Type: Array, Required: true, Default: "[]", MaxLen: 50},
 			{Name: "gs1_company_prefix", Format: Code, MaxLen: 12, Label: "GS1 company prefix"},
 			{Name: "limits", Type: JSON, Shape: schema.Of(map[string]rateLimit{}), Ruled: true,
-				Doc: "Rate limits of the plan custom, by category: {\"api\": {\"minute\": 3000, \"burst\": 600}}. Set with a service key."},
+				Doc: "Rate limits of the plan custom, by category: {\"api\": {\"minute\": 3000, \"burst\": 600, " +
+					"\"ceiling\": 30000}}: of one person or key, and of the whole tenant. Set with a service key."},
 			{Name: "import_quota", Type: Int, Min: "0", Max: "1000000000", Unit: "MB",
 				Doc: "Import files that are kept; empty = the server's. Set with a service key."},
 			{Name: "photo_quota", Type: Int, Min: "0", Max: "1000000000", Unit: "MB",

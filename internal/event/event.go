@@ -173,6 +173,7 @@ func (o *Outbox) Post(ctx context.Context, d *db.DB, tenant, typ string, data an
 // RateLimit is the data of rate_limit.exceeded.
 type RateLimit struct {
 	Category   string `json:"category"`    // api, auth, webhook, read, write
+	Scope      string `json:"scope"`       // caller or tenant
 	Limit      int    `json:"limit"`       // units per minute
 	RetryAfter int    `json:"retry_after"` // seconds
 	ResetAt    string `json:"reset_at"`
@@ -191,10 +192,10 @@ func RateLimits(ctx context.Context, d *db.DB, tenant string, limit int) (out []
 // warnEvery is how often a node repeats that a tenant is over one limit.
 const warnEvery = time.Minute
 
-// RateLimited posts rate_limit.exceeded, at most once a minute for a tenant
-// and category on this node: the refused requests come by the thousand.
+// RateLimited posts rate_limit.exceeded, at most once a minute for a tenant,
+// category and scope on this node: the refused requests come by the thousand.
 func (o *Outbox) RateLimited(ctx context.Context, d *db.DB, tenant string, r RateLimit) error {
-	if tenant == "" || !o.isDue(tenant+" "+r.Category) {
+	if tenant == "" || !o.isDue(tenant+" "+r.Category+" "+r.Scope) {
 		return nil
 	}
 	return o.Post(ctx, d, tenant, "rate_limit.exceeded", r)

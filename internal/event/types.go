@@ -160,11 +160,20 @@ func Types() []Type {
 		},
 		{Name: "pick_list.short", Doc: "A line of a pick list could not be picked in full.", Collection: "pick_lines",
 			Fields: pickLineFields, when: whenMoved("status", "short")},
-		{Name: "rate_limit.exceeded", Doc: "Requests were refused because the tenant is over a limit; at most once a minute for each category.",
-			Collection: "settings", Members: []Member{
-				{"category", "string", "api, auth, webhook, read or write"}, {"limit", "integer", "Units per minute."},
+		{
+			Name: "rate_limit.exceeded",
+			Doc: "Requests were refused because one caller or the whole tenant is over a limit; " +
+				"at most once a minute for each category and scope.",
+			Collection: "settings",
+			Members: []Member{
+				{"category", "string", "api, auth, webhook, read or write"},
+				{"scope", "string", "caller: one person or key used up its own limit. " +
+					"tenant: all of the tenant together used up its ceiling."},
+				{"limit", "integer", "Units per minute."},
 				{"retry_after", "integer", "Seconds until there is room again."},
-				{"reset_at", "string", "When the limit resets."}}},
+				{"reset_at", "string", "When the limit resets."},
+			},
+		},
 		{Name: "score.cluster_changed", Doc: "An entity stands in another risk cluster than at the last assignment.",
 			Collection: "predictive_scores", Fields: clusterFields, Members: []Member{
 				{"previous_cluster", "string", "Critical, High, Medium or Low."}}},

@@ -193,8 +193,10 @@ func (c counting) Take(key string, k ratelimit.Category, p ratelimit.Plan, n int
 }
 
 // Pass implements ratelimit.Counter.
-func (c counting) Pass(key string, k, next ratelimit.Category, p ratelimit.Plan) (taken, room ratelimit.State) {
-	taken, room = c.Counter.Pass(key, k, next, p)
+func (c counting) Pass(
+	who ratelimit.Caller, k, next ratelimit.Category, p ratelimit.Plan,
+) (taken, room ratelimit.State) {
+	taken, room = c.Counter.Pass(who, k, next, p)
 	if c.noteState(k, taken); taken.OK {
 		c.noteState(next, room)
 	}

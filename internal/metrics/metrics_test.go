@@ -65,11 +65,12 @@ func TestRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := m.Counting(ratelimit.New(ratelimit.Options{}))
-	c.Pass("a", ratelimit.API, ratelimit.Read, plan)
-	c.Add("a", ratelimit.Read, 2)
-	c.Pass("a", ratelimit.API, ratelimit.Read, plan) // no room for reads
-	c.Take("a", ratelimit.API, plan, 1)
-	c.Take("a", ratelimit.API, plan, 1) // the fourth
+	who := ratelimit.Caller{Tenant: "a", Name: "u"}
+	c.Pass(who, ratelimit.API, ratelimit.Read, plan)
+	c.Spend(who, ratelimit.Read, 2)
+	c.Pass(who, ratelimit.API, ratelimit.Read, plan) // no room for reads
+	c.Pass(who, ratelimit.API, ratelimit.Write, plan)
+	c.Pass(who, ratelimit.API, ratelimit.Write, plan) // the fourth
 	got := text(t, m)
 	for _, want := range []string{`holdfast_limit_refused_total{category="api"} 1`, `holdfast_limit_refused_total{category="read"} 1`} {
 		if !strings.Contains(got, want+"\n") {

@@ -9,15 +9,32 @@ type Counter interface {
 	// is done. A refused call counts nothing, so that a client which waits
 	// RetryAfter gets through however often it tried in between.
 	Take(key string, c Category, p Plan, n int) State
-	// Pass is Take of one unit of c, and in the same step Peek at next, which
-	// is meaningful when the unit was taken.
-	Pass(key string, c, next Category, p Plan) (taken, room State)
-	// Add counts n units that were already spent, whatever the rule says: the
-	// statements of a request are known only after it.
+	// Add counts n units that were already spent, whatever the rule says.
 	Add(key string, c Category, n int)
 	// Peek is what Take of one unit would answer, without counting it.
 	Peek(key string, c Category, p Plan) State
+
+	// Pass takes one unit of c for a caller, from the caller's own window and from the
+	// tenant's, of both or of neither, and in the same step looks at the room in next,
+	// which is meaningful when the unit was taken.
+	Pass(who Caller, c, next Category, p Plan) (taken, room State)
+	// Spend is Add in both windows: the statements of a request are known only after it.
+	Spend(who Caller, c Category, n int)
+	// Room is what Pass would answer for one unit of c, without counting it.
+	Room(who Caller, c Category, p Plan) State
 }
+
+// A Caller is one person or key of a tenant. Each has the plan's rules for itself; what
+// all of a tenant use together ends at the plan's ceilings, so that one careless script
+// stops itself and not its colleagues.
+type Caller struct {
+	Tenant string
+	Name   string
+}
+
+// own and shared name the caller's window and the one of the whole tenant.
+func (who Caller) own(c Category) name    { return name{c, who.Tenant, who.Name} }
+func (who Caller) shared(c Category) name { return name{c, who.Tenant, ""} }
 
 // A moment is one instant by a clock and by the slots of a window.
 type moment struct {
@@ -38,6 +55,13 @@ func (m moment) passedState(r Rule, minute int, newest int64) State {
 	if minute > 0 {
 		s.Reset = m.slotBegin(newest + minuteSlots)
 	}
+	return s
+}
+
+// ceilingState describes a tenant's window that had no room for one unit.
+func (m moment) ceilingState(w *window, r Rule) State {
+	s := m.refusedState(w, r, 1)
+	s.Ceiling = true
 	return s
 }
 

@@ -89,51 +89,98 @@ func (f *Fleet) Away() bool { return f.away.Load() }
 // Take implements Counter.
 func (f *Fleet) Take(key string, c Category, p Plan, n int) State {
 	r := p.Rule(c)
-	replies, m, err := f.askRedis(key, ask{c: c, rule: r, n: n})
+	replies, m, err := f.askRedis(ask{name: plainName(c, key), rule: r, n: n})
 	if err != nil {
 		return f.o.Local.Take(key, c, p.Share(f.o.Nodes()), n)
 	}
-	if !replies[0].counted {
+	if !replies[0].fits {
 		return m.refusedState(replies[0].unpackWindow(m), r, n)
 	}
 	f.o.Local.Add(key, c, n)
 	return m.passedState(r, replies[0].minute, replies[0].newest)
 }
 
-// Pass implements Counter. What Add has counted of next meanwhile is told in
+// Pass implements Counter. What Spend has counted of next meanwhile is told in
 // the same step.
-func (f *Fleet) Pass(key string, c, next Category, p Plan) (taken, room State) {
-	r, then := p.Rule(c), p.Rule(next)
-	replies, m, err := f.askRedis(key, ask{c: c, rule: r, n: 1},
-		ask{c: next, rule: then, n: f.claimCounted(name{next, key}), forced: true})
+func (f *Fleet) Pass(who Caller, c, next Category, p Plan) (taken, room State) {
+	r := p.Rule(c)
+	replies, m, err := f.askRedis(
+		ask{name: who.own(c), rule: r, n: 1},
+		ask{name: who.shared(c), rule: p.Ceiling(c), n: 1},
+		f.askRoom(who.own(next), p.Rule(next)),
+		f.askRoom(who.shared(next), p.Ceiling(next)))
 	if err != nil {
-		return f.o.Local.Pass(key, c, next, p.Share(f.o.Nodes()))
+		return f.o.Local.Pass(who, c, next, p.Share(f.o.Nodes()))
 	}
-	if !replies[0].counted {
+	if !replies[0].fits {
 		return m.refusedState(replies[0].unpackWindow(m), r, 1), State{}
 	}
-	f.o.Local.Add(key, c, 1)
-	return m.passedState(r, replies[0].minute, replies[0].newest), replies[1].stateOf(m, then)
+	if !replies[1].fits {
+		return m.ceilingState(replies[1].unpackWindow(m), p.Ceiling(c)), State{}
+	}
+	f.o.Local.Spend(who, c, 1)
+	return m.passedState(r, replies[0].minute, replies[0].newest), roomOf(replies[2:], m, next, p)
 }
 
-// Add implements Counter. Redis is told with the key's next Pass or Peek, or
+// Spend implements Counter. Redis learns of it with the caller's next Pass or Room, or
 // within addEvery: the caller does not wait.
+func (f *Fleet) Spend(who Caller, c Category, n int) {
+	f.o.Local.Spend(who, c, n)
+	f.postpone(n, who.own(c), who.shared(c))
+}
+
+// Room implements Counter.
+func (f *Fleet) Room(who Caller, c Category, p Plan) State {
+	replies, m, err := f.askRedis(f.askRoom(who.own(c), p.Rule(c)), f.askRoom(who.shared(c), p.Ceiling(c)))
+	if err != nil {
+		return f.o.Local.Room(who, c, p.Share(f.o.Nodes()))
+	}
+	return roomOf(replies, m, c, p)
+}
+
+// askRoom asks how full a window is, and takes along what was counted of it meanwhile.
+func (f *Fleet) askRoom(k name, r Rule) ask {
+	return ask{name: k, rule: r, n: f.claimCounted(k), forced: true}
+}
+
+// roomOf reads the room in a caller's window and in the tenant's.
+func roomOf(replies []reply, m moment, c Category, p Plan) State {
+	state := replies[0].stateOf(m, p.Rule(c))
+	if !state.OK {
+		return state
+	}
+	if all := replies[1].stateOf(m, p.Ceiling(c)); !all.OK {
+		all.Ceiling = true
+		return all
+	}
+	return state
+}
+
+// Add implements Counter. Redis learns of it with the key's next Peek, or within
+// addEvery: the caller does not wait.
 func (f *Fleet) Add(key string, c Category, n int) {
 	f.o.Local.Add(key, c, n)
+	f.postpone(n, plainName(c, key))
+}
+
+// postpone keeps units that Redis has not been told of.
+func (f *Fleet) postpone(n int, windows ...name) {
 	if f.away.Load() {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.pending) < keep {
-		f.pending[name{c, key}] += n
+	for _, k := range windows {
+		if len(f.pending) < keep {
+			f.pending[k] += n
+		}
 	}
 }
 
 // Peek implements Counter.
 func (f *Fleet) Peek(key string, c Category, p Plan) State {
 	r := p.Rule(c)
-	replies, m, err := f.askRedis(key, ask{c: c, rule: r, n: f.claimCounted(name{c, key}), forced: true})
+	replies, m, err := f.askRedis(f.askRoom(plainName(c, key), r))
 	if err != nil {
 		return f.o.Local.Peek(key, c, p.Share(f.o.Nodes()))
 	}
@@ -175,9 +222,10 @@ func (f *Fleet) claimCounted(k name) int {
 	return n
 }
 
-// An ask is one window's part of a call of the script.
+// An ask is one window's part of a call of the script, which counts those that are not
+// forced all or none.
 type ask struct {
-	c      Category
+	name   name
 	rule   Rule
 	n      int
 	forced bool
@@ -185,19 +233,19 @@ type ask struct {
 
 // A reply is one window's part of the script's.
 type reply struct {
-	counted       bool
+	fits          bool // or was forced
 	minute, burst int
 	newest        int64
 	full          string
 }
 
-// askRedis runs the script for some windows of one key. Its error means that Redis
+// askRedis runs the script for some windows of one tenant or key. Its error means that Redis
 // is away, and was made known.
-func (f *Fleet) askRedis(key string, asks ...ask) ([]reply, moment, error) {
+func (f *Fleet) askRedis(asks ...ask) ([]reply, moment, error) {
 	if !f.isUp() {
 		return nil, moment{}, redis.ErrAway
 	}
-	replies, m, err := f.runScript(key, asks)
+	replies, m, err := f.runScript(asks)
 	if err != nil {
 		f.reportFailure(err)
 	}
@@ -207,10 +255,10 @@ func (f *Fleet) askRedis(key string, asks ...ask) ([]reply, moment, error) {
 // windows is the script; its hash is made once.
 var windows = redis.NewScript(script)
 
-func (f *Fleet) runScript(key string, asks []ask) ([]reply, moment, error) {
+func (f *Fleet) runScript(asks []ask) ([]reply, moment, error) {
 	keys, args := make([]string, len(asks)), make([]string, 0, 4*len(asks))
 	for i, a := range asks {
-		keys[i] = redisKey(name{a.c, key})
+		keys[i] = redisKey(a.name)
 		forced := "0"
 		if a.forced {
 			forced = "1"
@@ -226,16 +274,24 @@ func (f *Fleet) runScript(key string, asks []ask) ([]reply, moment, error) {
 	return parseReplies(v, len(asks))
 }
 
-// redisKey is a window's key in Redis. All windows of a key are on one slot of a
+// redisKey is a window's key in Redis. All windows of a tenant are on one slot of a
 // cluster, by the braces. Addresses and accounts are personal data, so theirs
 // is a hash.
 func redisKey(k name) string {
 	tenant := k.key
 	if len(tenant) != 36 || k.category == Auth {
-		sum := sha256.Sum256([]byte(tenant))
-		tenant = base64.RawURLEncoding.EncodeToString(sum[:18])
+		tenant = hashName(tenant)
 	}
-	return "hf:limit:{" + tenant + "}:" + strconv.Itoa(int(k.category))
+	key := "hf:limit:{" + tenant + "}:" + strconv.Itoa(int(k.category))
+	if k.caller == "" {
+		return key
+	}
+	return key + ":" + hashName(k.caller)
+}
+
+func hashName(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return base64.RawURLEncoding.EncodeToString(sum[:18])
 }
 
 func parseReplies(values []any, n int) ([]reply, moment, error) {
@@ -251,7 +307,7 @@ func parseReplies(values []any, n int) ([]reply, moment, error) {
 	out := make([]reply, n)
 	for i := range out {
 		v := values[1+5*i:]
-		counted, e1 := redis.Number(v[0])
+		fits, e1 := redis.Number(v[0])
 		minute, e2 := redis.Number(v[1])
 		burst, e3 := redis.Number(v[2])
 		newest, e4 := redis.Number(v[3])
@@ -259,7 +315,7 @@ func parseReplies(values []any, n int) ([]reply, moment, error) {
 		if err := errors.Join(e1, e2, e3, e4, e5); err != nil {
 			return nil, moment{}, fmt.Errorf("limit: a window in Redis: %w", err)
 		}
-		out[i] = reply{counted == 1, int(minute), int(burst), newest, full}
+		out[i] = reply{fits == 1, int(minute), int(burst), newest, full}
 	}
 	return out, m, nil
 }
@@ -317,7 +373,7 @@ func (f *Fleet) searchRedis() {
 		if !f.o.Redis.Up() {
 			continue
 		}
-		if _, _, err := f.runScript("probe", []ask{{n: 1, forced: true}}); err != nil {
+		if _, _, err := f.runScript([]ask{{name: name{key: "probe"}, n: 1, forced: true}}); err != nil {
 			continue
 		}
 		f.o.Log.Info("Redis is back; rate limits are counted together again", "away",

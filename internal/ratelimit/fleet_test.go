@@ -114,8 +114,9 @@ func conform(t *testing.T, c Counter) {
 	if s := c.Peek("new", API, plan); !s.OK || s.Used != 0 || s.Remaining != 20 || s.Limit != 20 || time.Until(s.Reset) > time.Second {
 		t.Errorf("a new key: %+v", s)
 	}
+	ann, ben := Caller{"k", "ann"}, Caller{"k", "ben"}
 	for i := range 10 {
-		s, room := c.Pass("k", API, Read, plan)
+		s, room := c.Pass(ann, API, Read, plan)
 		if !s.OK || s.Limit != 20 || s.Used != i+1 || s.Remaining != 19-i || s.RetryAfter != 0 || !room.OK || room.Limit != 6 {
 			t.Fatalf("request %d: %+v, reads %+v", i+1, s, room)
 		}
@@ -123,14 +124,17 @@ func conform(t *testing.T, c Counter) {
 			t.Errorf("all is free in %v", left)
 		}
 	}
-	s, _ := c.Pass("k", API, Read, plan)
+	s, _ := c.Pass(ann, API, Read, plan)
 	if s.OK || s.Limit != 10 || s.Used != 10 || s.Remaining != 0 {
 		t.Errorf("request 11 of a burst of 10: %+v", s)
 	}
 	if s.RetryAfter < 8*time.Second || s.RetryAfter > 11*time.Second || s.Reset.After(time.Now().Add(s.RetryAfter)) {
 		t.Errorf("wait %v, reset in %v", s.RetryAfter, time.Until(s.Reset))
 	}
-	if s := c.Take("k", API, plan, 11); s.OK || s.RetryAfter != 0 {
+	if s, _ := c.Pass(ben, API, Read, plan); !s.OK || s.Used != 1 {
+		t.Errorf("a colleague: %+v", s)
+	}
+	if s := c.Take("plain", API, plan, 11); s.OK || s.RetryAfter != 0 {
 		t.Errorf("more than the rule ever allows: %+v", s)
 	}
 	if s := c.Take("other", API, plan, 10); !s.OK {
@@ -141,8 +145,12 @@ func conform(t *testing.T, c Counter) {
 		t.Errorf("after two reads: %+v", s)
 	}
 	c.Add("reads", Read, 5)
-	if _, room := c.Pass("reads", API, Read, plan); room.OK || room.Used != 7 || room.Limit != 6 || room.RetryAfter == 0 {
-		t.Errorf("after seven reads: %+v", room)
+	c.Spend(ann, Read, 7)
+	if s := c.Room(ann, Read, plan); s.OK || s.Used != 7 || s.Limit != 6 || s.RetryAfter == 0 || s.Ceiling {
+		t.Errorf("after seven reads: %+v", s)
+	}
+	if _, room := c.Pass(ben, API, Read, plan); !room.OK || room.Used != 0 {
+		t.Errorf("reads of a colleague: %+v", room)
 	}
 	if s := c.Peek("reads", Read, plan); s.OK || s.Remaining != 0 {
 		t.Errorf("after seven reads: %+v", s)
@@ -150,6 +158,54 @@ func conform(t *testing.T, c Counter) {
 	if s := c.Take("k", Auth, Plan{}, 1); s.OK {
 		t.Error("the zero plan allows")
 	}
+	conformCeiling(t, c)
+}
+
+// conformCeiling holds that a tenant's callers share the plan's ceiling, and that what it
+// refuses is counted nowhere.
+func conformCeiling(t *testing.T, c Counter) {
+	plan, err := Parse(`{"api": {"minute": 10, "burst": 10, "ceiling": 15}, "read": {"minute": 6, "burst": 6, "ceiling": 8}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ann, ben := Caller{"shared", "ann"}, Caller{"shared", "ben"}
+	for _, turn := range []struct {
+		who  Caller
+		pass int
+	}{{ann, 10}, {ben, 5}} {
+		for i := range turn.pass {
+			if s, _ := c.Pass(turn.who, API, Read, plan); !s.OK || s.Used != i+1 || s.Limit != 10 {
+				t.Fatalf("%s, request %d: %+v", turn.who.Name, i+1, s)
+			}
+		}
+	}
+	if s, _ := c.Pass(ann, API, Read, plan); s.OK || s.Ceiling || s.Limit != 10 {
+		t.Errorf("a caller above its own limit: %+v", s)
+	}
+	for range 3 {
+		if s, _ := c.Pass(ben, API, Read, plan); s.OK || !s.Ceiling || s.Limit != 15 || s.Used != 15 || s.RetryAfter == 0 {
+			t.Errorf("above the ceiling: %+v", s)
+		}
+	}
+	if s := c.Room(ben, API, plan.withRoom(t)); !s.OK || s.Used != 5 {
+		t.Errorf("what the ceiling refused is counted: %+v", s)
+	}
+
+	c.Spend(ann, Read, 4)
+	c.Spend(ben, Read, 4)
+	if s := c.Room(ann, Read, plan); s.OK || !s.Ceiling || s.Limit != 8 {
+		t.Errorf("reads of both: %+v", s)
+	}
+}
+
+// withRoom is a plan with the same limits for a caller and a ceiling that is far away.
+func (p Plan) withRoom(t *testing.T) Plan {
+	t.Helper()
+	wide, err := p.withCeilings(map[Category]int{API: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wide
 }
 
 // The script against the plain window, on the same requests in real time: both
@@ -289,10 +345,13 @@ func TestOnceInTheFleet(t *testing.T) {
 }
 
 func TestKeysInRedisNameNobody(t *testing.T) {
-	if p := redisKey(name{Auth, "account:ann@example.com"}); strings.Contains(p, "ann") {
+	if p := redisKey(name{API, "11111111-1111-4111-8111-111111111111", "ann@example.com"}); strings.Contains(p, "ann") {
 		t.Error(p)
 	}
-	if p := redisKey(name{API, "192.0.2.7"}); strings.Contains(p, "192") {
+	if p := redisKey(plainName(Auth, "account:ann@example.com")); strings.Contains(p, "ann") {
+		t.Error(p)
+	}
+	if p := redisKey(plainName(API, "192.0.2.7")); strings.Contains(p, "192") {
 		t.Error(p)
 	}
 }
@@ -311,14 +370,14 @@ func BenchmarkFleet(b *testing.B) {
 	b.Run("one at a time", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			f.Pass("0192f3a4-0000-7000-8000-000000000001", API, Read, plan)
+			f.Pass(Caller{"0192f3a4-0000-7000-8000-000000000001", "ann"}, API, Read, plan)
 		}
 	})
 	b.Run("parallel", func(b *testing.B) {
 		b.SetParallelism(16)
 		b.RunParallel(func(p *testing.PB) {
 			for i := rand.Int(); p.Next(); i++ {
-				f.Pass(fmt.Sprint("tenant ", i%1000), API, Read, plan)
+				f.Pass(Caller{fmt.Sprint("tenant ", i%1000), "ann"}, API, Read, plan)
 			}
 		})
 	})

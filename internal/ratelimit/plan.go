@@ -43,15 +43,30 @@ type Rule struct {
 	Burst  int
 }
 
+func (r Rule) times(n int) Rule { return Rule{Minute: n * r.Minute, Burst: n * r.Burst} }
+
+// share is an nth of the rule, and at least one unit where it allows any.
+func (r Rule) share(n int) Rule {
+	if n <= 1 || r.Minute <= 0 {
+		return r
+	}
+	return Rule{Minute: max(r.Minute/n, 1), Burst: max(r.Burst/n, 1)}
+}
+
 // perMinute is the rule with the interface's proportion of burst to minute.
 func perMinute(n int) Rule { return Rule{Minute: n, Burst: max(n/5, 1)} }
 
-// A Plan is what a tenant may use: one rule for each category. The zero Plan
-// allows nothing.
+// A Plan is what a tenant may use: for each category one rule for each of its people
+// and keys, and a ceiling for all of them together. The zero Plan allows nothing.
 type Plan struct {
-	name  string
-	rules [categories]Rule
+	name     string
+	rules    [categories]Rule
+	ceilings [categories]Rule // zero = callersInCeiling times the rule
 }
+
+// callersInCeiling is how many callers at their limit a tenant's ceiling has room for,
+// where a plan names none.
+const callersInCeiling = 10
 
 // Standard is the plan of a tenant that has no other.
 func Standard() Plan {
@@ -102,54 +117,90 @@ func Custom(rules map[Category]Rule) (Plan, error) {
 	return p, nil
 }
 
+// withCeilings is the plan with ceilings of its own: units of a minute by category. The
+// burst of a ceiling has the proportion of its rule's.
+func (p Plan) withCeilings(minutes map[Category]int) (Plan, error) {
+	for c, n := range minutes {
+		r := p.rules[c]
+		if n < r.Minute || n > most {
+			return Plan{}, fmt.Errorf("limit: %s: the ceiling %d is below the %d of one caller, or above %d",
+				c, n, r.Minute, most)
+		}
+		p.ceilings[c] = Rule{Minute: n, Burst: max(int(int64(n)*int64(r.Burst)/int64(r.Minute)), r.Burst)}
+	}
+	return p, nil
+}
+
 // Check is Parse for limits that a tenant is about to be given: it refuses those
 // of attempts to sign in, which belong to addresses and accounts.
 func Check(text string) (Plan, error) {
-	rules, err := parseRules(text)
+	limits, err := parseLimits(text)
 	if err != nil {
 		return Plan{}, err
 	}
-	if _, named := rules[Auth]; named {
+	if _, named := limits.rules[Auth]; named {
 		return Plan{},
 			errors.New(`limit: "auth" is no limit of a tenant: attempts to sign in belong to addresses and accounts; signin_limit is the server's setting for them`)
 	}
-	return Custom(rules)
+	return limits.makePlan()
 }
 
 // Parse reads a tenant's own limits: a JSON object of categories by name, each
-// with the minute's units and, if wanted, the burst's. What is not named is as
-// in Standard, and so is auth, which earlier versions let be named.
+// with the units of a caller's minute and, if wanted, of its burst and of the minute of
+// all callers together (ceiling). What is not named is as in Standard, and so is auth,
+// which earlier versions let be named.
 func Parse(text string) (Plan, error) {
-	rules, err := parseRules(text)
+	limits, err := parseLimits(text)
 	if err != nil {
 		return Plan{}, err
 	}
-	delete(rules, Auth)
-	return Custom(rules)
+	delete(limits.rules, Auth)
+	delete(limits.ceilings, Auth)
+	return limits.makePlan()
 }
 
-func parseRules(text string) (map[Category]Rule, error) {
+// ownLimits are the limits that a tenant's row names.
+type ownLimits struct {
+	rules    map[Category]Rule
+	ceilings map[Category]int
+}
+
+func (l ownLimits) makePlan() (Plan, error) {
+	p, err := Custom(l.rules)
+	if err != nil {
+		return Plan{}, err
+	}
+	return p.withCeilings(l.ceilings)
+}
+
+func parseLimits(text string) (ownLimits, error) {
 	var named map[string]*struct {
-		Minute int `json:"minute"`
-		Burst  int `json:"burst"`
+		Minute  int  `json:"minute"`
+		Burst   int  `json:"burst"`
+		Ceiling *int `json:"ceiling"`
 	}
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&named); err != nil {
-		return nil, fmt.Errorf("limit: not an object of {minute, burst} by category: %w", err)
+		return ownLimits{}, fmt.Errorf("limit: not an object of {minute, burst, ceiling} by category: %w", err)
 	}
 	if dec.More() {
-		return nil, errors.New("limit: more than one JSON value")
+		return ownLimits{}, errors.New("limit: more than one JSON value")
 	}
-	rules := map[Category]Rule{}
+
+	limits := ownLimits{map[Category]Rule{}, map[Category]int{}}
 	for name, r := range named {
 		c, ok := parseCategory(name)
 		if !ok || r == nil {
-			return nil, fmt.Errorf("limit: %q is no category with {minute, burst}; api, webhook, read and write are", name)
+			return ownLimits{}, fmt.Errorf(
+				"limit: %q is no category with {minute, burst, ceiling}; api, webhook, read and write are", name)
 		}
-		rules[c] = Rule{Minute: r.Minute, Burst: r.Burst}
+		limits.rules[c] = Rule{Minute: r.Minute, Burst: r.Burst}
+		if r.Ceiling != nil {
+			limits.ceilings[c] = *r.Ceiling
+		}
 	}
-	return rules, nil
+	return limits, nil
 }
 
 func parseCategory(name string) (Category, bool) {
@@ -171,7 +222,19 @@ func Named(name string) (Plan, bool) {
 	return Plan{}, false
 }
 
-// Rule is the plan's rule for c; an unknown category has the zero rule.
+// Ceiling is what all of a tenant's people and keys may use of c together.
+func (p Plan) Ceiling(c Category) Rule {
+	if c >= categories {
+		return Rule{}
+	}
+	if p.ceilings[c] != (Rule{}) {
+		return p.ceilings[c]
+	}
+	r := p.rules[c]
+	return Rule{Minute: min(callersInCeiling*r.Minute, most), Burst: min(callersInCeiling*r.Burst, most)}
+}
+
+// Rule is the plan's rule for one caller's c; an unknown category has the zero rule.
 func (p Plan) Rule(c Category) Rule {
 	if c >= categories {
 		return Rule{}
@@ -185,22 +248,20 @@ func (p Plan) With(c Category, r Rule) Plan {
 	return p
 }
 
-// Times is the plan with n times the room in every rule.
+// Times is the plan with n times the room in every rule and ceiling.
 func (p Plan) Times(n int) Plan {
-	for c, r := range p.rules {
-		p.rules[c] = Rule{Minute: n * r.Minute, Burst: n * r.Burst}
+	for c := range categories {
+		p.rules[c], p.ceilings[c] = p.rules[c].times(n), p.ceilings[c].times(n)
 	}
 	return p
 }
 
 // Share is what one of n nodes allows when they cannot count together: an nth
-// of every rule, so that all of them allow no more than the plan, but at least
+// of every rule and ceiling, so that all of them allow no more than the plan, but at least
 // one unit.
 func (p Plan) Share(n int) Plan {
-	for c, r := range p.rules {
-		if n > 1 && r.Minute > 0 {
-			p.rules[c] = Rule{Minute: max(r.Minute/n, 1), Burst: max(r.Burst/n, 1)}
-		}
+	for c := range categories {
+		p.rules[c], p.ceilings[c] = p.rules[c].share(n), p.Ceiling(c).share(n)
 	}
 	return p
 }

@@ -28,6 +28,8 @@ type State struct {
 	Used      int
 	Reset     time.Time
 	OK        bool
+	// Ceiling reports that the tenant has no room left, not the caller.
+	Ceiling bool
 	// RetryAfter is the wait after which the refused call
 	// passes if nothing else is counted meanwhile. It is 0 when OK, and when
 	// more was asked for than the rule ever allows at once.
@@ -56,6 +58,7 @@ type shard struct {
 type name struct {
 	category Category
 	key      string
+	caller   string // of a tenant; "" = the window of key alone
 }
 
 // New returns an empty limiter.
@@ -79,20 +82,39 @@ func (l *Limiter) Take(key string, c Category, p Plan, n int) State {
 	s := l.shardOf(key)
 	s.Lock()
 	defer s.Unlock()
-	return s.takeUnits(name{c, key}, p.Rule(c), n, m, l.limit)
+	return s.takeUnits(plainName(c, key), p.Rule(c), n, m, l.limit)
 }
 
 // Pass implements Counter.
-func (l *Limiter) Pass(key string, c, next Category, p Plan) (taken, room State) {
+func (l *Limiter) Pass(who Caller, c, next Category, p Plan) (taken, room State) {
 	m := l.currentMoment()
-	s := l.shardOf(key) // one shard has all of a key's windows
+	s := l.shardOf(who.Tenant) // one shard has all of a tenant's windows
 	s.Lock()
 	defer s.Unlock()
-	taken = s.takeUnits(name{c, key}, p.Rule(c), 1, m, l.limit)
+	taken = s.takeOfBoth(who, c, p, m, l.limit)
 	if taken.OK {
-		room = s.peekState(name{next, key}, p.Rule(next), m)
+		room = s.peekBoth(who, next, p, m)
 	}
 	return taken, room
+}
+
+// Spend implements Counter.
+func (l *Limiter) Spend(who Caller, c Category, n int) {
+	m := l.currentMoment()
+	s := l.shardOf(who.Tenant)
+	s.Lock()
+	defer s.Unlock()
+	s.addPast(who.own(c), n, m, l.limit)
+	s.addPast(who.shared(c), n, m, l.limit)
+}
+
+// Room implements Counter.
+func (l *Limiter) Room(who Caller, c Category, p Plan) State {
+	m := l.currentMoment()
+	s := l.shardOf(who.Tenant)
+	s.Lock()
+	defer s.Unlock()
+	return s.peekBoth(who, c, p, m)
 }
 
 // Add implements Counter.
@@ -101,9 +123,7 @@ func (l *Limiter) Add(key string, c Category, n int) {
 	s := l.shardOf(key)
 	s.Lock()
 	defer s.Unlock()
-	w := s.findOrMakeWindow(name{c, key}, m.slot, l.limit)
-	w.advanceTo(m.slot)
-	w.countPast(n)
+	s.addPast(plainName(c, key), n, m, l.limit)
 }
 
 // Peek implements Counter.
@@ -112,8 +132,10 @@ func (l *Limiter) Peek(key string, c Category, p Plan) State {
 	s := l.shardOf(key)
 	s.Lock()
 	defer s.Unlock()
-	return s.peekState(name{c, key}, p.Rule(c), m)
+	return s.peekState(plainName(c, key), p.Rule(c), m)
 }
+
+func plainName(c Category, key string) name { return name{category: c, key: key} }
 
 func (l *Limiter) shardOf(key string) *shard {
 	return &l.shard[maphash.String(l.seed, key)%shards]
@@ -135,6 +157,43 @@ func (s *shard) takeUnits(k name, r Rule, n int, m moment, limit int) State {
 		return m.refusedState(w, r, n)
 	}
 	return m.passedState(r, w.minute, w.newestSlot())
+}
+
+// takeOfBoth takes one unit from a caller's window and from the tenant's, or from neither.
+func (s *shard) takeOfBoth(who Caller, c Category, p Plan, m moment, limit int) State {
+	own, all := s.findOrMakeWindow(who.own(c), m.slot, limit), s.findOrMakeWindow(who.shared(c), m.slot, limit)
+	own.advanceTo(m.slot)
+	all.advanceTo(m.slot)
+
+	if !own.hasRoom(p.Rule(c), 1) {
+		return m.refusedState(own, p.Rule(c), 1)
+	}
+	if !all.hasRoom(p.Ceiling(c), 1) {
+		return m.ceilingState(all, p.Ceiling(c))
+	}
+
+	own.countPast(1)
+	all.countPast(1)
+	return m.passedState(p.Rule(c), own.minute, own.newestSlot())
+}
+
+// peekBoth is what takeOfBoth would answer.
+func (s *shard) peekBoth(who Caller, c Category, p Plan, m moment) State {
+	state := s.peekState(who.own(c), p.Rule(c), m)
+	if !state.OK {
+		return state
+	}
+	if all := s.peekState(who.shared(c), p.Ceiling(c), m); !all.OK {
+		all.Ceiling = true
+		return all
+	}
+	return state
+}
+
+func (s *shard) addPast(k name, n int, m moment, limit int) {
+	w := s.findOrMakeWindow(k, m.slot, limit)
+	w.advanceTo(m.slot)
+	w.countPast(n)
 }
 
 func (s *shard) peekState(k name, r Rule, m moment) State {

@@ -380,6 +380,7 @@ func FuzzParse(f *testing.F) {
 		``, `[]`, `null`, `{"api": null}`, `{"api": 5}`, `{"API": {"minute": 5}}`, `{"api": {"minute": -1}}`, `{"api": {"minute": 5, "x": 1}}`, `{} {}`,
 	} {
 		f.Add(s)
+		f.Add(strings.Replace(s, "}", `, "ceiling": 5000}`, 1))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := Parse(text)
@@ -389,6 +390,9 @@ func FuzzParse(f *testing.F) {
 		for c := range categories {
 			if r := p.Rule(c); r.Minute < 1 || r.Minute > most || r.Burst < 1 || r.Burst > r.Minute {
 				t.Errorf("%q: %s %+v", text, c, r)
+			}
+			if r, all := p.Rule(c), p.Ceiling(c); all.Minute < r.Minute || all.Burst < r.Burst || all.Minute > most {
+				t.Errorf("%q: %s %+v below a ceiling of %+v", text, c, r, all)
 			}
 		}
 	})
@@ -405,11 +409,16 @@ func TestParse(t *testing.T) {
 	if _, err := Check(`{"auth": {"minute": 600}}`); err == nil || !strings.Contains(err.Error(), "addresses and accounts") {
 		t.Errorf("auth of a tenant: %v", err)
 	}
+	if p, err := Check(`{"api": {"minute": 100, "ceiling": 250}}`); err != nil || p.Ceiling(API) != (Rule{250, 50}) ||
+		p.Ceiling(Read) != (Rule{50_000, 10_000}) {
+		t.Errorf("a ceiling: %+v %v", p, err)
+	}
 	if p, err := Check(`{"api": {"minute": 9}}`); err != nil || p.Rule(API).Minute != 9 {
 		t.Errorf("%+v %v", p, err)
 	}
 	for _, bad := range []string{``, `[]`, `{"api": null}`, `{"api": 5}`, `{"API": {"minute": 5}}`, `{"api": {"minute": 0}}`,
-		`{"api": {"minute": 5, "x": 1}}`, `{} {}`, `{"api": {"minute": 1e3}, "zone": {}}`} {
+		`{"api": {"minute": 5, "x": 1}}`, `{} {}`, `{"api": {"minute": 1e3}, "zone": {}}`,
+		`{"api": {"minute": 5, "ceiling": 4}}`, `{"api": {"minute": 5, "ceiling": 0}}`} {
 		if _, err := Parse(bad); err == nil {
 			t.Errorf("%s accepted", bad)
 		}

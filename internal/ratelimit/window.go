@@ -44,15 +44,17 @@ func (w *window) advanceTo(now int64) {
 
 func (w *window) slotAt(s int64) *uint16 { return &w.slots[s%minuteSlots] }
 
-// countWithin counts n units unless a rule or a slot's counter stands against it.
+// hasRoom reports that neither a rule nor a slot's counter stands against n units.
+func (w *window) hasRoom(r Rule, n int) bool {
+	return n <= r.Minute-w.minute && n <= r.Burst-w.burst && n <= math.MaxUint16-int(*w.slotAt(w.last))
+}
+
+// countWithin counts n units where there is room.
 func (w *window) countWithin(r Rule, n int) bool {
-	now := w.slotAt(w.last)
-	if n > r.Minute-w.minute || n > r.Burst-w.burst || n > math.MaxUint16-int(*now) {
+	if !w.hasRoom(r, n) {
 		return false
 	}
-	*now += uint16(n)
-	w.minute += n
-	w.burst += n
+	w.countPast(n)
 	return true
 }
 

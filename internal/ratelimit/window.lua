@@ -6,10 +6,11 @@
 --       minute (4), of the burst (4), last slot counted in (8), then 241 slots
 --       of 2 bytes each.
 -- ARGV  for each window four: units a minute, units a burst, units to count,
---       and 1 to count them whatever the rule says.
--- Reply milliseconds of Redis' clock, then for each window five: 1 when counted,
---       units of the minute, of the burst, last slot counted in, and, only when
---       the window is full, its string.
+--       and 1 to count them whatever the rule says. Those without the 1 are
+--       counted in all of their windows or in none.
+-- Reply milliseconds of Redis' clock, then for each window five: 1 when its units
+--       fit or are counted whatever the rule says, units of the minute, of the
+--       burst, last slot counted in, and, only when the window is full, its string.
 local SLOT, MINUTE, BURST, HEAD, LIFE, MOST = 250, 241, 41, 24, 61000, 65535
 
 local time = redis.call('TIME')
@@ -33,7 +34,8 @@ local function zero(key, from, to)
   end
 end
 
-for k, key in ipairs(KEYS) do
+-- read finds how full a window is now, and whether its units fit.
+local function read(k, key)
   local perMinute, perBurst = tonumber(ARGV[4 * k - 3]), tonumber(ARGV[4 * k - 2])
   local n, forced = tonumber(ARGV[4 * k - 1]), ARGV[4 * k] == '1'
 
@@ -60,30 +62,44 @@ for k, key in ipairs(KEYS) do
     held = at(raw, last)
   end
 
-  local counted = 0
   if forced then
     n = math.min(n, MOST - held)
-    counted = 1
-  elseif n <= perMinute - minute and n <= perBurst - burst and n <= MOST - held then
-    counted = 1
   end
-  if counted == 1 and n > 0 then
-    minute, burst, newest = minute + n, burst + n, last
-    if fresh then
-      redis.call('SET', key, string.rep('\0', HEAD + 2 * MINUTE), 'PX', LIFE)
-    elseif last > old then
-      zero(key, old + 1, last)
-      redis.call('PEXPIRE', key, LIFE)
-    end
-    redis.call('SETRANGE', key, 0, struct.pack('>i8I4I4i8', last, minute, burst, newest))
-    redis.call('SETRANGE', key, HEAD + (last % MINUTE) * 2, string.char(math.floor((held + n) / 256), (held + n) % 256))
-  end
+  local fits = forced or n <= perMinute - minute and n <= perBurst - burst and n <= MOST - held
+  return {key = key, perMinute = perMinute, perBurst = perBurst, n = n, forced = forced, fits = fits, fresh = fresh,
+    old = old, last = last, minute = minute, burst = burst, newest = newest, held = held}
+end
 
+-- count adds a window's units.
+local function count(w)
+  local units = w.held + w.n
+  w.minute, w.burst, w.newest = w.minute + w.n, w.burst + w.n, w.last
+  if w.fresh then
+    redis.call('SET', w.key, string.rep('\0', HEAD + 2 * MINUTE), 'PX', LIFE)
+  elseif w.last > w.old then
+    zero(w.key, w.old + 1, w.last)
+    redis.call('PEXPIRE', w.key, LIFE)
+  end
+  redis.call('SETRANGE', w.key, 0, struct.pack('>i8I4I4i8', w.last, w.minute, w.burst, w.newest))
+  redis.call('SETRANGE', w.key, HEAD + (w.last % MINUTE) * 2, string.char(math.floor(units / 256), units % 256))
+end
+
+local windows, room = {}, true
+for k, key in ipairs(KEYS) do
+  windows[k] = read(k, key)
+  room = room and windows[k].fits
+end
+
+for k, w in ipairs(windows) do
+  if w.n > 0 and (w.forced or room) then
+    count(w)
+  end
   local full = ''
-  if counted == 0 or minute >= perMinute or burst >= perBurst then
-    full = redis.call('GET', key) or ''
+  if not w.fits or w.minute >= w.perMinute or w.burst >= w.perBurst then
+    full = redis.call('GET', w.key) or ''
   end
   local base = 1 + 5 * (k - 1)
-  reply[base + 1], reply[base + 2], reply[base + 3], reply[base + 4], reply[base + 5] = counted, minute, burst, newest, full
+  reply[base + 1], reply[base + 2], reply[base + 3] = w.fits and 1 or 0, w.minute, w.burst
+  reply[base + 4], reply[base + 5] = w.newest, full
 end
 return reply

@@ -148,11 +148,14 @@ test('a record of another organisation looks like one that is not there, and so 
   });
 });
 
-test('who asks too often is told how long to wait', async () => {
+test('who asks too often reads how long to wait, and the page goes on by itself', async () => {
   await as(manager, async (page) => {
-    await page.route('**/rest/v1/orders?**', (route) => route.fulfill({ status: 429, headers: { 'Retry-After': '7', 'X-Request-Id': 'abcdef0123' }, json: { error: 'rate_limit_exceeded', message: 'Too many requests: wait 7 seconds, then try again', retry_after: 7 } }));
+    let refused = 0;
+    await page.route('**/rest/v1/orders?**', (route) => (refused++ ? route.continue() : route.fulfill({ status: 429, headers: { 'Retry-After': '7', 'X-Request-Id': 'abcdef0123' }, json: { error: 'rate_limit_exceeded', message: 'Too many requests: wait 7 seconds, then try again', retry_after: 7 } })));
     await open(page, '/console/c/orders');
     await page.getByText('Try again in 7 seconds.').waitFor();
+    await page.getByText(/^1–50/).waitFor();
+    assert.equal(await page.getByText('Try again in 7 seconds.').count(), 0);
   });
 });
 
@@ -164,6 +167,27 @@ test('a limit that was passed for a second costs the page that second, and no er
     await page.getByText(/^1–50/).waitFor();
     assert.ok(refused > 1, 'the list was asked for once more');
     assert.equal(await page.getByText('Too many requests').count(), 0);
+  });
+});
+
+test('what is saved while a limit is passed for a second is saved after it, once', async () => {
+  await as(manager, async (page) => {
+    const keys = [];
+    await page.route('**/rest/v1/items?**', (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      keys.push(route.request().headers()['idempotency-key']);
+      return keys.length > 1 ? route.continue() : route.fulfill({ status: 429, headers: { 'Retry-After': '1' }, json: { error: 'rate_limit_exceeded', message: 'Too many requests: wait 1 seconds, then try again', retry_after: 1 } });
+    });
+    const sku = `WAITED-${Date.now()}`;
+    await open(page, '/console/c/items/new');
+    await page.getByLabel('SKU *').fill(sku);
+    await page.getByLabel('Name *').fill('Saved after a second');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('heading', { name: sku }).waitFor();
+    assert.equal(keys.length, 2);
+    assert.equal(keys[0], keys[1]);
+    const made = await api(manager, `/v1/items?select=id&sku=eq.${sku}`);
+    assert.equal(made.length, 1);
   });
 });
 

@@ -41,10 +41,33 @@ function look(): void {
   setTimeout(() => void supabase.auth.getUser().finally(() => (looking = false)));
 }
 
+// A refusal by a limit that is over within this many seconds is waited for, of what asks and of what changes something:
+// nothing was done and nothing was counted. For a longer one the page says how long.
+const longestPause = 5;
+const pauses = 3;
+
+// pausedFor is how many seconds a refused request waits before it is sent again, 0 = it is not. Sign-ins are the person's to repeat.
+function pausedFor(r: Response, input: RequestInfo | URL, before: number): number {
+  if (r.status !== 429 || before >= pauses || String(input instanceof Request ? input.url : input).includes('/auth/v1/')) return 0;
+  const seconds = Number(r.headers.get('Retry-After')) || 1;
+  return seconds <= longestPause ? seconds : 0;
+}
+
+// patientFetch is fetch that waits out short limits.
+async function patientFetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  for (let before = 0; ; before++) {
+    const r = await fetch(input, init);
+    const pause = pausedFor(r, input, before);
+    if (!pause) return r;
+    await new Promise((done) => setTimeout(done, 1000 * pause));
+    init?.signal?.throwIfAborted();
+  }
+}
+
 async function watched(input: RequestInfo | URL, init?: RequestInit, again = false): Promise<Response> {
   let r: Response;
   try {
-    r = await fetch(input, init);
+    r = await patientFetch(input, init);
   } catch (e) {
     if ((e as Error).name !== 'AbortError') away.set(true);
     throw e;

@@ -1,13 +1,15 @@
 import { keepPreviousData, notifyManager, QueryClient, QueryObserver, type QueryKey, type QueryObserverOptions, type QueryObserverResult } from '@tanstack/query-core';
 import { useEffect, useState } from 'preact/hooks';
-import { toFault, type Fault } from './fault';
+import { toFault } from './fault';
 
 // The few lines that join TanStack Query to Preact.
 
-// waits tells whether a limit was passed for so short that the page waits by
-// itself; for longer it says how long and leaves the choice to the person.
-function waits(f: Fault): boolean {
-  return f.status === 429 && f.retryAfter > 0 && f.retryAfter <= 3;
+// A page that was refused by a limit says how long, and asks again by itself when it is over.
+const longestWait = 120;
+
+function waitOf(error: Error | null): number {
+  const f = error && toFault(error);
+  return f && f.status === 429 && f.retryAfter > 0 && f.retryAfter <= longestWait ? 1000 * f.retryAfter : 0;
 }
 
 export const queryClient = new QueryClient({
@@ -18,12 +20,9 @@ export const queryClient = new QueryClient({
       refetchOnWindowFocus: true,
       retry: (count, error) => {
         const f = toFault(error);
-        return count < 3 && (f.away || f.status >= 502 || waits(f));
+        return count < 3 && (f.away || f.status >= 502);
       },
-      retryDelay: (n, error) => {
-        const f = toFault(error);
-        return waits(f) ? 1000 * f.retryAfter : Math.min(1000 * 2 ** n, 8000);
-      },
+      retryDelay: (n) => Math.min(1000 * 2 ** n, 8000),
     },
   },
 });
@@ -42,5 +41,11 @@ export function useQuery<T>(options: QueryObserverOptions<T, Error, T, T, QueryK
   const result = observer.getOptimisticResult(wanted);
   useEffect(() => observer.subscribe(() => draw((n) => n + 1)), [observer]);
   useEffect(() => observer.setOptions(wanted));
+  useEffect(() => {
+    const wait = waitOf(result.error);
+    if (!wait) return;
+    const goesOn = setTimeout(() => void observer.refetch(), wait);
+    return () => clearTimeout(goesOn);
+  }, [result.error]);
   return observer.trackResult(result);
 }

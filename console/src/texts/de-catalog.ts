@@ -374,7 +374,7 @@ export const deCatalog: Record<string, string> = {
   'When the worker confirmed having been there; now, when he signs himself.': 'Wann die Teilnahme bestätigt wurde; jetzt, wenn die Person selbst unterschreibt.', 'The name as signed.': 'Der Name wie unterschrieben.',
   'Whose account it was signed with.': 'Mit wessen Konto unterschrieben wurde.', 'Calendar month of the tenant\'s time zone, YYYY-MM.': 'Kalendermonat in der Zeitzone der Organisation, JJJJ-MM.',
   'People or figures it is made of.': 'Personen oder Zahlen, aus denen sie besteht.',
-  'Rate limits of the plan custom, by category: {"api": {"minute": 3000, "burst": 600}}. Set with a service key.': 'Anfragegrenzen des Tarifs custom, nach Kategorie: {"api": {"minute": 3000, "burst": 600}}. Nur mit einem Dienstschlüssel.',
+  'Rate limits of the plan custom, by category: {"api": {"minute": 3000, "burst": 600, "ceiling": 30000}}: of one person or key, and of the whole tenant. Set with a service key.': 'Anfragegrenzen des Tarifs custom, nach Kategorie: {"api": {"minute": 3000, "burst": 600, "ceiling": 30000}}: je Person oder Schlüssel, und für die ganze Organisation. Nur mit einem Dienstschlüssel.',
   'Import files that are kept; empty = the server\'s. Set with a service key.': 'Importdateien, die aufbewahrt werden; leer = wie der Server. Nur mit einem Dienstschlüssel.',
   'Photos of incidents and inspections; empty = the server\'s. Set with a service key.': 'Fotos von Vorfällen und Prüfungen; leer = wie der Server. Nur mit einem Dienstschlüssel.',
   'May lie ahead: who is to come can be entered, and signs afterwards.': 'Darf in der Zukunft liegen: wer kommen soll, wird eingetragen und unterschreibt danach.',

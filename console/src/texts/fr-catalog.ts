@@ -377,7 +377,7 @@ export const frCatalog: Record<string, string> = {
   'When the worker confirmed having been there; now, when he signs himself.': 'Quand le collaborateur a confirmé sa présence ; maintenant s’il signe lui-même.', 'The name as signed.': 'Le nom tel que signé.',
   'Whose account it was signed with.': 'Avec quel compte on a signé.', 'Calendar month of the tenant\'s time zone, YYYY-MM.': 'Mois civil dans le fuseau de l’organisation, AAAA-MM.',
   'People or figures it is made of.': 'Personnes ou chiffres dont il est fait.',
-  'Rate limits of the plan custom, by category: {"api": {"minute": 3000, "burst": 600}}. Set with a service key.': 'Limites de débit du forfait custom, par catégorie : {"api": {"minute": 3000, "burst": 600}}. Avec une clé de service seulement.',
+  'Rate limits of the plan custom, by category: {"api": {"minute": 3000, "burst": 600, "ceiling": 30000}}: of one person or key, and of the whole tenant. Set with a service key.': 'Limites de débit du forfait custom, par catégorie : {"api": {"minute": 3000, "burst": 600, "ceiling": 30000}} : par personne ou clé, et pour toute l’organisation. Avec une clé de service seulement.',
   'Import files that are kept; empty = the server\'s. Set with a service key.': 'Fichiers d’import conservés ; vide = ceux du serveur. Avec une clé de service seulement.',
   'Photos of incidents and inspections; empty = the server\'s. Set with a service key.': 'Photos d’incidents et d’inspections ; vide = celles du serveur. Avec une clé de service seulement.',
   'May lie ahead: who is to come can be entered, and signs afterwards.': 'Peut être à venir : on inscrit qui doit venir, qui signe ensuite.',
