@@ -146,10 +146,10 @@ func callerOf(tenant, user string) ratelimit.Caller {
 // caller's address has left.
 func (g *Gate) Room(a actor.Actor, c ratelimit.Category) ratelimit.State {
 	plan := g.Plan(a)
-	switch {
-	case g.Limits == nil:
+	if g.Limits == nil {
 		return unusedState(plan.Rule(c))
-	case a.TenantID == "":
+	}
+	if a.TenantID == "" {
 		return g.Limits.Peek(web.AddressKey(a.Address), c, plan)
 	}
 	return g.Limits.Room(callerOf(a.TenantID, a.UserID), c, plan)

@@ -174,7 +174,8 @@ func TestKeys(t *testing.T) {
 		together bool
 	}{
 		{"two users of a tenant", call{tenant: north, user: "ann"}, call{tenant: north, user: "ben"}, false},
-		{"one user at two addresses", call{tenant: north, peer: "192.0.2.1:1"}, call{tenant: north, peer: "192.0.2.2:1"}, true},
+		{"one user at two addresses", call{tenant: north, peer: "192.0.2.1:1"},
+			call{tenant: north, peer: "192.0.2.2:1"}, true},
 		{"two tenants", call{tenant: north}, call{tenant: south}, false},
 		{"nobody, twice", call{peer: "192.0.2.1:1"}, call{peer: "192.0.2.1:99"}, true},
 		{"bad token and none", call{tenant: "bad"}, call{}, true},

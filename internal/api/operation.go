@@ -58,14 +58,14 @@ type ChainBreak struct {
 type LimitRefusal struct {
 	At         time.Time `json:"at"`
 	Category   string    `json:"category" enum:"api,auth,webhook,read,write"`
-	Scope      string    `json:"scope" enum:"caller,tenant" doc:"caller: one person or key. tenant: all of it together."`
+	Scope      string    `json:"scope" enum:"caller,tenant" doc:"caller (one person or key) or tenant (all)."`
 	Limit      int       `json:"limit" doc:"Units per minute."`
 	RetryAfter int       `json:"retry_after" doc:"Seconds."`
 }
 
 // LimitRefusals is the history of refusals, newest first.
 type LimitRefusals struct {
-	Refusals []LimitRefusal `json:"refusals" doc:"At most 200, of the last seven days; a minute of a category and scope once."`
+	Refusals []LimitRefusal `json:"refusals" doc:"At most 200, of the last seven days; a minute of each scope once."`
 }
 
 // Operation is what administrators may know of the server's work for their

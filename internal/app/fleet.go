@@ -189,7 +189,8 @@ func checkLimits(_ *store.Tx, changes []store.Change) error {
 		}
 		if _, err := ratelimit.Check(text); err != nil {
 			return fault.Wrap(err, fault.Invalid, "22023",
-				"limits must be an object of {minute, burst, ceiling} by category: api, webhook, read, write").At("limits", "%s", err)
+				"limits must be an object of {minute, burst, ceiling} by category: api, webhook, read, write").
+				At("limits", "%s", err)
 		}
 	}
 	return nil

@@ -409,7 +409,8 @@ func TestLimitsAreOfEachCaller(t *testing.T) {
 			}
 		}
 		r := list(manager)
-		if r.Status != 429 || r.Header.Get("X-RateLimit-Limit") != "30" || !bytes.Contains(r.Body, []byte("whole organisation")) {
+		if r.Status != 429 || r.Header.Get("X-RateLimit-Limit") != "30" ||
+			!bytes.Contains(r.Body, []byte("whole organisation")) {
 			t.Errorf("above the ceiling: %d %v %s", r.Status, r.Header, r.Body)
 		}
 		within(t, "both refusals", func() bool { return count(t, k, "rate_limit.exceeded") == 2 })

@@ -164,7 +164,10 @@ func conform(t *testing.T, c Counter) {
 // conformCeiling holds that a tenant's callers share the plan's ceiling, and that what it
 // refuses is counted nowhere.
 func conformCeiling(t *testing.T, c Counter) {
-	plan, err := Parse(`{"api": {"minute": 10, "burst": 10, "ceiling": 15}, "read": {"minute": 6, "burst": 6, "ceiling": 8}}`)
+	plan, err := Parse(`{
+		"api":  {"minute": 10, "burst": 10, "ceiling": 15},
+		"read": {"minute": 6, "burst": 6, "ceiling": 8}
+	}`)
 	if err != nil {
 		t.Fatal(err)
 	}
