@@ -13,7 +13,10 @@ type happened struct {
 	Kind, Text string
 	By         *string
 	Struck     bool
-	Changes    []struct{ Field string }
+	Changes    []struct {
+		Field  string
+		Masked bool
+	}
 }
 
 // inWords is a timeline as a line for each entry: its kind, its text or fields, and
@@ -23,7 +26,11 @@ func inWords(list []happened) string {
 	for _, e := range list {
 		line := e.Kind + " " + e.Text
 		for _, c := range e.Changes {
-			line += c.Field + " "
+			line += c.Field
+			if c.Masked {
+				line += "(masked)"
+			}
+			line += " "
 		}
 		if e.Struck {
 			line += " struck"
@@ -52,14 +59,15 @@ func TestTimeline(t *testing.T) {
 				t.Fatalf("%s: %d %s", path, r.Status, r.Body)
 			}
 		}
-		patch("/v1/incidents?id=eq."+incident, map[string]any{"status": "triaged", "entities": []any{}, "lessons": "Mop"})
+		patch("/v1/incidents?id=eq."+incident, map[string]any{"status": "triaged", "entities": []any{}, "lessons": "Mop",
+			"root_causes": []any{map[string]any{"method": "5whys", "layer": "immediate", "text": "A leak"}}})
 		patch("/v1/comments?id=eq."+comment, map[string]any{"status": "struck"})
 
 		for _, c := range []struct {
 			as   actor.Role
 			want string
 		}{
-			{actor.Safety, "made by; comment Truck 4 struck by; file a.pdf by; changed status lessons by"},
+			{actor.Safety, "made by; comment Truck 4 struck by; file a.pdf by; changed status root_causes(masked) lessons by"},
 			{actor.Manager, "comment Truck 4 struck by; file a.pdf by"},
 			{actor.Operator, "comment Truck 4 struck by; file a.pdf"},
 			{actor.Viewer, "comment Truck 4 struck; file a.pdf"},

@@ -21,7 +21,7 @@ test('an officer asks, the reporter answers with a picture, and what is wrong is
     await page.getByLabel('Mention').fill('operator@north.example');
     await page.locator('.chip').waitFor();
     await page.getByRole('button', { name: 'Comment', exact: true }).click();
-    await page.getByRole('heading', { name: 'Comments (1)' }).waitFor();
+    await page.locator('.timeline .said').filter({ hasText: 'Which truck was it?' }).waitFor();
     assert.equal(await page.getByLabel('Say something about it').inputValue(), '', 'what was sent is gone from the form');
   });
   await as(
@@ -33,7 +33,8 @@ test('an officer asks, the reporter answers with a picture, and what is wrong is
       await page.reload();
       assert.equal(await page.getByLabel('Say something about it').inputValue(), 'Truck 4', 'a reload keeps what was typed');
       await page.getByRole('button', { name: 'Comment', exact: true }).click();
-      await page.getByRole('heading', { name: 'Comments (2)' }).waitFor();
+      await page.locator('.timeline .said').filter({ hasText: 'Truck 4' }).waitFor();
+      assert.equal(await page.locator('.timeline .said').count(), 2);
       await page.getByRole('button', { name: 'Change', exact: true }).click();
       await page.locator('.talk textarea').fill('Truck 5');
       await page.getByRole('button', { name: 'Save', exact: true }).click();

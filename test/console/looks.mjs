@@ -28,6 +28,10 @@ const [item] = await api(manager, '/v1/items?select=id&available=gt.5&order=stoc
 
 const [route] = await api(manager, '/v1/routes?select=id&order=id.desc&limit=1');
 
+const [incident] = await api(manager, '/v1/actions?select=id:incident_id&incident_id=not.is.null&status=eq.open&limit=1');
+
+const [action] = await api(manager, '/v1/actions?select=id&limit=1');
+
 const [place] = await api(manager, '/v1/incidents?select=id:zone_id&zone_id=not.is.null&order=occurred_at.desc&limit=1');
 
 const [rule] = await api(manager, '/v1/regulations?select=id&code=eq.GLOBAL-INSPECTION');
@@ -53,6 +57,8 @@ const pages = [
   ['risk of a place', `/console/risk/zone/${place.id}`],
   ['compliance', '/console/compliance'],
   ['rule', `/console/compliance?rule=${rule.id}`],
+  ['incident', `/console/c/incidents/${incident.id}`],
+  ['action', `/console/c/actions/${action.id}`],
   ['floor', '/console/floor'],
   ['receive', '/console/floor/receive'],
   ['count', '/console/floor/count'],

@@ -10,6 +10,7 @@ await import('./walk.mjs');
 await import('./home.mjs');
 await import('./safety.mjs');
 await import('./evidence.mjs');
+await import('./incident.mjs');
 await import('./found.mjs');
 await import('./records.mjs');
 await import('./work.mjs');

@@ -1,4 +1,4 @@
-import { useLocation, useRoute } from 'preact-iso';
+import { lazy, useLocation, useRoute } from 'preact-iso';
 import { useEffect, useState } from 'preact/hooks';
 import { records, supabase, want } from '../lib/client';
 import { isMadeBeside, nameOf, newOf, titleOf, useCatalog, usePermissions, visible, words, writable, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
@@ -13,13 +13,16 @@ import { Icon } from '../ui/icon';
 import { Ask, Dialog } from '../ui/dialog';
 import { fail, Menu, toast } from '../ui/overlay';
 import { RecordForm, write } from '../ui/record-form';
-import { Evidence } from '../ui/evidence';
+import { columnOf, Files } from '../ui/evidence';
 import { Children, Diff, type Entry } from '../ui/related';
 import { ItemPlan, ItemStock } from '../ui/item';
 import { OrderLines, OrderProgress, OrderVerbs } from '../ui/order';
 import { PrintButton, PrintItem } from '../ui/print';
-import { isBare, RecordVerbs } from '../ui/verbs';
+import { Timeline } from '../ui/timeline';
+import { isBare, RecordVerbs, verbFor } from '../ui/verbs';
 import { hrefOf, useNames, Value } from '../ui/value';
+
+const IncidentView = lazy(() => import('./incident').then((m) => m.IncidentView));
 
 export function RecordPage() {
   const { params } = useRoute();
@@ -115,12 +118,13 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
         title={
           <span class="row">
             {nameOf(c, r)} {c.states ? <Badge state={r[c.states.field]} /> : null}
+            {c.name === 'incidents' ? <Badge state={r['severity']} /> : null}
           </span>
         }
-        sub={c.name === 'items' || !r['updated_at'] ? undefined : _('Changed {when}', { when: ago(r['updated_at']) })}
+        sub={subOf(c, r, catalog)}
       >
         <RecordVerbs c={c} r={r} p={p} done={again} />
-        {c.name === 'orders' && p.verbs ? <OrderVerbs o={r} p={p} done={again} /> : <Moves c={c} r={r} p={p} done={again} />}
+        {c.name === 'orders' && p.verbs ? <OrderVerbs o={r} p={p} done={again} /> : c.name === 'incidents' ? null : <Moves c={c} r={r} p={p} done={again} />}
         <PrintButton c={c} r={r} />
         {editable.length ? (
           <Button icon="edit" onClick={() => setEditing(true)}>
@@ -182,12 +186,23 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
             <ItemPlan i={r} p={p} />
           </>
         ) : null}
-        <div class="split">
-          <Facts c={c} r={r} p={p} without={c.name === 'orders' ? quantities : []} />
-          <History c={c} id={id} p={p} r={r} />
-        </div>
-        <Evidence c={c} r={r} p={p} />
-        <Related c={c} r={r} catalog={catalog} p={p} without={c.name === 'orders' ? ['order_lines'] : c.name === 'items' ? ['stock_levels'] : []} />
+        {c.name === 'incidents' ? (
+          <IncidentView c={c} r={r} p={p} catalog={catalog} done={again} />
+        ) : columnOf(c) && p.collections['comments']?.read ? (
+          <div class="split">
+            <div class="stack">
+              <Facts c={c} r={r} p={p} without={c.name === 'orders' ? quantities : []} />
+              <Timeline c={c} r={r} p={p} />
+            </div>
+            <Files c={c} r={r} p={p} />
+          </div>
+        ) : (
+          <div class="split">
+            <Facts c={c} r={r} p={p} />
+            <History c={c} id={id} p={p} r={r} />
+          </div>
+        )}
+        {c.name === 'incidents' ? null : <Related c={c} r={r} catalog={catalog} p={p} />}
       </div>
       {editing ? (
         <Dialog kind="wide" title={_('Edit {what}', { what: nameOf(c, r) })} close={() => setEditing(false)}>
@@ -224,6 +239,16 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
   );
 }
 
+// subOf is the line under a record's name: of an incident what kind it was, when and where, else when it changed.
+function subOf(c: Collection, r: Row, catalog: Catalog): string | undefined {
+  if (c.name === 'incidents') {
+    const zone = r[refKey('zone_id')] as Row | undefined;
+    const where = zone ? nameOf(catalog.get('zones'), zone) : '';
+    return [words(String(r['kind'])), dateTime(r['occurred_at']), where].filter(Boolean).join(' · ');
+  }
+  return c.name === 'items' || !r['updated_at'] ? undefined : _('Changed {when}', { when: ago(r['updated_at']) });
+}
+
 // starts are the names of referred records, for the form to begin with.
 function starts(c: Collection, r: Row, catalog: Catalog): Record<string, string> {
   return Object.fromEntries(c.fields.flatMap((f) => (f.ref && r[refKey(f.name)] ? [[f.name, nameOf(catalog.get(f.ref), r[refKey(f.name)] as Row)]] : [])));
@@ -247,31 +272,19 @@ export function Moves({ c, r, p, done }: { c: Collection; r: Row; p: Permissions
     <>
       {soft.slice(0, 3).map((s, i) => (
         <Button key={s} kind={i === 0 && s !== 'on_hold' ? 'primary' : undefined} onClick={() => act(s).catch(fail)}>
-          {verbs(s)}
+          {verbFor(s)}
         </Button>
       ))}
       {all.filter((s) => hard.has(s)).map((s) => (
         <Button key={s} kind="danger" onClick={() => setTo(s)}>
-          {verbs(s)}
+          {verbFor(s)}
         </Button>
       ))}
       {to ? (
-        <Ask danger title={_('{verb}: {what}?', { verb: verbs(to), what: nameOf(c, r) })} yes={verbs(to)} close={() => setTo('')} act={() => act(to)} />
+        <Ask danger title={_('{verb}: {what}?', { verb: verbFor(to), what: nameOf(c, r) })} yes={verbFor(to)} close={() => setTo('')} act={() => act(to)} />
       ) : null}
     </>
   );
-}
-
-const verbOf: Record<string, string> = {
-  confirmed: 'Confirm', in_progress: 'Start', on_hold: 'Put on hold', cancelled: 'Cancel', completed: 'Complete', released: 'Release', active: 'Activate', blocked: 'Block', archived: 'Archive', discontinued: 'Discontinue',
-  done: 'Mark as done', verified: 'Verify', triaged: 'Triage', investigating: 'Investigate', closed: 'Close', packed: 'Mark as packed', ready: 'Mark as ready', in_transit: 'Dispatch', delivered: 'Mark as delivered',
-  exception: 'Report an exception', returned: 'Mark as returned', arrived: 'Mark as arrived', received: 'Mark as received', quarantine: 'Put in quarantine', recalled: 'Recall', approved: 'Approve', paused: 'Pause', ended: 'End',
-  published: 'Publish', in_service: 'Put in service', maintenance: 'Send to maintenance', out_of_service: 'Take out of service', retired: 'Retire', picked: 'Mark as picked', short: 'Mark as short', assigned: 'Assign', available: 'Make available',
-  on_trip: 'Send on a trip', off_duty: 'End duty', suspended: 'Suspend', on_leave: 'Send on leave', left: 'Mark as left', failed: 'Mark as failed', void: 'Void',
-};
-
-function verbs(state: string): string {
-  return _(verbOf[state] ?? words(state));
 }
 
 const quantities = ['order_no', 'status', 'stage', 'promised_at', 'line_count', 'qty_ordered', 'qty_allocated', 'qty_picked', 'qty_packed', 'qty_shipped', 'qty_received'];
@@ -313,8 +326,12 @@ export function Facts({ c, r, p, without = [] }: { c: Collection; r: Row; p: Per
 // What is looked for first among what refers to a record.
 const first = ['stock_levels', 'order_lines', 'pick_lines', 'shipment_lines', 'receipt_lines', 'count_lines', 'checklist_answers', 'actions', 'stock_movements', 'lots', 'packages', 'incidents'];
 
+// What the page of a record shows by itself.
+const shownAbove: Record<string, string[]> = { orders: ['order_lines'], items: ['stock_levels'], incidents: ['actions', 'osha_cases'] };
+
 // Related are the records that point here, a few of each kind.
-function Related({ c, r, catalog, p, without }: { c: Collection; r: Row; catalog: Catalog; p: Permissions; without: string[] }) {
+export function Related({ c, r, catalog, p }: { c: Collection; r: Row; catalog: Catalog; p: Permissions }) {
+  const without = shownAbove[c.name] ?? [];
   const rank = (k: { collection: string }) => (first.indexOf(k.collection) + first.length + 1) % (first.length + 1);
   const kinds = [...(c.children ?? [])].sort((a, b) => rank(a) - rank(b)).filter((k) => !without.includes(k.collection) && p.collections[k.collection]?.read && !['incident_photos', 'checklist_photos', 'comments', 'files'].includes(k.collection));
   const [at, setAt] = useState(0);

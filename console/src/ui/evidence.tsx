@@ -13,10 +13,10 @@ import { Icon } from './icon';
 import { Kept } from './kept';
 import { ListField } from './list-field';
 import { fail, toast } from './overlay';
-import { useNames } from './value';
+import { useCalledPeople } from './value';
 import '../evidence.css';
 
-interface Given {
+export interface Given {
   c: Collection;
   r: Row;
   p: Permissions;
@@ -24,17 +24,6 @@ interface Given {
 
 // columnOf is the reference by which comments and files name the records of a collection, if they do.
 export const columnOf = (c: Collection) => c.children?.find((k) => k.collection === 'comments')?.column;
-
-// Evidence is what people say about a record and the files that they keep with it.
-export function Evidence({ c, r, p }: Given) {
-  if (!columnOf(c) || !p.collections['comments']?.read) return null;
-  return (
-    <div class="split">
-      <Comments c={c} r={r} p={p} />
-      <Files c={c} r={r} p={p} />
-    </div>
-  );
-}
 
 // The newest so many are shown; a list shows them all.
 const shown = 100;
@@ -44,7 +33,7 @@ function Earlier({ collection, c, r, n }: { collection: string; c: Collection; r
   return <a href={`/console/c/${collection}?f=${columnOf(c) as string}.eq.${r.id}`}>{_('Show all')}</a>;
 }
 
-function useBeside(collection: 'comments' | 'files', { c, r }: Given) {
+export function useBeside(collection: 'comments' | 'files', { c, r }: Given) {
   const column = columnOf(c) as string;
   return useQuery({
     queryKey: ['c', collection, 'of', column, r.id],
@@ -53,34 +42,16 @@ function useBeside(collection: 'comments' | 'files', { c, r }: Given) {
   });
 }
 
-const renew = (collection: string) => queryClient.invalidateQueries({ queryKey: ['c', collection] });
-
-function Comments(given: Given) {
-  const { r, p } = given;
-  const q = useBeside('comments', given);
-  const all = q.data ?? [];
-  const list = all.slice(-shown);
-  return (
-    <Card title={list.length && all.length <= shown ? _('Comments ({n})', { n: list.length }) : _('Comments')} actions={<Earlier collection="comments" c={given.c} r={r} n={all.length} />}>
-      {q.isPending ? <Skeleton lines={2} /> : <Problem error={q.error} />}
-      {list.length ? (
-        <ul class="talk">
-          {list.map((x) => (
-            <Comment key={x.id} x={x} p={p} />
-          ))}
-        </ul>
-      ) : null}
-      {q.data && !list.length ? <p class="muted">{_('Nobody has said anything about it.')}</p> : null}
-      {p.collections['comments']?.create ? <Composer key={r.id} {...given} /> : null}
-    </Card>
-  );
-}
+// renew reads again what is beside a record, and its timeline.
+const renew = (collection: string) =>
+  Promise.all([queryClient.invalidateQueries({ queryKey: ['c', collection] }), queryClient.invalidateQueries({ queryKey: ['c', 'timeline'] })]);
 
 // The server lets an author change a comment for so many milliseconds.
 const editTime = 15 * 60_000;
 
-function Comment({ x, p }: { x: Row; p: Permissions }) {
-  const names = useNames(p);
+// Comment is what somebody said, with what its author and officers may do about it.
+export function Comment({ x, p }: { x: Row; p: Permissions }) {
+  const names = useCalledPeople(p);
   const [text, setText] = useState<string>();
   const author = x['created_by'] as string | null;
   const isMine = author === p.user_id;
@@ -143,12 +114,13 @@ function Comment({ x, p }: { x: Row; p: Permissions }) {
 }
 
 // Composer takes what a person wants to say, and whom it is said to.
-function Composer({ c, r, p }: Given) {
+export function Composer({ c, r, p }: Given) {
   const draft = useDraft(`comment ${c.name} ${r.id}`);
   const [text, setText] = draft.field('text', '');
   const [to, setTo] = draft.field('to', '');
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
+  const files = useSending(c.name, r.id);
   const people = useCatalog()?.get('comments')?.fields.find((f) => f.name === 'mentions');
   const send = async () => {
     setBusy(true);
@@ -178,7 +150,12 @@ function Composer({ c, r, p }: Given) {
         <ListField f={{ ...people, label: 'Mention', doc: 'They get a mail that leads here, if they may read it.' }} text={to} put={setTo} />
       ) : null}
       <Problem error={error} />
+      <Problem error={files.error} />
       <p class="row">
+        <Chooser label={_('Add files')} icon="upload" files={files} accept={accepted} multiple />
+        <span class="by-thumb">
+          <Chooser label={_('Take a picture')} icon="camera" files={files} accept="image/jpeg,image/png,image/webp" capture="environment" />
+        </span>
         <span class="push" />
         <Button type="submit" kind="primary" busy={busy} disabled={!text.trim()}>
           {_('Comment')}
@@ -193,30 +170,61 @@ const sizeOf = (bytes: number) => (bytes < 1e6 ? `${number(Math.ceil(bytes / 1e3
 // What the server keeps, for the chooser of files: pictures, PDF and office documents.
 const accepted = 'image/jpeg,image/png,image/webp,.pdf,.docx,.xlsx,.pptx,.odt,.ods,.odp';
 
-function Files(given: Given) {
-  const { c, r, p } = given;
-  const q = useBeside('files', given);
-  const [sending, setSending] = useState('');
+interface Sending {
+  what: string; // the file that is on its way
+  error: unknown;
+  send: (chosen: globalThis.File[]) => Promise<void>;
+}
+
+// useSending keeps files with a record, one after the other; the first that is refused says why and stops the rest.
+function useSending(collection: string, id: string): Sending {
+  const [what, setWhat] = useState('');
   const [error, setError] = useState<unknown>(null);
-  const all = q.data ?? [];
-  const list = all.slice(-shown);
   const send = async (chosen: globalThis.File[]) => {
     setError(null);
     for (const file of chosen) {
-      setSending(file.name);
+      setWhat(file.name);
       const form = new FormData();
       form.set('file', file);
       try {
-        await api(`/v1/${c.name.replaceAll('_', '-')}/${r.id}/files`, { method: 'POST', body: form });
+        await api(`/v1/${collection.replaceAll('_', '-')}/${id}/files`, { method: 'POST', body: form });
         toast(_('{what} is kept', { what: file.name }));
       } catch (e) {
         setError(e);
         break;
       }
     }
-    setSending('');
+    setWhat('');
     await renew('files');
   };
+  return { what, error, send };
+}
+
+// Chooser is a button that asks for files, or for the camera.
+function Chooser({ label, icon, files, ...rest }: { label: string; icon: string; files: Sending; accept: string; multiple?: boolean; capture?: 'environment' }) {
+  return (
+    <label class="btn take" aria-busy={!!files.what}>
+      <Icon name={icon} size={16} />
+      {files.what ? _('{what} is sent', { what: files.what }) : label}
+      <input
+        {...rest}
+        type="file"
+        disabled={!!files.what}
+        onChange={(e) => {
+          void files.send([...(e.currentTarget.files ?? [])]); // emptied below, for the same file to be chosen again
+          e.currentTarget.value = '';
+        }}
+      />
+    </label>
+  );
+}
+
+// Files are what people keep with a record. They are added where something is said about it.
+export function Files(given: Given) {
+  const { c, r, p } = given;
+  const q = useBeside('files', given);
+  const all = q.data ?? [];
+  const list = all.slice(-shown);
   return (
     <Card title={list.length && all.length <= shown ? _('Files ({n})', { n: list.length }) : _('Files')} actions={<Earlier collection="files" c={c} r={r} n={all.length} />}>
       {q.isPending ? <Skeleton lines={2} /> : <Problem error={q.error} />}
@@ -228,23 +236,6 @@ function Files(given: Given) {
         </ul>
       ) : null}
       {q.data && !list.length ? <p class="muted">{_('No pictures or documents yet.')}</p> : null}
-      <Problem error={error} />
-      {p.collections['comments']?.create ? (
-        <label class="btn take" aria-busy={!!sending}>
-          <Icon name="upload" size={16} />
-          {sending ? _('{what} is sent', { what: sending }) : _('Add files')}
-          <input
-            type="file"
-            multiple
-            accept={accepted}
-            disabled={!!sending}
-            onChange={(e) => {
-              void send([...(e.currentTarget.files ?? [])]); // emptied below, for the same file to be chosen again
-              e.currentTarget.value = '';
-            }}
-          />
-        </label>
-      ) : null}
     </Card>
   );
 }
@@ -255,7 +246,7 @@ function File({ x, p }: { x: Row; p: Permissions }) {
   const remove = () => want(records('files').delete().eq('id', x.id)).then(() => renew('files'), fail);
   return (
     <li>
-      {isPicture ? <Thumbnail id={x.id} name={String(x['name'])} /> : <Icon name="file" size={28} />}
+      {isPicture ? <Thumbnail path={`/v1/files/${x.id}/thumbnail`} name={String(x['name'])} /> : <Icon name="file" size={28} />}
       <span class="grow">
         <button type="button" class="link" onClick={() => void download(path, String(x['name'])).catch(fail)}>
           {String(x['name'])}
@@ -270,13 +261,13 @@ function File({ x, p }: { x: Row; p: Permissions }) {
   );
 }
 
-// Thumbnail is the small picture of a file; it is asked for with the person's token, which an address does not carry.
-function Thumbnail({ id, name }: { id: string; name: string }) {
+// Thumbnail is a picture; it is asked for with the person's token, which an address does not carry.
+export function Thumbnail({ path, name }: { path: string; name: string }) {
   const [address, setAddress] = useState('');
   useEffect(() => {
     let made = '';
     let isGone = false;
-    call(`/v1/files/${id}/thumbnail`)
+    call(path)
       .then((answer) => answer.blob())
       .then((blob) => {
         if (isGone) return;
@@ -287,6 +278,6 @@ function Thumbnail({ id, name }: { id: string; name: string }) {
       isGone = true;
       if (made) URL.revokeObjectURL(made);
     };
-  }, [id]);
+  }, [path]);
   return address ? <img src={address} alt={name} loading="lazy" /> : <Icon name="file" size={28} />;
 }

@@ -1,4 +1,4 @@
-import type { Collection, Field } from '../lib/catalog';
+import type { Catalog, Collection, Field, Permissions } from '../lib/catalog';
 import type { Row } from '../database';
 
 // A VerbGiven is what the dialog of a verb is about: a record, and what follows when the verb was said or the dialog closed.
@@ -15,4 +15,13 @@ export interface FieldGiven {
   text: string;
   put: (v: string) => void;
   wrong?: string;
+}
+
+// IncidentGiven is what a part of the page of an incident gets: the incident, and who reads it.
+export interface IncidentGiven {
+  c: Collection;
+  r: Row;
+  p: Permissions;
+  catalog: Catalog;
+  done: () => void;
 }

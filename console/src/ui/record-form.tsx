@@ -50,7 +50,8 @@ interface Conflict {
 }
 
 // RecordForm makes or changes a record. When somebody else was faster it asks, field by field, whose value holds.
-export function RecordForm({ c, fields, base, starts, done, cancel, preset }: { c: Collection; fields: Field[]; base: Row | null; starts?: Record<string, string>; preset?: Draft; done: (r: Row) => void; cancel: () => void }) {
+// also is what a new record gets beside what is asked for.
+export function RecordForm({ c, fields, base, starts, done, cancel, preset, also }: { c: Collection; fields: Field[]; base: Row | null; starts?: Record<string, string>; preset?: Draft; also?: Record<string, unknown>; done: (r: Row) => void; cancel: () => void }) {
   const [begun] = useState(() => {
     const defaults = Object.fromEntries(fields.map((f) => [f.name, startOf(f)]).filter(([, text]) => text));
     return { from: base, values: (base ? {} : { ...defaults, ...preset }) as Draft };
@@ -86,7 +87,7 @@ export function RecordForm({ c, fields, base, starts, done, cancel, preset }: { 
     setBusy(true);
     const body = changes(fields, from, draft);
     try {
-      const row = from && !Object.keys(body).length ? from : await write(c, from, body);
+      const row = from && !Object.keys(body).length ? from : await write(c, from, { ...also, ...body });
       kept.drop();
       done(row);
     } catch (e) {

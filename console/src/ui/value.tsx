@@ -100,6 +100,11 @@ export function useNames(p?: Permissions): Map<string, string> {
   return new Map(useMembers(p).map((m) => [String(m['user_id']), String(m['email'] ?? words(String(m['role'])))]));
 }
 
+// useCalledPeople names accounts as colleagues speak of them: by the name of the worker, else by the address.
+export function useCalledPeople(p?: Permissions): Map<string, string> {
+  return new Map(usePeople(p).map(([id, name]) => [id, name.split(' · ')[0] as string]));
+}
+
 // usePeople returns the accounts of the organisation that the reader may see, each by its id and by name and address.
 export function usePeople(p?: Permissions): (readonly [id: string, name: string])[] {
   return useMembers(p).map((m) => {

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { rpc } from '../lib/client';
-import { nameOf, type Collection, type Permissions } from '../lib/catalog';
+import { nameOf, words, type Collection, type Permissions } from '../lib/catalog';
 import { useDraft } from '../lib/draft';
 import { _ } from '../lib/i18n';
 import type { Row, Verb, VerbArgs } from '../database';
@@ -130,6 +130,19 @@ export function isBare(c: Collection, r: Row, to: string, p: Permissions): boole
   if (c.name !== 'shipments') return bare[c.name]?.includes(to) ?? true;
   if (!outbound(r)) return inboundStates.includes(to);
   return to === 'cancelled' || (to === 'in_transit' && r['status'] === 'ready' && !p.verbs?.['dispatch']);
+}
+
+const verbOf: Record<string, string> = {
+  confirmed: 'Confirm', in_progress: 'Start', on_hold: 'Put on hold', cancelled: 'Cancel', completed: 'Complete', released: 'Release', active: 'Activate', blocked: 'Block', archived: 'Archive', discontinued: 'Discontinue',
+  done: 'Mark as done', verified: 'Verify', triaged: 'Triage', investigating: 'Investigate', closed: 'Close', packed: 'Mark as packed', ready: 'Mark as ready', in_transit: 'Dispatch', delivered: 'Mark as delivered',
+  exception: 'Report an exception', returned: 'Mark as returned', arrived: 'Mark as arrived', received: 'Mark as received', quarantine: 'Put in quarantine', recalled: 'Recall', approved: 'Approve', paused: 'Pause', ended: 'End',
+  published: 'Publish', in_service: 'Put in service', maintenance: 'Send to maintenance', out_of_service: 'Take out of service', retired: 'Retire', picked: 'Mark as picked', short: 'Mark as short', assigned: 'Assign', available: 'Make available',
+  on_trip: 'Send on a trip', off_duty: 'End duty', suspended: 'Suspend', on_leave: 'Send on leave', left: 'Mark as left', failed: 'Mark as failed', void: 'Void',
+};
+
+// verbFor is what leads to a state, as a button says it.
+export function verbFor(state: string): string {
+  return _(verbOf[state] ?? words(state));
 }
 
 // RecordVerbs are what this person can do about a record as it stands.

@@ -34,6 +34,7 @@ type Change struct {
 	Field  string          `json:"field"`
 	Before json.RawMessage `json:"before"`
 	After  json.RawMessage `json:"after"`
+	Masked bool            `json:"masked,omitempty" doc:"The log keeps what it was and is to itself."`
 }
 
 // loggedSQL selects what the audit log says of a record. $1 tenant, $2 collection,
@@ -179,13 +180,22 @@ func changesIn(r *catalog.Resource, role actor.Role, before, after string) ([]Ch
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		old, now := was[f.Name], is[f.Name]
+		if isMasked(old) || isMasked(now) {
+			// The log has changed fields alone, so that this one changed too.
+			if f.Visible(role) {
+				list = append(list, Change{Field: f.Name, Before: orNull(nil), After: orNull(nil), Masked: true})
+			}
+			continue
+		}
 		if string(old) == string(now) || slices.Contains(unsaid, f.Name) || !f.Visible(role) {
 			continue
 		}
-		list = append(list, Change{f.Name, orNull(old), orNull(now)})
+		list = append(list, Change{Field: f.Name, Before: orNull(old), After: orNull(now)})
 	}
 	return list, nil
 }
+
+func isMasked(v json.RawMessage) bool { return string(v) == `"`+store.Masked+`"` }
 
 func fieldsOf(image string) (fields map[string]json.RawMessage, err error) {
 	if image == "" {

@@ -1,0 +1,1 @@
+export{t as Facts,n as Moves,r as RecordPage,i as Related,a as crumbsOf,o as useRecord}from"./record.js";
