@@ -59,3 +59,6 @@ func makerReaders(r *Resource) []actor.Role {
 	}
 	return leaders
 }
+
+// Masked stands in the audit log for a value of a field with Readers.
+const Masked = "[masked]"

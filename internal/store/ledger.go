@@ -89,9 +89,6 @@ func loggedMoment(c Change, at time.Time) (moment time.Time, isDay bool) {
 	return made, true
 }
 
-// Masked stands in the log for a value that not every reader of the row may see.
-const Masked = "[masked]"
-
 // changeImages are the changed fields before and after, as JSON; values that not
 // every reader of the row may see are masked. scratch is room to write in.
 func changeImages(r *catalog.Resource, c Change, scratch []byte) (before, after string) {
@@ -118,7 +115,7 @@ func rowImage(r *catalog.Resource, row, other Row, b []byte) string {
 		}
 		b = append(db.AppendString(b, f.Name), ':')
 		if len(f.Readers) > 0 && v != nil {
-			v = Masked
+			v = catalog.Masked
 		}
 		b = appendJSON(b, v)
 	}

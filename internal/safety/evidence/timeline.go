@@ -195,7 +195,7 @@ func changesIn(r *catalog.Resource, role actor.Role, before, after string) ([]Ch
 	return list, nil
 }
 
-func isMasked(v json.RawMessage) bool { return string(v) == `"`+store.Masked+`"` }
+func isMasked(v json.RawMessage) bool { return string(v) == `"`+catalog.Masked+`"` }
 
 func fieldsOf(image string) (fields map[string]json.RawMessage, err error) {
 	if image == "" {
