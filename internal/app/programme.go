@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/functions/programme"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/factors"
 )
 
 // programmeHooks let the safety programme, which writes in bulk, drop kept answers and
@@ -21,9 +22,13 @@ func (a *App) programmeHooks() programme.Hooks {
 		Due: a.announcer.announceDeadlines, Tell: a.announcer.announceRecords}
 }
 
-// newTenant gives a tenant the regulations and badges it starts with.
+// newTenant gives a tenant the regulations, badges and units it starts with.
 func (a *App) newTenant(tx *db.Tx, tenant string) error {
-	return safety.SeedRegulations(a.Store.In(tx, actor.Actor{TenantID: tenant}))
+	seeding := a.Store.In(tx, actor.Actor{TenantID: tenant})
+	if err := safety.SeedRegulations(seeding); err != nil {
+		return err
+	}
+	return factors.SeedUnits(seeding)
 }
 
 // newLetterhead is whose mails the programme's are. The address they lead to is

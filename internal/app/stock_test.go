@@ -20,7 +20,8 @@ func TestDemoAgreesWithItsLedger(t *testing.T) {
 func TestMovement(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		op := testkit.As(actor.Manager)
-		item := k.Insert(t, op, "items", map[string]any{"sku": "T-1", "name": "Test", "unit_cost": 2.5, "reorder_point": 5})
+		item := k.Insert(t, op, "items", map[string]any{"sku": "T-1", "name": "Test", "base_uom": "KGM", "unit_cost": 2.5,
+			"reorder_point": 5})
 		bin := k.Insert(t, op, "zones", map[string]any{"code": "T-BIN", "name": "Bin", "max_capacity": 20})
 		value := func() (float64, int) {
 			var out struct {

@@ -5,12 +5,12 @@ import "strings"
 func uomsResource() Resource {
 	return Resource{
 		Name: "uoms", Family: "warehouse", Archives: true,
-		Doc: "Units of measure the tenant works in. A unit without a record may be used; one with a record is held to its decimals.",
+		Doc: "Units of measure the tenant works in. It begins with those of Recommendation 20 that warehouses use. A unit without a record may be used; one with a record is held to its decimals.",
 		Fields: []Field{
 			{Name: "code", Format: Code, Required: true, Fixed: true,
 				Doc: "UN/CEFACT Recommendation 20 code: EA, BX, PL, KGM, LTR."},
 			{Name: "name", Format: Name, Required: true},
-			{Name: "kind", Required: true, Default: "count", OneOf: strings.Fields("count mass volume length")},
+			{Name: "kind", Required: true, Default: "count", OneOf: strings.Fields("count mass volume length surface")},
 			{Name: "decimals", Type: Int, Required: true, Default: "4", Min: "0", Max: "4",
 				Doc: "Decimal places a quantity in this unit may have; a finer one is refused, never rounded."},
 		},

@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/gs1"
 	"holdfast/internal/localtime"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/factors"
 )
 
 // world is a tenant being made: what exists so far, and the records of it.
@@ -89,7 +90,17 @@ func buildTenant(p profile, now time.Time) (records, error) {
 	w.writePlatform(goods.items)
 	writeProgramme(people)
 	writeCases(people)
+	w.writeUnits()
 	return w.rows, nil
+}
+
+// writeUnits writes the units that a new tenant begins with. They come last: the ids that
+// they take would change all that is drawn after them.
+func (w *world) writeUnits() {
+	made := w.cal.momentAt(-goLive-8, 10)
+	for _, unit := range factors.ShippedUnits() {
+		w.addRecord("uoms", -goLive-8, made, unit)
+	}
 }
 
 // addRecord appends a record made on a day at a moment.

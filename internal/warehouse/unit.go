@@ -85,7 +85,8 @@ func (u *units) fromBase(item, unit string, base decimal.Dec) (quantity decimal.
 // checkUnitDecimals holds the quantity of a field to the decimals of its unit.
 func (u *units) checkUnitDecimals(field, unit string, quantity decimal.Dec) *fault.Error {
 	if quantity%u.smallestQuantity(unit) != 0 {
-		return refuseMovement(field, quantity.String()+" is finer than unit "+unit+" takes")
+		return refuseMovement(field, quantity.String()+" is finer than unit "+unit+" takes").With("",
+			"give a multiple of "+u.smallestQuantity(unit).String()+" "+unit+", or let the unit take more decimals (uoms)")
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func TestZonesRefuse(t *testing.T) {
 			return map[string]any{"item_id": item, "from_zone_id": y.dock, "to_zone_id": to, "quantity": q}
 		}
 		for _, ok := range []map[string]any{move(y.item, full, 5), move(y.item, single, 1), move(y.item, single, 1), move(y.item, empty, 1),
-			move(y.item, light, 4.5)} {
+			move(y.item, light, 4)} {
 			k.Say(t, op, "move_stock", ok, 200, nil)
 		}
 		for name, in := range map[string]map[string]any{

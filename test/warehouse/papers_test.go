@@ -99,7 +99,7 @@ func TestDeliveryNote(t *testing.T) {
 // and no line is lost; one of a pick list is in walking order.
 func TestPapersOfManyLines(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		g := newGoods(t, k, map[string]any{})
+		g := newGoods(t, k, map[string]any{"base_uom": "KGM"})
 		g.bin("G-A", 500, "")
 		order := k.Insert(t, g.as, "orders", map[string]any{"party_name": "Customer"})
 		const n = 90
@@ -117,8 +117,8 @@ func TestPapersOfManyLines(t *testing.T) {
 		note := g.paper("/v1/shipments/" + out.Shipment.ID + "/delivery-note.pdf")
 		picks := g.paper("/v1/pick-lists/" + list + "/pick-list.pdf")
 		for i := range n {
-			note.row(t, orderNo, fmt.Sprint(i+1), "G-1", "Goods", "", "", "1.5", "EA")
-			picks.row(t, fmt.Sprint(i+1), "G-A", "G-1", "Goods", "", "1.5", "EA", orderNo)
+			note.row(t, orderNo, fmt.Sprint(i+1), "G-1", "Goods", "", "", "1.5", "KGM")
+			picks.row(t, fmt.Sprint(i+1), "G-A", "G-1", "Goods", "", "1.5", "KGM", orderNo)
 		}
 		for _, p := range []paper{note, picks} {
 			heads := 0

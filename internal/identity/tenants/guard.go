@@ -181,10 +181,17 @@ func (s *Invitations) MailInvitations(tx *store.Tx, changes []store.Change) erro
 
 // WatchTenants empties the cache of everyone in a tenant that changed: its
 // plan and status are part of their actors.
+// A tenant that was made as a record gets what tenants begin with.
 func (s *Store) WatchTenants(tx *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
 		id := accounts.ChangedText(c, "id")
 		tx.After(func() { s.ForgetTenant(id) })
+		if c.Op != store.Insert || s.Config.OnTenant == nil {
+			continue
+		}
+		if err := s.Config.OnTenant(tx.Tx, id); err != nil {
+			return err
+		}
 	}
 	return nil
 }

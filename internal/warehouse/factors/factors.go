@@ -1,4 +1,5 @@
-// Package factors keeps what one unit of an item holds while open orders count in it.
+// Package factors keeps the units that goods are counted in: those that a tenant begins
+// with, and what one unit of an item holds while open orders count in it.
 //
 // Layer: domains. Begin at [CheckUnits].
 package factors
