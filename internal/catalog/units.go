@@ -5,7 +5,8 @@ import "strings"
 func uomsResource() Resource {
 	return Resource{
 		Name: "uoms", Family: "warehouse", Archives: true,
-		Doc: "Units of measure the tenant works in. It begins with those of Recommendation 20 that warehouses use. A unit without a record may be used; one with a record is held to its decimals.",
+		Doc: "Units of measure the tenant works in. It begins with those of Recommendation 20 that warehouses use. " +
+			"A unit without a record may be used; one with a record is held to its decimals.",
 		Fields: []Field{
 			{Name: "code", Format: Code, Required: true, Fixed: true,
 				Doc: "UN/CEFACT Recommendation 20 code: EA, BX, PL, KGM, LTR."},

@@ -2,12 +2,14 @@ package warehouse
 
 import (
 	"encoding/json"
+	"maps"
 
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/scanning"
+	"holdfast/internal/warehouse/swapping"
 )
 
 // PickLineIn says what was taken from a bin, and what was scanned there.
@@ -16,8 +18,8 @@ type PickLineIn struct {
 	Quantity decimal.Dec `json:"quantity" required:"true" min:"0.0001" doc:"What was taken now, in base units; a part leaves the line open."`
 	Zone     string      `json:"zone_scan" code:"true" max:"200" doc:"Code read at the bin; 409 when it is another's."`
 	Item     string      `json:"item_scan" code:"true" max:"200" doc:"SKU, GTIN or barcode read on the goods; 409 when it is another item's."`
-	Lot      string      `json:"lot_no" code:"true" max:"64" doc:"Lot read on the goods."`
-	Serials  []string    `json:"serials" code:"true" max:"500" doc:"Serial numbers read on the goods."`
+	Lot      string      `json:"lot_no" code:"true" max:"64" doc:"Lot of the goods; another there is taken instead."`
+	Serials  []string    `json:"serials" code:"true" max:"500" doc:"Serial numbers; another there is taken instead."`
 	To       string      `json:"to_zone_id" format:"uuid" names:"zones" doc:"Where the goods are put; the first staging zone of the site when absent."`
 }
 
@@ -34,11 +36,22 @@ func (w Watch) pickLine(c *verb.Call, in *PickLineIn) (*PickLineOut, error) {
 	if _, err := readRecord(c, "zones", "to_zone_id", in.To); err != nil {
 		return nil, err
 	}
+	scan := swapping.Scan{LotNo: in.Lot}
+	if len(in.Serials) == 1 {
+		scan.Serial = in.Serials[0]
+	}
+	swap, err := swapping.Prepare(c.Tx, in.LineID, scan)
+	if err != nil {
+		return nil, err
+	}
 	line, _, err := w.lockPickLine(c, in.LineID)
 	if err != nil {
 		return nil, err
 	}
 	if err := checkPending(line); err != nil {
+		return nil, err
+	}
+	if err := w.workOf(c).swapGoods(swap, line); err != nil {
 		return nil, err
 	}
 	if err := w.workOf(c).checkScans(line, in); err != nil {
@@ -65,6 +78,32 @@ func (w Watch) pickLine(c *verb.Call, in *PickLineIn) (*PickLineOut, error) {
 		return nil, err
 	}
 	return pickLineOut(c, in.LineID)
+}
+
+// swapGoods moves the promise of a pick line to the goods that were scanned, where these are
+// others of its place, or exchanges it with that of another order.
+func (k work) swapGoods(swap *swapping.Swap, line store.Row) error {
+	if swap == nil {
+		return nil
+	}
+	change, err := swap.Decide(k.Tx)
+	if err != nil || change == nil {
+		return err
+	}
+	if !change.IsExchange {
+		by := change.Quantity
+		if err := k.changeReserved([]pledge{{spotOf(change.From), -by}, {spotOf(change.To), by}}); err != nil {
+			return err
+		}
+	}
+	if err := k.UpdateEach("reservations", change.Reservations); err != nil {
+		return err
+	}
+	if err := k.UpdateEach("pick_lines", change.PickLines); err != nil {
+		return err
+	}
+	maps.Copy(line, change.Taken)
+	return nil
 }
 
 // checkScans holds what was scanned to what the line asks for.

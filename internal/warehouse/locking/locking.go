@@ -95,6 +95,15 @@ func LockListsOf(tx *store.Tx, lines []store.Row) error {
 	return err
 }
 
+// LockListsOfLines locks the lists of pick lines by their ids, whose orders the caller holds.
+func LockListsOfLines(tx *store.Tx, lines []string) error {
+	found, err := tx.Rows("pick_lines", tx.DB().InUUID("id", 2), query.List(lines))
+	if err != nil {
+		return fmt.Errorf("locking: pick lines: %w", err)
+	}
+	return LockListsOf(tx, found)
+}
+
 // lockOrdersOfLists locks the orders that pick lists are for.
 func lockOrdersOfLists(tx *store.Tx, lists []store.Row) error {
 	lines, err := tx.Rows("pick_lines", tx.DB().InUUID("pick_list_id", 2), query.List(store.TextColumn(lists, "id")))
