@@ -43,6 +43,7 @@ const Plan = lazy(() => withWords(import('./pages/plan')).then((m) => m.PlanPage
 const Compliance = lazy(() => withWords(import('./pages/compliance')).then((m) => m.CompliancePage));
 const Risk = lazy(() => withWords(import('./pages/risk')).then((m) => m.RiskPage));
 const RiskEntity = lazy(() => withWords(import('./pages/risk')).then((m) => m.RiskEntityPage));
+const Injuries = lazy(() => withWords(import('./pages/injuries')).then((m) => m.InjuryLog));
 const Everything = lazy(() => withWords(import('./pages/everything')).then((m) => m.Everything));
 const Components = lazy(() => withWords(import('./pages/components')).then((m) => m.Components));
 
@@ -120,6 +121,7 @@ export function App() {
             <Route path="/console/floor/receive" component={Receive} />
             <Route path="/console/floor/count/:id?" component={Count} />
             <Route path="/console/compliance" component={Compliance} />
+            <Route path="/console/injuries" component={Injuries} />
             <Route path="/console/risk" component={Risk} />
             <Route path="/console/risk/:kind/:id" component={RiskEntity} />
             <Route path="/console/account" component={AccountPage} />

@@ -72,6 +72,7 @@ export const places: { title: string; list: Place[] }[] = [
       { href: '/console/c/checklist_runs', text: 'Inspections', icon: 'shield', may: reads('checklist_runs') },
       { href: '/console/risk', text: 'Risk', icon: 'gauge', may: (p) => p.functions['calculate-predictive-safety-scores'] === true },
       { href: '/console/compliance', text: 'Compliance', icon: 'shield', may: reads('compliance_states') },
+      { href: '/console/injuries', text: 'Injury log', icon: 'file', may: reads('osha_summaries') },
       { href: '/console/c/training_assignments', text: 'Training', icon: 'star', may: reads('training_assignments') },
     ],
   },

@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/api/route"
 	"holdfast/internal/cache"
 	"holdfast/internal/catalog"
+	"holdfast/internal/event"
 	"holdfast/internal/schema"
 	"holdfast/internal/web"
 )
@@ -25,6 +26,12 @@ type described struct {
 	Import     *describedImport `json:"import,omitempty"`
 	Archives   bool             `json:"archives,omitempty"`
 	AppendOnly bool             `json:"append_only,omitempty"`
+}
+
+// describedEvent is a type of event that a webhook can be told of.
+type describedEvent struct {
+	Name string `json:"name"`
+	Doc  string `json:"doc"`
 }
 
 // describedSetting is a key of collection settings.
@@ -96,7 +103,11 @@ func Description(c *catalog.Catalog) (http.Handler, error) {
 	for _, x := range catalog.TenantSettings() {
 		settings = append(settings, describedSetting{x.Section, x.Key, x.Doc, x.Wants, x.Absent})
 	}
-	b, err := json.Marshal(map[string]any{"collections": list, "settings": settings})
+	events := make([]describedEvent, 0, len(event.Names()))
+	for _, t := range event.Types() {
+		events = append(events, describedEvent{t.Name, t.Doc})
+	}
+	b, err := json.Marshal(map[string]any{"collections": list, "settings": settings, "events": events})
 	if err != nil {
 		return nil, fmt.Errorf("api: describe the catalog: %w", err)
 	}

@@ -84,8 +84,11 @@ test('by keys: a webhook is made, its secret renewed and what was sent looked at
     await keys.use(page.getByRole('button', { name: 'New webhook' }));
     const form = page.getByRole('dialog', { name: 'New webhook' });
     await keys.write(form.getByLabel('Address *'), address);
-    await keys.write(form.getByLabel('Events'), 'lot.recalled');
-    await keys.press('Enter');
+    await keys.to(form.getByRole('checkbox', { name: /^Every event/ }));
+    await keys.press('Space');
+    await keys.to(form.getByRole('checkbox', { name: /^lot\.recalled/ }));
+    await keys.press('Space');
+    await keys.use(form.getByRole('button', { name: 'Create' }), { most: 60 });
     const kept = page.getByRole('dialog', { name: 'Keep this secret' });
     secret(await kept.getByLabel('Secret').inputValue());
     await keys.use(kept.getByRole('button', { name: 'I have kept it' }));

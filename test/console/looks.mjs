@@ -56,6 +56,7 @@ const pages = [
   ['risk', '/console/risk'],
   ['risk of a place', `/console/risk/zone/${place.id}`],
   ['compliance', '/console/compliance'],
+  ['injuries', '/console/injuries'],
   ['rule', `/console/compliance?rule=${rule.id}`],
   ['incident', `/console/c/incidents/${incident.id}`],
   ['action', `/console/c/actions/${action.id}`],

@@ -9,7 +9,7 @@ const safety = 'safety@north.example';
 const source = (name) => readFileSync(new URL(`../../console/src/${name}`, import.meta.url), 'utf8');
 
 test('every column, state, collection and setting of the catalog, and what it is, has its words in each language', async () => {
-  const { collections, settings } = await (await fetch(`${url}/catalog.json`)).json();
+  const { collections, settings, events } = await (await fetch(`${url}/catalog.json`)).json();
   const acronyms = Object.fromEntries([.../acronyms[^{]*\{(.*?)\}/s.exec(source('lib/catalog.ts'))[1].matchAll(/(\w+): '([^']+)'/g)].map(([, w, words]) => [w, words]));
   const words = (name) => {
     const text = name.split(/[_.]/).map((w) => acronyms[w] ?? w).join(' ').trim();
@@ -18,6 +18,7 @@ test('every column, state, collection and setting of the catalog, and what it is
   const wanted = [
     ...collections.flatMap((c) => [words(c.name), c.doc, ...c.fields.flatMap((f) => [f.label ?? words(f.name), f.doc ?? '', ...(f.one_of ?? []).filter(Boolean).map((v) => words(String(v)))])]),
     ...settings.flatMap((s) => [words(s.section), words(s.key), s.doc, s.wants]),
+    ...events.flatMap((e) => [words(e.name.split('.')[0]), e.doc]),
   ];
   assert.ok(wanted.length > 2000, `${wanted.length} words`);
   for (const language of ['de', 'fr']) {
@@ -104,4 +105,22 @@ test('the title of the window names the page: its heading, the list that it is o
       await page.waitForFunction((wanted) => document.title === wanted, title).catch(async () => assert.equal(await page.title(), title, path));
     }
   });
+});
+
+test('every code that the documentation lists has advice in each language', async () => {
+  const listed = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8').matchAll(/^\| ((?:HF\d+|\d\w{4})[^|]*) \|/gm);
+  const codes = [...listed].flatMap(([, cell]) => cell.split(', ').flatMap((part) => {
+    const [first, last] = part.split(' - ');
+    const from = Number(first.slice(2));
+    return last ? Array.from({ length: Number(last.slice(2)) - from + 1 }, (_, n) => `HF${String(from + n).padStart(3, '0')}`) : [first];
+  }));
+  assert.ok(codes.length > 25, `${codes.length} codes`);
+  // Two have sentences of their own: a stale record, and what was done after all.
+  const own = ['HF008', 'HF014'];
+  const advice = Object.fromEntries([...source('lib/fault.ts').matchAll(/^  '?(\w+)'?: \(\) => _\('(.+)'\),$/gm)].map(([, code, words]) => [code, words]));
+  assert.deepEqual(codes.filter((code) => !own.includes(code) && !advice[code]), [], 'without advice');
+  for (const language of ['de', 'fr']) {
+    const table = source(`texts/${language}.ts`);
+    assert.deepEqual(Object.values(advice).filter((words) => !table.includes(`'${words}': '`)), [], language);
+  }
 });

@@ -1,6 +1,6 @@
 // The safety desk: a score is explained down to the reports that it counts, a verdict down to the records behind it.
 import assert from 'node:assert/strict';
-import { api, as, narrow, open, picture, settled, test } from './page.mjs';
+import { api, as, narrow, open, picture, settled, test, violations } from './page.mjs';
 
 const officer = 'safety@north.example';
 const scores = '/functions/v1/calculate-predictive-safety-scores?run=look&entity_type=zone';
@@ -81,5 +81,52 @@ test('a viewer finds no verdict about a single person, and reads that some are l
     await page.getByText('Counted are the verdicts that your role may read').waitFor();
     await settled(page);
     await page.getByRole('button', { name: rule.title }).getByText('Nothing that it is about is on record').waitFor();
+  });
+});
+
+test('the injury log shows the cases of an establishment and hands out its papers, and says why one cannot be made', async () => {
+  const officer = 'admin@south.example';
+  const [site] = await api(officer, '/v1/sites?select=id,code&country=eq.US&order=code&limit=1');
+  const cases = await api(officer, `/v1/osha_cases?select=id,case_no,year&site_id=eq.${site.id}&recordable=eq.yes&order=year.desc`);
+  const year = cases[0].year;
+  const ofYear = cases.filter((c) => c.year === year);
+  await as(officer, async (page) => {
+    await open(page, '/console/');
+    await page.getByRole('link', { name: 'Injury log', exact: true }).first().click();
+    await page.getByLabel('Establishment').selectOption(site.id);
+    await page.getByLabel('Year').selectOption(String(year));
+    const list = page.getByRole('region', { name: 'Cases' });
+    await list.getByRole('link', { name: new RegExp(`^${ofYear[0].case_no} · `) }).waitFor();
+    for (const [says, file] of [['Form 300, the log', `osha-300-${site.code}-${year}.pdf`], ['Form 300A, the summary', `osha-300a-${site.code}-${year}.pdf`]]) {
+      const coming = page.waitForEvent('download');
+      await page.getByRole('button', { name: `PDF: ${says}` }).click();
+      assert.equal((await coming).suggestedFilename(), file);
+    }
+    await page.route('**/v1/osha/ita-300a.csv**', (route) => route.fulfill({ status: 409, json: { code: 'HF012', message: 'the submission breaks a rule: naics: is missing' } }), { times: 1 });
+    await page.getByRole('button', { name: 'CSV: 300A for the Injury Tracking Application' }).click();
+    await page.getByRole('alert').getByText('naics: is missing').waitFor();
+    assert.deepEqual(await violations(page, 'injuries'), []);
+    await picture(page, 'injuries');
+  });
+});
+
+test('an establishment outside the United States has the papers of its own law, and a manager no names', async () => {
+  await as('manager@north.example', async (page) => {
+    await open(page, '/console/injuries');
+    await page.getByRole('button', { name: 'CSV: Accidents for ESAW, without names' }).waitFor();
+    assert.equal(await page.getByText('Form 300').count(), 0);
+  });
+  // The demonstration's South has no manager: an administrator looks as one who may not read single cases.
+  await as('admin@south.example', async (page) => {
+    await page.route('**/v1/permissions', async (route) => {
+      const r = await route.fetch();
+      const p = await r.json();
+      delete p.collections.osha_cases;
+      await route.fulfill({ response: r, json: p });
+    });
+    await open(page, '/console/injuries');
+    await page.getByText('Single cases are read by the safety officer and administrators.').waitFor();
+    await page.getByRole('button', { name: 'PDF: Form 300A, the summary' }).waitFor();
+    assert.equal(await page.getByRole('button', { name: /Form 300,/ }).count(), 0);
   });
 });

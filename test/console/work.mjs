@@ -161,6 +161,25 @@ test('a person is invited, makes an account, accepts, and sees only what the rol
   });
 });
 
+test('a webhook is told of the events that are ticked, and one of none is refused in words', async () => {
+  const address = `https://1.1.1.1/${Date.now()}`;
+  await as(admin, async (page) => {
+    await open(page, '/console/admin/webhooks');
+    await page.getByRole('button', { name: 'New webhook' }).click();
+    const form = page.getByRole('dialog', { name: 'New webhook' });
+    await form.getByLabel('Address *').fill(address);
+    await form.getByLabel(/^Every event/).uncheck();
+    await form.getByRole('button', { name: 'Create' }).click();
+    await form.getByText('Choose at least one event, or every event.').waitFor();
+    for (const name of ['order.completed', 'lot.recalled']) await form.getByLabel(new RegExp(`^${name.replace('.', '\\.')}`)).check();
+    await form.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('dialog', { name: 'Keep this secret' }).waitFor();
+  });
+  const [hook] = await api(admin, `/v1/webhooks?select=id,events&url=eq.${encodeURIComponent(address)}`);
+  assert.deepEqual(hook.events, ['order.completed', 'lot.recalled']);
+  await api(admin, `/v1/webhooks/${hook.id}`, { method: 'DELETE' });
+});
+
 test('a webhook to an address inside is refused in the server\'s words, and what was typed stays', async () => {
   await as(admin, async (page) => {
     await open(page, '/console/admin/webhooks');

@@ -1,6 +1,8 @@
 import { useState } from 'preact/hooks';
+import { words } from '../lib/catalog';
 import { api, supabase, want } from '../lib/client';
 import { useDraft } from '../lib/draft';
+import { Fault } from '../lib/fault';
 import { ago } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
@@ -8,9 +10,10 @@ import { again, useTable } from '../lib/table';
 import type { Row } from '../database';
 import { Badge, Button, Card, Copy, Empty, Problem, Skeleton } from '../ui/basic';
 import { Ask, Dialog } from '../ui/dialog';
-import { Input } from '../ui/form';
+import { Check, Input } from '../ui/form';
 import { fail, toast } from '../ui/overlay';
 import { Json } from '../ui/value';
+import '../keys.css';
 
 // Webhooks are where events are sent, with what was sent and answered.
 export function Webhooks() {
@@ -93,7 +96,9 @@ const secretLost = () => _('The secret was in an answer that was lost: make a ne
 function NewHook({ close, made }: { close: () => void; made: (secret: string) => void }) {
   const draft = useDraft('webhook');
   const [url, setUrl] = draft.field('url', 'https://');
-  const [events, setEvents] = draft.field('events', '');
+  const [every, setEvery] = draft.field('every', 'yes');
+  const [chosen, setChosen] = draft.field('events', '');
+  const list = chosen.split(',').filter(Boolean);
   const [description, setDescription] = draft.field('description', '');
   return (
     <Ask
@@ -102,18 +107,62 @@ function NewHook({ close, made }: { close: () => void; made: (secret: string) =>
       close={close}
       draft={draft}
       act={async () => {
-        const list = events.split(',').map((x) => x.trim()).filter(Boolean);
-        const r = await api<{ secret?: string }>('/v1/webhooks', { method: 'POST', json: { url, events: list, description: description || undefined } });
+        if (!every && !list.length) throw new Fault(_('Choose at least one event, or every event.'));
+        const r = await api<{ secret?: string }>('/v1/webhooks', { method: 'POST', json: { url, events: every ? [] : list, description: description || undefined } });
         if (r.secret) made(r.secret);
         else toast(secretLost());
         again();
       }}
     >
       <Input label={_('Address')} type="url" value={url} put={setUrl} required autofocus />
-      <Input label={_('Events')} value={events} put={setEvents} help={_('Such as order.completed, incident.reported; empty for every event')} />
+      <fieldset class="field whole scopes">
+        <legend>{_('Events')}</legend>
+        <Check label={_('Every event, also those of later versions')} on={!!every} put={(on) => setEvery(on ? 'yes' : '')} />
+        {every ? null : <EventChoice chosen={list} put={(names) => setChosen(names.join(','))} />}
+      </fieldset>
       <Input label={_('What it is for')} value={description} put={setDescription} />
     </Ask>
   );
+}
+
+// EventChoice are the types of event that the server has, by what they are about, each with what it means.
+function EventChoice({ chosen, put }: { chosen: string[]; put: (names: string[]) => void }) {
+  const known = useEventTypes();
+  const families = [...new Set(known.map((e) => familyOf(e.name)))];
+  return (
+    <div class="stack tight">
+      {families.map((family) => (
+        <fieldset key={family} class="events">
+          <legend>{words(family)}</legend>
+          {known
+            .filter((e) => familyOf(e.name) === family)
+            .map((e) => (
+              <Check
+                key={e.name}
+                label={
+                  <>
+                    <code>{e.name}</code> <span class="small muted">{_(e.doc)}</span>
+                  </>
+                }
+                on={chosen.includes(e.name)}
+                put={(on) => put(on ? [...chosen, e.name] : chosen.filter((x) => x !== e.name))}
+              />
+            ))}
+        </fieldset>
+      ))}
+    </div>
+  );
+}
+
+const familyOf = (name: string) => name.split('.')[0] ?? name;
+
+interface EventType {
+  name: string;
+  doc: string;
+}
+
+function useEventTypes(): EventType[] {
+  return useQuery({ queryKey: ['event-types'], queryFn: async () => (await api<{ events: EventType[] }>('/catalog.json')).events, staleTime: Infinity }).data ?? [];
 }
 
 // Deliveries shows request and answer of each attempt, and sends again.

@@ -10,6 +10,7 @@ import { fail } from './overlay';
 interface Paper {
   says: string;
   path: string;
+  ending?: string;
   zpl?: string;
 }
 
@@ -19,6 +20,8 @@ export const labelled = ['packages', 'zones', 'items', 'lots'];
 // paperOf is the label or paper of a record, undefined where it has none: a package has one once it is closed.
 function paperOf(c: Collection, r: Row): Paper | undefined {
   if (c.name === 'shipments') return r['direction'] === 'outbound' ? { says: _('Delivery note'), path: `/v1/shipments/${r.id}/delivery-note.pdf` } : undefined;
+  if (c.name === 'osha_cases') return { says: _('Form 301'), path: `/v1/osha/301.pdf?case_id=${r.id}` };
+  if (c.name === 'report_links') return { says: _('QR code'), path: `/v1/report-links/${r.id}/qr.png`, ending: 'png' };
   if (c.name === 'pick_lists') return { says: _('Print'), path: `/v1/pick-lists/${r.id}/pick-list.pdf` };
   if (!labelled.includes(c.name) || (c.name === 'packages' && r['status'] !== 'closed')) return undefined;
   const path = `/v1/labels/${c.name}?ids=${r.id}`;
@@ -30,7 +33,7 @@ const save = (c: Collection, r: Row, path: string, ending: string) => void downl
 export function PrintButton({ c, r }: { c: Collection; r: Row }) {
   const p = paperOf(c, r);
   return p ? (
-    <Button icon="file" onClick={() => save(c, r, p.path, 'pdf')}>
+    <Button icon="file" onClick={() => save(c, r, p.path, p.ending ?? 'pdf')}>
       {p.says}
     </Button>
   ) : null;
