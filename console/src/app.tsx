@@ -44,6 +44,7 @@ const Compliance = lazy(() => withWords(import('./pages/compliance')).then((m) =
 const Risk = lazy(() => withWords(import('./pages/risk')).then((m) => m.RiskPage));
 const RiskEntity = lazy(() => withWords(import('./pages/risk')).then((m) => m.RiskEntityPage));
 const Injuries = lazy(() => withWords(import('./pages/injuries')).then((m) => m.InjuryLog));
+const Report = lazy(() => withWords(import('./pages/report')).then((m) => m.ReportPage));
 const Everything = lazy(() => withWords(import('./pages/everything')).then((m) => m.Everything));
 const Components = lazy(() => withWords(import('./pages/components')).then((m) => m.Components));
 
@@ -120,6 +121,7 @@ export function App() {
             <Route path="/console/floor/put/:id" component={Put} />
             <Route path="/console/floor/receive" component={Receive} />
             <Route path="/console/floor/count/:id?" component={Count} />
+            <Route path="/console/report" component={Report} />
             <Route path="/console/compliance" component={Compliance} />
             <Route path="/console/injuries" component={Injuries} />
             <Route path="/console/risk" component={Risk} />

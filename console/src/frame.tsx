@@ -67,6 +67,7 @@ export const places: { title: string; list: Place[] }[] = [
   {
     title: 'Safety',
     list: [
+      { href: '/console/report', text: 'Make a report', icon: 'plus', may: (p) => !!p.collections['incidents']?.create },
       { href: '/console/c/incidents', text: 'Incidents', icon: 'alert', may: reads('incidents'), key: 'n' },
       { href: '/console/c/actions', text: 'Actions', icon: 'check', may: reads('actions'), key: 'a' },
       { href: '/console/c/checklist_runs', text: 'Inspections', icon: 'shield', may: reads('checklist_runs') },

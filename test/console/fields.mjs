@@ -133,8 +133,8 @@ test('a new incident asks neither for its number, nor its state, nor what only i
   await as(
     operator,
     async (page) => {
-      await open(page, '/console/');
-      await page.getByRole('link', { name: 'Report something unsafe' }).click();
+      await open(page, '/console/report');
+      await page.getByRole('link', { name: 'More: the whole form' }).click();
       await page.getByRole('heading', { name: 'New incident' }).waitFor();
       await settled(page);
       for (const label of ['Incident no', 'Status', 'Void reason', 'Reopen reason', 'Reported by', 'Duplicate of', 'Root causes']) assert.equal(await page.getByText(label, { exact: true }).count(), 0, label);

@@ -54,6 +54,6 @@ test('a worker finds own work and the report of something unsafe first', async (
     await open(page, '/console/');
     await page.getByRole('heading', { name: 'To pick', exact: true }).waitFor();
     await page.getByRole('link', { name: 'Report something unsafe' }).click();
-    await page.getByRole('heading', { name: 'New incident' }).waitFor();
+    await page.getByRole('heading', { name: 'What happened?' }).waitFor();
   });
 });

@@ -59,6 +59,7 @@ const pages = [
   ['injuries', '/console/injuries'],
   ['rule', `/console/compliance?rule=${rule.id}`],
   ['incident', `/console/c/incidents/${incident.id}`],
+  ['report', '/console/report'],
   ['action', `/console/c/actions/${action.id}`],
   ['floor', '/console/floor'],
   ['receive', '/console/floor/receive'],

@@ -11,6 +11,7 @@ await import('./home.mjs');
 await import('./safety.mjs');
 await import('./evidence.mjs');
 await import('./incident.mjs');
+await import('./report.mjs');
 await import('./found.mjs');
 await import('./records.mjs');
 await import('./work.mjs');

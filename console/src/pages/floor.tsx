@@ -77,7 +77,7 @@ export function Work({ p }: { p: Permissions }) {
     <>
       <Head title={title} sub={_('Scan something, or take the next task.')}>
         {p.collections['incidents']?.create ? (
-          <a class="btn primary big" href="/console/c/incidents/new">
+          <a class="btn primary big" href="/console/report">
             <Icon name="alert" />
             {_('Report something unsafe')}
           </a>

@@ -351,18 +351,55 @@ function stood(zones: Zone[]): { zones: Zone[]; bare: Set<string> } {
   return { zones: [...rest, ...bare.map(put)], bare: new Set(at.keys()) };
 }
 
+// PickPlace is the plan as a way to say where something was.
+export function PickPlace({ at, pick }: { at: string; pick: (id: string) => void }) {
+  const zones = useQuery({ queryKey: ['c', 'zones', 'all'], queryFn: all });
+  const sites = useQuery({
+    queryKey: ['c', 'sites', 'all'],
+    queryFn: () => want(supabase.from('sites').select('id,name').order('name').limit(200)),
+  });
+  const [chosen, setChosen] = useState<string>();
+  if (zones.isPending) return <Skeleton lines={4} />;
+  if (zones.error) return <Problem error={zones.error} retry={() => void zones.refetch()} />;
+  const counts = new Map<string, number>();
+  for (const z of zones.data) counts.set(z.site_id ?? '', (counts.get(z.site_id ?? '') ?? 0) + 1);
+  const site = chosen ?? [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? '';
+  const here = zones.data.filter((z) => (z.site_id ?? '') === site);
+  const label = (z: Zone) => `${z.code}, ${z.name}`;
+  return (
+    <Card
+      flush
+      title={words('plan')}
+      actions={
+        counts.size > 1 ? (
+          <select class="input" style={{ inlineSize: 'auto' }} aria-label={_('Site')} value={site} onChange={(e) => setChosen(e.currentTarget.value)}>
+            {[...counts.keys()].map((id) => (
+              <option key={id} value={id}>
+                {String(sites.data?.find((x) => x.id === id)?.['name'] ?? _('Without a site'))}
+              </option>
+            ))}
+          </select>
+        ) : null
+      }
+    >
+      <Floor zones={here.filter((z) => holds.has(z.kind))} all={here} colour="use" value={() => null} text={label} label={label} at={at} pick={(z) => pick(z.id)} />
+    </Card>
+  );
+}
+
 interface FloorProps {
   zones: Zone[];
   all: Zone[];
   colour: Colour;
   value: (z: Zone) => number | null;
   text: (z: Zone) => string;
+  label?: (z: Zone) => string; // what a place is called to who does not see its colour
   at?: string;
   pick: (z: Zone) => void;
 }
 
 // Floor draws the places from above, area by area; those that stand over each other share the width.
-function Floor({ zones: given, all: here, colour, value, text, at, pick }: FloorProps) {
+function Floor({ zones: given, all: here, colour, value, text, label, at, pick }: FloorProps) {
   const by = new Map(here.map((z) => [z.id, z]));
   const { zones, bare } = stood(given);
   const xs = drawn(zones.map((z) => z.x), cell.w, 1.7);
@@ -417,7 +454,7 @@ function Floor({ zones: given, all: here, colour, value, text, at, pick }: Floor
             const part = cell.w / stack.length;
             const v = value(z);
             const box = { x: X(z) + i * part, y: Y(z), width: part, height: cell.h, rx: 0.16 };
-            const name = `${z.code}, ${_(named[colour][0])} ${text(z)}`;
+            const name = label?.(z) ?? `${z.code}, ${_(named[colour][0])} ${text(z)}`;
             return (
               <g key={z.id}>
                 <rect {...box} id={`cell-${z.id}`} class={`cell ${step(colour, v)} ${z.id === at ? 'at' : ''}`} role="button" tabindex={z.id === focus ? 0 : -1} aria-label={name} onClick={() => pick(z)} onKeyDown={(e) => keys(e, z)}>

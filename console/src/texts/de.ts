@@ -4,7 +4,7 @@ export const de: Record<string, string> = {
   'That was a scan, and nothing here takes one. Close this first.': 'Das war ein Scan, und nichts hier nimmt einen. Schließe das hier zuerst.',
   'Your session has ended: somebody ended it, or it was too old. Sign in again; what you typed in this tab is kept.': 'Deine Sitzung ist zu Ende: jemand hat sie beendet, oder sie war zu alt. Melde dich wieder an; was du in diesem Tab getippt hast, ist noch da.',
   // frame
-  'Overview': 'Übersicht', 'Warehouse': 'Lager', 'Warehouse map': 'Lagerplan', 'Items': 'Artikel', 'Orders': 'Aufträge', 'Pick lists': 'Picklisten', 'Shipments': 'Sendungen', 'Safety': 'Sicherheit', 'Incidents': 'Vorfälle',
+  'Make a report': 'Etwas melden', 'Overview': 'Übersicht', 'Warehouse': 'Lager', 'Warehouse map': 'Lagerplan', 'Items': 'Artikel', 'Orders': 'Aufträge', 'Pick lists': 'Picklisten', 'Shipments': 'Sendungen', 'Safety': 'Sicherheit', 'Incidents': 'Vorfälle',
   'Actions': 'Maßnahmen', 'Risk': 'Risiko', 'Compliance': 'Vorgaben', 'Inspections': 'Prüfungen', 'Training': 'Unterweisung', 'Organisation': 'Organisation', 'People': 'Personen', 'Imports': 'Importe', 'All records': 'Alle Datensätze', 'Administration': 'Verwaltung', 'By family': 'Nach Bereich',
   'Search or scan': 'Suchen oder scannen', 'Keyboard shortcuts': 'Tastenkürzel', 'Live': 'Live', 'Connecting': 'Verbindet', 'Skip to the content': 'Zum Inhalt', 'Navigation': 'Navigation', 'Close the navigation': 'Navigation schließen',
   'Changes appear by themselves': 'Änderungen erscheinen von selbst', 'Connecting; what you see may be old': 'Verbindet; was du siehst, kann alt sein', 'Demonstration with made-up data.': 'Vorführung mit erfundenen Daten.', 'Notices': 'Hinweise', 'Main': 'Hauptmenü',
