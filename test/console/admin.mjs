@@ -165,6 +165,11 @@ test('a new organisation is led through what comes first, and each step is done 
     assert.equal(made, 201);
     await page.reload();
     await card.getByText('1 of 7 done').waitFor();
+    for (const [step, target] of [['Draw the places', 'zones'], ['Bring in the items', 'items'], ['Bring in the stock', 'stock_levels']]) {
+      await card.getByRole('link', { name: step }).click();
+      await page.waitForFunction((wanted) => document.querySelector('main select')?.value === wanted, target);
+      await page.goBack();
+    }
     await card.getByRole('button', { name: 'Put away' }).click();
     await card.waitFor({ state: 'detached' });
   });

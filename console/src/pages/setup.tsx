@@ -30,16 +30,16 @@ export function Setup({ p }: { p: Permissions }) {
     queryKey: ['c', 'setup', p.tenant_id],
     queryFn: async () => {
       const head = { count: 'estimated', head: true } as const;
-      const [zones, items, members, imports, hooks, sso, backup] = await Promise.all([
+      const [zones, items, members, stock, hooks, sso, backup] = await Promise.all([
         count(supabase.from('zones').select('id', head).eq('kind', 'bin')),
         count(supabase.from('items').select('id', head)),
         count(supabase.from('members').select('id', head)),
-        count(supabase.from('import_jobs').select('id', head).eq('status', 'completed')),
+        count(supabase.from('stock_levels').select('id', head)),
         count(supabase.from('webhooks').select('id', head)),
         api<{ connections: unknown[] }>('/auth/v1/sso/connections').then((r) => r.connections.length, () => 0),
         api<{ last_good_at: string | null }>('/v1/backup-status').then((r) => !!r.last_good_at, () => false),
       ]);
-      return { zones, items, members, imports, hooks, sso, backup };
+      return { zones, items, members, stock, hooks, sso, backup };
     },
     enabled: !hidden,
     staleTime: 60_000,
@@ -50,7 +50,7 @@ export function Setup({ p }: { p: Permissions }) {
   const tasks: Task[] = [
     { text: _('Draw the places'), note: _('Bins, docks and lanes, with coordinates for the map'), href: '/console/imports/new?target=zones', done: d.zones > 0 },
     { text: _('Bring in the items'), note: _('From a spreadsheet; what was written can be taken back'), href: '/console/imports/new?target=items', done: d.items > 0 },
-    { text: _('Bring in the stock'), note: _('What lies where today'), href: '/console/imports/new', done: d.imports > 0 },
+    { text: _('Bring in the stock'), note: _('What lies where today'), href: '/console/imports/new?target=stock_levels', done: d.stock > 0 },
     { text: _('Invite your people'), note: _('Each sees what the role allows'), href: '/console/admin/members', done: d.members > 1 },
     { text: _('Connect your sign-in'), note: _('OpenID Connect or SAML, tested first'), href: '/console/admin/sso', done: d.sso > 0 },
     { text: _('Tell other programs'), note: _('Signed webhooks, tried again for days'), href: '/console/admin/webhooks', done: d.hooks > 0 },
