@@ -25,6 +25,8 @@ function hrefFor(verb: string, s: Scanned): string | null {
   switch (verb) {
     case 'receive':
       return s.kind === 'order' ? `/console/floor/receive?order=${id}` : `/console/floor/receive?item=${itemOf(s)?.id ?? ''}`;
+    case 'claim_pick_list':
+      return `/console/floor/pick/${id}`;
     case 'start_count':
       return s.kind === 'zone' ? `/console/floor/count?zone=${id}` : null;
     default:

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"holdfast/internal/actor"
 	"holdfast/internal/fault"
 	"holdfast/internal/gs1"
 	"holdfast/internal/query"
@@ -29,7 +30,7 @@ type ScanContext struct {
 // ScanOut is what the code is.
 type ScanOut struct {
 	verb.Answer
-	Kind   string       `json:"kind" enum:"item lot serial zone order shipment package plate equipment worker" doc:"What it is; plate: stock on one."`
+	Kind   string       `json:"kind" enum:"item lot serial zone order shipment package plate equipment worker pick_list" doc:"What it is; plate: stock on one."`
 	Record *verb.Record `json:"record" doc:"The record it stands for, of the collection of its kind."`
 	Item   *verb.Record `json:"item" record:"items" doc:"The item of a lot or serial number."`
 	UoM    string       `json:"uom,omitempty" doc:"Unit that the barcode is on."`
@@ -99,7 +100,7 @@ var lookups = [...]struct{ kind, resource, column string }{
 	{"shipment", "shipments", "shipment_no"}, {"shipment", "shipments", "tracking_no"},
 	{"package", "packages", "package_no"},
 	{"package", "packages", "sscc"}, {"package", "packages", "lpn"}, {"equipment", "equipment", "asset_no"},
-	{"worker", "workers", "employee_no"},
+	{"worker", "workers", "employee_no"}, {"pick_list", "pick_lists", "pick_no"},
 }
 
 // findRawCode looks a code up as it stands.
@@ -119,6 +120,9 @@ func (s *scanning) findRawCode() (bool, error) {
 		if len(rows) > 0 || err != nil {
 			return s.takeFound(p.kind, p.resource, rows, err)
 		}
+	}
+	if found, err := s.findClaimable(code); found || err != nil {
+		return found, err
 	}
 	if found, err := s.findPlate(code); found || err != nil {
 		return found, err
@@ -145,6 +149,22 @@ func (s *scanning) readVisible(resource, where string, args ...any) ([]store.Row
 	}
 	rows, err := s.c.Rows(resource, where+" ORDER BY id LIMIT 2", args...)
 	return slices.DeleteFunc(rows, func(row store.Row) bool { return !query.Admits(s.c.Actor, r, grant, row) }), err
+}
+
+// findClaimable finds a pick list that is nobody's yet: an operator may claim it, though
+// the lists that an operator reads are one's own.
+func (s *scanning) findClaimable(code string) (bool, error) {
+	if s.c.Role != actor.Operator || s.c.WorkerID == "" {
+		return false, nil
+	}
+	rows, err := s.c.Rows("pick_lists",
+		"pick_no = $2 AND assigned_worker_id IS NULL AND status IN ('released', 'in_progress')", code)
+	return s.takeFound("pick_list", "pick_lists", rows, err)
+}
+
+// isBeingPicked reports a pick list that is released and not done.
+func isBeingPicked(list store.Row) bool {
+	return slices.Contains([]string{"released", "in_progress"}, list.Text("status"))
 }
 
 func (s *scanning) takeFound(kind, resource string, rows []store.Row, err error) (bool, error) {
@@ -348,6 +368,9 @@ func (s *scanning) listNextSteps() {
 	}[s.out.Kind]
 	for _, step := range list {
 		s.out.Then(step[0], step[1])
+	}
+	if s.out.Kind == "pick_list" && isBeingPicked(s.out.Record.Row()) {
+		s.out.Then("claim_pick_list", "Take a list")
 	}
 	if s.out.Kind == "package" {
 		s.packageSteps(s.out.Record.Row())
