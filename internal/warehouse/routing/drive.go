@@ -131,7 +131,7 @@ func (d *driver) fromDepot(order []int) []int { return append([]int{d.depot}, or
 
 func (d *driver) routeOf(order []int) Route {
 	tour := d.fromDepot(order)
-	twoOpt(tour, 1, true, d.legKm)
+	shortenTour(tour, 1, true, d.legKm)
 	r := Route{Order: tour[1:], Km: tourLength(tour, true, d.legKm)}
 	for _, i := range r.Order {
 		r.Load += d.stops[i].Load

@@ -39,7 +39,7 @@ func Length(places []Place, start *Place, floor Floor) (metres float64, err erro
 }
 
 // Pick orders places for one picker: S-shape, aisle by aisle and up one and down
-// the next, then improved by 2-opt on the distance walked (Roodbergen & de
+// the next, then improved on the distance walked (Roodbergen & de
 // Koster 2001, International Journal of Production Research 39:1865-1883, for
 // aisles between two cross aisles). The order given is improved likewise, and
 // the shorter of the two is the result, so that it is never longer than that.
@@ -157,14 +157,14 @@ func (w *walker) sShape() []int {
 	return order
 }
 
-// improveTour runs 2-opt, on the closed tour from the start where there is one.
+// improveTour shortens an order, on the closed tour from the start where there is one.
 func (w *walker) improveTour(order []int) Walk {
 	if !w.hasStart() {
-		twoOpt(order, 0, false, w.legMetres)
+		shortenTour(order, 0, false, w.legMetres)
 		return w.walkOf(order)
 	}
 	tour := append([]int{w.n}, order...)
-	twoOpt(tour, 1, true, w.legMetres)
+	shortenTour(tour, 1, true, w.legMetres)
 	return w.walkOf(tour[1:])
 }
 
