@@ -30,8 +30,8 @@ type Gate struct {
 	// Custom reads the limits of a tenant whose plan is custom; nil where there
 	// are none.
 	Custom func(ctx context.Context, tenant string) (ratelimit.Plan, error)
-	// Exceeded is told, beside the request, that a caller or a tenant was refused: once a
-	// minute for each category at most, in the whole fleet. nil tells nobody.
+	// Exceeded hears, beside the request, that a caller or a tenant was refused: once a
+	// minute for each category at most, in the whole fleet. May be nil.
 	Exceeded func(Exceeded)
 	// Known refuses a tenant id that nobody has: a service key names the tenant
 	// it is for. nil takes any.

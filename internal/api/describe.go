@@ -28,7 +28,7 @@ type described struct {
 	AppendOnly bool             `json:"append_only,omitempty"`
 }
 
-// describedEvent is a type of event that a webhook can be told of.
+// describedEvent is a type of event that a webhook may choose.
 type describedEvent struct {
 	Name string `json:"name"`
 	Doc  string `json:"doc"`

@@ -94,7 +94,8 @@ func (o *Operation) Routes() []route.Route {
 		{Method: "GET", Pattern: "/v1/audit-chain", Handle: o.showChain, Out: ChainVerdict{}, Tag: "operation",
 			Doc: "Whether the tenant's audit log is as it was written (administrators)"},
 		{Method: "GET", Pattern: "/v1/rate-limit/refusals", Handle: o.listRefusals, Out: LimitRefusals{}, Tag: "limits",
-			Question: true, Doc: "When the tenant was over a limit; answered when nothing is left, too (administrators)"},
+			Question: true,
+			Doc:      "When a caller or the tenant was over a limit; answered when nothing is left, too (administrators)"},
 	}
 	for i := range list {
 		list[i].Who, list[i].Handle = route.TenantMember, forAdministrators(list[i].Handle)

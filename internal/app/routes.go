@@ -58,7 +58,8 @@ func (a routeTable) operationRoutes() []route.Route {
 		{Method: "GET", Pattern: "/types.ts", Who: route.Public, Handle: route.Plain(serveTypes()), Media: "text/plain",
 			Tag: "operation", Doc: "Types of records, verbs and functions for supabase-js: createClient<Database>()"},
 		{Method: "GET", Pattern: "/catalog.json", Who: route.Public, Handle: route.Plain(a.description), Tag: "operation",
-			Doc: "What the collections are: fields, types, units, states, references; for clients that make lists and forms of them"},
+			Doc: "What the collections are: fields, types, units, states, references; settings and types of events; " +
+				"for clients that make lists and forms of them"},
 		{Method: "GET", Pattern: "/{$}", Who: route.Public, Handle: route.Plain(http.HandlerFunc(a.serveIndex)),
 			Out: places{}, Tag: "operation", Doc: "Where things are"},
 		{Method: "GET", Pattern: "/v1/{$}", Who: route.Visitor, Tag: "operation", Doc: doc,
@@ -67,7 +68,7 @@ func (a routeTable) operationRoutes() []route.Route {
 			Handle: api.Root(a.document, "/rest/v1")},
 		{Method: "GET", Pattern: "/v1/rate-limit/status", Who: route.SignedIn, Question: true, Handle: a.platform.RateLimits,
 			Out: api.RateLimitStatus{}, Tag: "limits",
-			Doc: "What the caller has left in each window"},
+			Doc: "What the caller has left in each window, and what all of its tenant have"},
 		{Method: "GET", Pattern: "/v1/permissions", Who: route.SignedIn, Handle: a.newPermissions().Serve,
 			Out: api.PermissionsAnswer(), Tag: "people", Query: map[string]string{"user_id": "string"},
 			Doc: "What the caller may do to each collection and function; user_id: what that member may (administrators)"},

@@ -32,9 +32,9 @@ type Caller struct {
 	Name   string
 }
 
-// own and shared name the caller's window and the one of the whole tenant.
-func (who Caller) own(c Category) name    { return name{c, who.Tenant, who.Name} }
-func (who Caller) shared(c Category) name { return name{c, who.Tenant, ""} }
+// ownWindow and tenantWindow name the caller's window and the one of the whole tenant.
+func (who Caller) ownWindow(c Category) name    { return name{c, who.Tenant, who.Name} }
+func (who Caller) tenantWindow(c Category) name { return name{c, who.Tenant, ""} }
 
 // A moment is one instant by a clock and by the slots of a window.
 type moment struct {

@@ -105,10 +105,10 @@ func (f *Fleet) Take(key string, c Category, p Plan, n int) State {
 func (f *Fleet) Pass(who Caller, c, next Category, p Plan) (taken, room State) {
 	r := p.Rule(c)
 	replies, m, err := f.askRedis(
-		ask{name: who.own(c), rule: r, n: 1},
-		ask{name: who.shared(c), rule: p.Ceiling(c), n: 1},
-		f.askRoom(who.own(next), p.Rule(next)),
-		f.askRoom(who.shared(next), p.Ceiling(next)))
+		ask{name: who.ownWindow(c), rule: r, n: 1},
+		ask{name: who.tenantWindow(c), rule: p.Ceiling(c), n: 1},
+		f.askRoom(who.ownWindow(next), p.Rule(next)),
+		f.askRoom(who.tenantWindow(next), p.Ceiling(next)))
 	if err != nil {
 		return f.o.Local.Pass(who, c, next, p.Share(f.o.Nodes()))
 	}
@@ -126,12 +126,12 @@ func (f *Fleet) Pass(who Caller, c, next Category, p Plan) (taken, room State) {
 // within addEvery: the caller does not wait.
 func (f *Fleet) Spend(who Caller, c Category, n int) {
 	f.o.Local.Spend(who, c, n)
-	f.postpone(n, who.own(c), who.shared(c))
+	f.postpone(n, who.ownWindow(c), who.tenantWindow(c))
 }
 
 // Room implements Counter.
 func (f *Fleet) Room(who Caller, c Category, p Plan) State {
-	replies, m, err := f.askRedis(f.askRoom(who.own(c), p.Rule(c)), f.askRoom(who.shared(c), p.Ceiling(c)))
+	replies, m, err := f.askRedis(f.askRoom(who.ownWindow(c), p.Rule(c)), f.askRoom(who.tenantWindow(c), p.Ceiling(c)))
 	if err != nil {
 		return f.o.Local.Room(who, c, p.Share(f.o.Nodes()))
 	}

@@ -43,10 +43,10 @@ type Rule struct {
 	Burst  int
 }
 
-func (r Rule) times(n int) Rule { return Rule{Minute: n * r.Minute, Burst: n * r.Burst} }
+func (r Rule) multiplyBy(n int) Rule { return Rule{Minute: n * r.Minute, Burst: n * r.Burst} }
 
-// share is an nth of the rule, and at least one unit where it allows any.
-func (r Rule) share(n int) Rule {
+// divideBy is an nth of the rule, and at least one unit where it allows any.
+func (r Rule) divideBy(n int) Rule {
 	if n <= 1 || r.Minute <= 0 {
 		return r
 	}
@@ -251,7 +251,7 @@ func (p Plan) With(c Category, r Rule) Plan {
 // Times is the plan with n times the room in every rule and ceiling.
 func (p Plan) Times(n int) Plan {
 	for c := range categories {
-		p.rules[c], p.ceilings[c] = p.rules[c].times(n), p.ceilings[c].times(n)
+		p.rules[c], p.ceilings[c] = p.rules[c].multiplyBy(n), p.ceilings[c].multiplyBy(n)
 	}
 	return p
 }
@@ -261,7 +261,7 @@ func (p Plan) Times(n int) Plan {
 // one unit.
 func (p Plan) Share(n int) Plan {
 	for c := range categories {
-		p.rules[c], p.ceilings[c] = p.rules[c].share(n), p.Ceiling(c).share(n)
+		p.rules[c], p.ceilings[c] = p.rules[c].divideBy(n), p.Ceiling(c).divideBy(n)
 	}
 	return p
 }

@@ -104,8 +104,8 @@ func (l *Limiter) Spend(who Caller, c Category, n int) {
 	s := l.shardOf(who.Tenant)
 	s.Lock()
 	defer s.Unlock()
-	s.addPast(who.own(c), n, m, l.limit)
-	s.addPast(who.shared(c), n, m, l.limit)
+	s.addPast(who.ownWindow(c), n, m, l.limit)
+	s.addPast(who.tenantWindow(c), n, m, l.limit)
 }
 
 // Room implements Counter.
@@ -161,7 +161,7 @@ func (s *shard) takeUnits(k name, r Rule, n int, m moment, limit int) State {
 
 // takeOfBoth takes one unit from a caller's window and from the tenant's, or from neither.
 func (s *shard) takeOfBoth(who Caller, c Category, p Plan, m moment, limit int) State {
-	own, all := s.findOrMakeWindow(who.own(c), m.slot, limit), s.findOrMakeWindow(who.shared(c), m.slot, limit)
+	own, all := s.findOrMakeWindow(who.ownWindow(c), m.slot, limit), s.findOrMakeWindow(who.tenantWindow(c), m.slot, limit)
 	own.advanceTo(m.slot)
 	all.advanceTo(m.slot)
 
@@ -179,11 +179,11 @@ func (s *shard) takeOfBoth(who Caller, c Category, p Plan, m moment, limit int) 
 
 // peekBoth is what takeOfBoth would answer.
 func (s *shard) peekBoth(who Caller, c Category, p Plan, m moment) State {
-	state := s.peekState(who.own(c), p.Rule(c), m)
+	state := s.peekState(who.ownWindow(c), p.Rule(c), m)
 	if !state.OK {
 		return state
 	}
-	if all := s.peekState(who.shared(c), p.Ceiling(c), m); !all.OK {
+	if all := s.peekState(who.tenantWindow(c), p.Ceiling(c), m); !all.OK {
 		all.Ceiling = true
 		return all
 	}

@@ -111,10 +111,19 @@ test('the injury log shows the cases of an establishment and hands out its paper
 });
 
 test('an establishment outside the United States has the papers of its own law, and a manager no names', async () => {
+  await as('safety@north.example', async (page) => {
+    await open(page, '/console/injuries');
+    for (const [says, file] of [['Accidents for ESAW, without names', /^esaw-/], ['Accidents with more than three days of absence', /^accidents-/]]) {
+      const coming = page.waitForEvent('download');
+      await page.getByRole('button', { name: `CSV: ${says}` }).click();
+      assert.match((await coming).suggestedFilename(), file);
+    }
+    assert.equal(await page.getByText('Form 300').count(), 0);
+  });
   await as('manager@north.example', async (page) => {
     await open(page, '/console/injuries');
-    await page.getByRole('button', { name: 'CSV: Accidents for ESAW, without names' }).waitFor();
-    assert.equal(await page.getByText('Form 300').count(), 0);
+    await page.getByText('The safety officer and administrators have the papers').waitFor();
+    assert.equal(await page.getByRole('button', { name: /^CSV/ }).count(), 0);
   });
   // The demonstration's South has no manager: an administrator looks as one who may not read single cases.
   await as('admin@south.example', async (page) => {

@@ -42,7 +42,7 @@ function look(): void {
 }
 
 // A refusal by a limit that is over within this many seconds is waited for, of what asks and of what changes something:
-// nothing was done and nothing was counted. For a longer one the page says how long.
+// nothing was done. For a longer one the page says how long.
 const longestPause = 5;
 const pauses = 3;
 

@@ -43,8 +43,9 @@ export function useQuery<T>(options: QueryObserverOptions<T, Error, T, T, QueryK
   useEffect(() => observer.setOptions(wanted));
   useEffect(() => {
     const wait = waitOf(result.error);
-    if (!wait) return;
-    const goesOn = setTimeout(() => void observer.refetch(), wait);
+    if (!wait || wanted.enabled === false) return;
+    // All parts of a page that show the same wait for one answer.
+    const goesOn = setTimeout(() => void observer.refetch({ cancelRefetch: false }), wait);
     return () => clearTimeout(goesOn);
   }, [result.error]);
   return observer.trackResult(result);

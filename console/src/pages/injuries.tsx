@@ -35,7 +35,7 @@ export function InjuryLog() {
             <Select label={_('Establishment')} value={site.id} put={(v) => go({ site: v })} options={(sites.data ?? []).map((s): [string, string] => [s.id, `${s.code} ${s.name}`])} />
             <Select label={_('Year')} value={String(year)} put={(v) => go({ year: v })} options={years.map((y): [string, string] => [String(y), String(y)])} />
           </div>
-          {site['country'] === 'US' ? <American key={`${site.id} ${year}`} site={site} year={year} p={p} /> : <European key={`${site.id} ${year}`} site={site} year={year} />}
+          {site['country'] === 'US' ? <American key={`${site.id} ${year}`} site={site} year={year} p={p} /> : <European key={`${site.id} ${year}`} site={site} year={year} p={p} />}
         </>
       ) : (
         <Empty title={_('There is no establishment yet')} icon="shield" />
@@ -185,17 +185,21 @@ function Summary({ site, year, summary, p, pending, error }: Given & { summary?:
   );
 }
 
-function European({ site, year }: Given) {
+function European({ site, year, p }: Given & { p: Permissions }) {
   const of = `site_id=${site.id}&year=${year}`;
   return (
     <div class="stack">
       <Note>{_('OSHA’s forms are for establishments in the United States. Here the law counts accidents by the days of absence that follow.')}</Note>
-      <Papers
-        list={[
-          { says: _('Accidents with more than three days of absence'), path: `/v1/eu/accidents.csv?${of}`, file: `accidents-${site['code']}-${year}.csv` },
-          { says: _('Accidents for ESAW, without names'), path: `/v1/eu/esaw.csv?${of}`, file: `esaw-${site['code']}-${year}.csv` },
-        ]}
-      />
+      {p.collections['osha_cases']?.read != null ? (
+        <Papers
+          list={[
+            { says: _('Accidents with more than three days of absence'), path: `/v1/eu/accidents.csv?${of}`, file: `accidents-${site['code']}-${year}.csv` },
+            { says: _('Accidents for ESAW, without names'), path: `/v1/eu/esaw.csv?${of}`, file: `esaw-${site['code']}-${year}.csv` },
+          ]}
+        />
+      ) : (
+        <Note>{_('The safety officer and administrators have the papers: they are made of single cases.')}</Note>
+      )}
     </div>
   );
 }

@@ -686,4 +686,5 @@ export const dePages: Record<string, string> = {
   'See what becomes of it': 'Sehen, was daraus wird',
   'Report something else': 'Etwas anderes melden',
   'My reports': 'Meine Meldungen',
+  'The safety officer and administrators have the papers: they are made of single cases.': 'Die Sicherheitsfachkraft und Administratoren haben die Papiere: Sie entstehen aus einzelnen Fällen.',
 };

@@ -726,4 +726,5 @@ export const frPages: Record<string, string> = {
   'See what becomes of it': 'Voir la suite donnée',
   'Report something else': 'Signaler autre chose',
   'My reports': 'Mes signalements',
+  'The safety officer and administrators have the papers: they are made of single cases.': 'Le responsable sécurité et les administrateurs ont les documents : ils sont faits de cas individuels.',
 };

@@ -45,7 +45,7 @@ export function Timeline(given: Given) {
     placeholderData: keepPreviousData,
     meta: { live: true },
   });
-  const list = q.data ? begun(q.data, r).reverse() : [];
+  const list = q.data ? addBeginning(q.data, r).filter((e) => saysSomething(c, e)).reverse() : [];
   const shown = all ? list : list.slice(0, few);
   return (
     <Card title={_('Timeline')}>
@@ -69,8 +69,8 @@ export function Timeline(given: Given) {
   );
 }
 
-// begun puts the beginning of a record before what its reader is told: not everybody reads the audit log.
-function begun(list: Entry[], r: Row): Entry[] {
+// addBeginning puts the beginning of a record before the rest for those who do not read the audit log.
+function addBeginning(list: Entry[], r: Row): Entry[] {
   const at = r['reported_at'] ?? r['created_at'];
   if (!at || list.some((e) => e.kind === 'made')) return list;
   const by = (r['reported_by'] ?? r['created_by'] ?? null) as string | null;
@@ -85,16 +85,21 @@ const asComment = (e: Entry): Row => ({
   created_by: e.by,
 });
 
+// changesOf are the changes that people make: what the server fills in beside them says nothing more.
+function changesOf(c: Collection, e: Entry): (Change & { f: Field })[] {
+  return (e.changes ?? []).flatMap((x) => {
+    const f = c.fields.find((y) => y.name === x.field);
+    return f && !f.read_only ? [{ ...x, f }] : [];
+  });
+}
+
+const saysSomething = (c: Collection, e: Entry) => e.kind !== 'changed' || !!changesOf(c, e).length || !!e.changes?.some((x) => x.field === c.states?.field);
+
 function Happened({ c, e, given }: { c: Collection; e: Entry; given: Given }) {
   const people = useCalledPeople(given.p);
   const name = e.by ? (people.get(e.by) ?? _('A colleague')) : '';
   const state = e.changes?.find((x) => x.field === c.states?.field);
-  // What the server fills in beside a change says nothing that the change does not.
-  const told = (e.changes ?? []).flatMap((x) => {
-    const f = c.fields.find((y) => y.name === x.field);
-    return f && x !== state && !f.read_only ? [{ ...x, f }] : [];
-  });
-  if (e.kind === 'changed' && !state && !told.length) return null;
+  const told = changesOf(c, e).filter((x) => x.field !== state?.field);
   const values = told.filter((x) => !x.masked && isShort(x.f, x.before) && isShort(x.f, x.after));
   return (
     <li>
