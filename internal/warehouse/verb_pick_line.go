@@ -3,6 +3,7 @@ package warehouse
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
@@ -36,10 +37,7 @@ func (w Watch) pickLine(c *verb.Call, in *PickLineIn) (*PickLineOut, error) {
 	if _, err := readRecord(c, "zones", "to_zone_id", in.To); err != nil {
 		return nil, err
 	}
-	scan := swapping.Scan{LotNo: in.Lot}
-	if len(in.Serials) == 1 {
-		scan.Serial = in.Serials[0]
-	}
+	scan := swapping.Scan{LotNo: in.Lot, Serials: slices.Compact(slices.Sorted(slices.Values(in.Serials)))}
 	swap, err := swapping.Prepare(c.Tx, in.LineID, scan)
 	if err != nil {
 		return nil, err
@@ -90,20 +88,18 @@ func (k work) swapGoods(swap *swapping.Swap, line store.Row) error {
 	if err != nil || change == nil {
 		return err
 	}
-	if !change.IsExchange {
-		by := change.Quantity
-		if err := k.changeReserved([]pledge{{spotOf(change.From), -by}, {spotOf(change.To), by}}); err != nil {
-			return err
-		}
+	if err := k.UpdateEach("pick_lines", change.PickLines); err != nil {
+		return err
 	}
 	if err := k.UpdateEach("reservations", change.Reservations); err != nil {
 		return err
 	}
-	if err := k.UpdateEach("pick_lines", change.PickLines); err != nil {
-		return err
-	}
 	maps.Copy(line, change.Taken)
-	return nil
+	if change.IsExchange {
+		return nil
+	}
+	by := change.Quantity // items and stock levels are locked last
+	return k.changeReserved([]pledge{{spotOf(change.From), -by}, {spotOf(change.To), by}})
 }
 
 // checkScans holds what was scanned to what the line asks for.

@@ -16,7 +16,7 @@ const promisesSQL = `
 		promise.quantity, COALESCE(pick.qty_picked, 0),
 		item.id, item.sku, zone.id, zone.code,
 		orders.order_no, line.lot_id, line.min_expiry, orders.promised_at, COALESCE(item.min_remaining_days, 0),
-		tenant.timezone, promise.stock_key
+		tenant.timezone, promise.stock_key, lot.status
 	FROM reservations AS promise
 	JOIN order_lines AS line ON line.tenant_id = $1 AND line.id = promise.order_line_id
 	JOIN orders ON orders.tenant_id = $1 AND orders.id = line.order_id
@@ -83,7 +83,7 @@ func readPromises(tx *store.Tx, which string, of any) (list []promise, err error
 		p := promise{
 			id: r.Text(0), pickLineID: r.Text(1), orderLineID: r.Text(2),
 			goods:   goods{r.Text(3), r.Text(4), r.Text(5), r.Text(21)},
-			ownerID: r.Text(6), lotNo: r.Text(7), expires: r.Text(8),
+			ownerID: r.Text(6), lotNo: r.Text(7), lotStatus: r.Text(22), expires: r.Text(8),
 			quantity: r.Dec(9), picked: r.Dec(10),
 			itemID: r.Text(11), sku: r.Text(12), zoneID: r.Text(13), zone: r.Text(14),
 			demand: demand{orderNo: r.Text(15), lotID: r.Text(16), minExpiry: r.Text(17), keep: r.Int(19)},
@@ -98,14 +98,13 @@ func readPromises(tx *store.Tx, which string, of any) (list []promise, err error
 	return list, nil
 }
 
-// readTwins reads the stock at the place of a promise that was scanned, whoever owns it. A
-// serial number that was scanned says which; its lot need not be read too.
-func readTwins(tx *store.Tx, mine *promise, scan Scan) (list []twin, err error) {
-	read, code := "lower(lot.lot_no) = lower($4)", scan.LotNo
-	if scan.Serial != "" {
-		read, code = "level.serial = $4", scan.Serial
+// readTwins reads the stock at the place of a promise that was scanned, whoever owns it.
+func readTwins(tx *store.Tx, mine *promise, scanned code) (list []twin, err error) {
+	read, value := "lower(lot.lot_no) = lower($4)", scanned.lotNo
+	if scanned.serial != "" {
+		read, value = "level.serial = $4", scanned.serial
 	}
-	args := []any{tx.TenantID, mine.itemID, mine.zoneID, code}
+	args := []any{tx.TenantID, mine.itemID, mine.zoneID, value}
 	err = tx.Query(db.FillWords(twinsSQL, "{read}", read), args, func(r *db.Row) error {
 		t := twin{
 			goods: goods{r.Text(1), r.Text(2), r.Text(3), r.Text(0)}, ownerID: r.Text(4),

@@ -21,7 +21,13 @@ import (
 )
 
 // Scan is what was read on the goods, "" where nothing was.
-type Scan struct{ LotNo, Serial string }
+type Scan struct {
+	LotNo   string
+	Serials []string // each once
+}
+
+// code is what of a scan says which goods are taken, a serial number or else a lot.
+type code struct{ lotNo, serial string }
 
 // goods are a lot, a serial number and a plate, "" for none, and the key of their stock level.
 type goods struct{ lotID, serial, lpn, key string }
@@ -37,8 +43,8 @@ type Change struct {
 	PickLines    []store.Row
 }
 
-// add adds a promise that moves to other goods of its place, with the line that picks it.
-func (c *Change) add(p *promise, to goods) {
+// addMove adds a promise that moves to other goods of its place, with the line that picks it.
+func (c *Change) addMove(p *promise, to goods) {
 	lot, serial, plate := db.Null(to.lotID), db.Null(to.serial), db.Null(to.lpn)
 	c.Reservations = append(c.Reservations,
 		store.Row{"id": p.id, "lot_id": lot, "serial": serial, "lpn": plate, "stock_key": to.key})
@@ -57,6 +63,8 @@ func (p *promise) placeOf(g goods) store.Row {
 type Swap struct {
 	lineID string
 	scan   Scan
+	read   code
+	member string   // what of the scan is refused
 	locked []string // order lines
 }
 
@@ -64,7 +72,8 @@ type Swap struct {
 type promise struct {
 	id, pickLineID, orderLineID string
 	goods                       goods
-	ownerID, lotNo, expires     string
+	ownerID                     string
+	lotNo, lotStatus, expires   string
 	quantity, picked            decimal.Dec
 	itemID, sku, zoneID, zone   string
 	demand
@@ -85,23 +94,19 @@ type twin struct {
 	free                      decimal.Dec
 }
 
-// Prepare locks the orders and pick lists of all promises that a scan may exchange, in one
+// Prepare locks the orders and pick lists of the promises that a scan may exchange, in one
 // order. It comes before the lock of the line. A scan that says nothing else than what was
 // promised is nil, and so is one of a line without a promise.
 func Prepare(tx *store.Tx, lineID string, scan Scan) (*Swap, error) {
 	mine, err := readPromise(tx, lineID)
-	if err != nil || mine == nil || !mine.differs(scan) {
+	if err != nil || mine == nil || !mine.isOther(scan) {
 		return nil, err
 	}
 	swap := &Swap{lineID: lineID, scan: scan}
 	if tx.DB().ForUpdate() == "" {
 		return swap, nil
 	}
-	twins, err := readTwins(tx, mine, scan)
-	if err != nil {
-		return nil, err
-	}
-	rivals, err := readRivals(tx, twins)
+	rivals, err := findRivals(tx, mine, scan)
 	if err != nil {
 		return nil, err
 	}
@@ -118,90 +123,150 @@ func Prepare(tx *store.Tx, lineID string, scan Scan) (*Swap, error) {
 	return swap, locking.LockListsOfLines(tx, picks)
 }
 
+// findRivals finds the promises that may be exchanged for a scan: none where enough is free,
+// and none that must stay as it is, so that nobody waits for orders that do not change.
+func findRivals(tx *store.Tx, mine *promise, scan Scan) ([]promise, error) {
+	twins, err := readTwins(tx, mine, mine.codeOf(scan))
+	if err != nil {
+		return nil, err
+	}
+	own := sortOwn(mine, twins)
+	if len(own) == 0 || own[0].free >= mine.quantity {
+		return nil, nil
+	}
+	rivals, err := readRivals(tx, own)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(rivals, func(r promise) bool { return r.whyKept(mine) != "" }), nil
+}
+
 // Decide says what moves, or why nothing can.
 func (s *Swap) Decide(tx *store.Tx) (*Change, error) {
 	mine, err := readPromise(tx, s.lineID)
-	if err != nil || mine == nil || !mine.differs(s.scan) {
+	if err != nil || mine == nil || !mine.isOther(s.scan) {
 		return nil, err
 	}
-	if mine.goods.serial != "" && s.scan.Serial == "" {
-		return nil, s.refuse("item %s is picked by its serial numbers, and none was scanned", mine.sku).
-			With("", "scan the serial number on the goods")
+	s.read, s.member = mine.codeOf(s.scan), "lot_no"
+	if mine.goods.serial != "" && (s.read.serial != "" || len(s.scan.Serials) != 1) {
+		s.member = "serials"
 	}
-	if mine.picked > 0 {
-		return nil, s.refuse("%s of item %s is picked for this line already, of %s", mine.picked, mine.sku,
-			mine.goods.name(mine.lotNo)).With("", "put it back with the verb unpick first, or go on with what was promised")
+	if err := s.checkScan(mine); err != nil {
+		return nil, err
 	}
-	twins, err := readTwins(tx, mine, s.scan)
+	twins, err := readTwins(tx, mine, s.read)
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.chooseTwin(mine, twins)
+	own, err := s.chooseTwins(mine, twins)
 	if err != nil {
 		return nil, err
 	}
-	change := &Change{
-		From: mine.placeOf(mine.goods), To: mine.placeOf(found.goods),
-		Taken:    store.Row{"lot_id": db.Null(found.goods.lotID), "serial": db.Null(found.goods.serial)},
-		Quantity: mine.quantity,
-	}
-	change.add(mine, found.goods)
-	if found.free >= mine.quantity {
-		return change, nil
+	if own[0].free >= mine.quantity {
+		return mine.moveTo(own[0].goods), nil
 	}
 
-	rivals, err := readRivals(tx, []twin{*found})
+	rivals, err := readRivals(tx, own)
 	if err != nil {
 		return nil, err
 	}
 	for _, rival := range rivals {
-		if rival.quantity != mine.quantity || rival.picked > 0 || rival.whyUnfit(mine.goods.lotID, mine.expires) != "" {
+		if rival.whyKept(mine) != "" {
 			continue
 		}
 		if tx.DB().ForUpdate() != "" && !slices.Contains(s.locked, rival.orderLineID) {
 			return nil, fault.New(fault.Unavailable, "40001",
 				"the goods were promised to another order meanwhile; try again")
 		}
+		change := mine.moveTo(rival.goods)
 		change.IsExchange = true
-		change.add(&rival, mine.goods)
+		change.addMove(&rival, mine.goods)
 		return change, nil
 	}
-	return nil, s.refuse("%s of item %s in zone %s has %s free, and the line asks for %s%s", found.goods.name(found.lotNo),
-		mine.sku, mine.zone, found.free, mine.quantity, nameHolders(rivals)).
-		With("", "pick "+mine.goods.name(mine.lotNo)+", or report what is missing with the verb short_pick")
+	most := slices.MaxFunc(own, func(a, b twin) int { return cmp.Compare(a.free, b.free) })
+	return nil, s.refuseScan("%s of item %s in zone %s has %s free, and the line asks for %s%s",
+		most.goods.nameGoods(most.lotNo), mine.sku, mine.zone, most.free, mine.quantity, nameHolders(rivals, mine)).
+		With("", mine.adviseOther())
 }
 
-// chooseTwin returns the goods that the promise may move to: on the same plate before
-// others, and where most is free.
-func (s *Swap) chooseTwin(mine *promise, twins []twin) (*twin, error) {
+// checkScan refuses a scan that does not say which goods are taken.
+func (s *Swap) checkScan(mine *promise) error {
+	if mine.goods.serial != "" && len(s.scan.Serials) == 0 {
+		return s.refuseScan("item %s is picked by its serial numbers, and none was scanned", mine.sku).
+			With("", "scan the serial number on the goods")
+	}
+	if mine.goods.serial != "" && len(s.scan.Serials) > 1 {
+		return s.refuseScan("the line asks for one serial number of item %s, and more than one was scanned: %s", mine.sku,
+			strings.Join(s.scan.Serials[:min(3, len(s.scan.Serials))], ", ")).
+			With("", "scan the one serial number that is taken for this line")
+	}
+	if mine.goods.serial != "" && s.read.serial == "" {
+		return s.refuseScan("serial number %s of item %s is of lot %s, and lot %s was scanned", mine.goods.serial, mine.sku,
+			mine.lotNo, s.scan.LotNo).With("", "scan the lot on the goods again, or the serial number alone")
+	}
+	if mine.picked > 0 {
+		return s.refuseScan("%s of item %s is picked for this line already, of %s", mine.picked, mine.sku,
+			mine.goods.nameGoods(mine.lotNo)).
+			With("", "put it back with the verb unpick first, or go on with what was promised")
+	}
+	return nil
+}
+
+// moveTo moves a promise to other goods of its place.
+func (p *promise) moveTo(to goods) *Change {
+	change := &Change{
+		From: p.placeOf(p.goods), To: p.placeOf(to),
+		Taken:    store.Row{"lot_id": db.Null(to.lotID), "serial": db.Null(to.serial)},
+		Quantity: p.quantity,
+	}
+	change.addMove(p, to)
+	return change
+}
+
+// sortOwn returns the goods of the promise's owner that it may move to: first those of which
+// enough is free, of these those on the same plate, and then where most is free.
+func sortOwn(mine *promise, twins []twin) []twin {
 	var own []twin
 	for _, t := range twins {
 		if t.ownerID == mine.ownerID && t.goods != mine.goods {
 			own = append(own, t)
 		}
 	}
-	scanned := "lot " + s.scan.LotNo
-	if s.scan.Serial != "" {
-		scanned = "serial number " + s.scan.Serial
-	}
-	if len(own) == 0 {
-		return nil, s.refuse("no %s of item %s lies in zone %s as goods of the order's owner that may be picked", scanned,
-			mine.sku, mine.zone).
-			With("", "scan it again, pick "+mine.goods.name(mine.lotNo)+", or report what is missing with the verb short_pick")
-	}
 	slices.SortStableFunc(own, func(a, b twin) int {
-		return cmp.Or(rankPlate(a, mine)-rankPlate(b, mine), cmp.Compare(b.free, a.free))
+		return cmp.Or(rankFree(a, mine)-rankFree(b, mine), rankPlate(a, mine)-rankPlate(b, mine),
+			cmp.Compare(b.free, a.free))
 	})
-	found := &own[0]
-	if found.goods.lotID != "" && found.lotStatus != "released" {
-		return nil, s.refuse("lot %s of item %s is %s", found.lotNo, mine.sku, found.lotStatus).
-			With("", "pick "+mine.goods.name(mine.lotNo)+"; the lot is picked once it is released")
+	return own
+}
+
+// chooseTwins returns the goods that the promise may move to, the best first, or why it may
+// move to none.
+func (s *Swap) chooseTwins(mine *promise, twins []twin) ([]twin, error) {
+	scanned := "lot " + s.read.lotNo
+	if s.read.serial != "" {
+		scanned = "serial number " + s.read.serial
+	}
+	own := sortOwn(mine, twins)
+	if len(own) == 0 {
+		return nil, s.refuseScan("no %s of item %s lies in zone %s as goods of the order's owner that may be picked",
+			scanned, mine.sku, mine.zone).With("", "scan it again, "+mine.adviseOther())
+	}
+	found := own[0]
+	if !found.goods.isReleased(found.lotStatus) {
+		return nil, s.refuseScan("lot %s of item %s is %s", found.lotNo, mine.sku, found.lotStatus).
+			With("", mine.adviseOther()+"; the lot is picked once it is released")
 	}
 	if why := mine.whyUnfit(found.goods.lotID, found.expires); why != "" {
-		return nil, s.refuse("%s of item %s: %s", scanned, mine.sku, why).
-			With("", "pick "+mine.goods.name(mine.lotNo)+", or report what is missing with the verb short_pick")
+		return nil, s.refuseScan("%s of item %s: %s", scanned, mine.sku, why).With("", mine.adviseOther())
 	}
-	return found, nil
+	return own, nil
+}
+
+func rankFree(t twin, mine *promise) int {
+	if t.free >= mine.quantity {
+		return 0
+	}
+	return 1
 }
 
 func rankPlate(t twin, mine *promise) int {
@@ -211,19 +276,51 @@ func rankPlate(t twin, mine *promise) int {
 	return 1
 }
 
-// refuse refuses what was scanned, at its member.
-func (s *Swap) refuse(format string, args ...any) *fault.Error {
-	member := "lot_no"
-	if s.scan.Serial != "" {
-		member = "serials"
-	}
-	return fault.New(fault.Conflict, scanning.CodeScan, format, args...).At(member, "is not what was promised")
+// refuseScan refuses what was scanned, at its member.
+func (s *Swap) refuseScan(format string, args ...any) *fault.Error {
+	return fault.New(fault.Conflict, scanning.CodeScan, format, args...).At(s.member, "is not what was promised")
 }
 
-// differs reports a scan of other goods than those that were promised.
-func (p *promise) differs(scan Scan) bool {
+// isOther reports a scan of other goods than those that were promised.
+func (p *promise) isOther(scan Scan) bool {
 	return p.goods.lotID != "" && scan.LotNo != "" && !strings.EqualFold(scan.LotNo, p.lotNo) ||
-		p.goods.serial != "" && scan.Serial != "" && scan.Serial != p.goods.serial
+		p.goods.serial != "" && slices.ContainsFunc(scan.Serials, func(n string) bool { return n != p.goods.serial })
+}
+
+// codeOf returns what of a scan says other goods than those that were promised: the serial
+// number where the goods have one and it is another, else the lot.
+func (p *promise) codeOf(scan Scan) code {
+	if p.goods.serial != "" && len(scan.Serials) == 1 && scan.Serials[0] != p.goods.serial {
+		return code{serial: scan.Serials[0]}
+	}
+	return code{lotNo: scan.LotNo}
+}
+
+// isReleased reports goods that are promised to orders, where their lot has this status.
+func (g goods) isReleased(lotStatus string) bool { return g.lotID == "" || lotStatus == "released" }
+
+// whyKept says why a promise is not exchanged with another, "" where it may be.
+func (p *promise) whyKept(other *promise) string {
+	switch {
+	case p.quantity != other.quantity:
+		return "in a quantity of " + p.quantity.String() + ", which cannot be exchanged"
+	case p.picked > 0:
+		return "some of it is picked"
+	case !other.goods.isReleased(other.lotStatus):
+		return "it does not get lot " + other.lotNo + ", which is " + other.lotStatus
+	default:
+		return p.whyUnfit(other.goods.lotID, other.expires)
+	}
+}
+
+// adviseOther advises what to do instead of the swap. Goods of a lot that was barred after
+// they were promised are left where they are.
+func (p *promise) adviseOther() string {
+	const report = "report what is missing with the verb short_pick"
+	if !p.goods.isReleased(p.lotStatus) {
+		return report
+	}
+	return "pick " + p.goods.nameGoods(p.lotNo) + ", or " + report
 }
 
 // whyUnfit says why an order line does not take goods, "" where it does.
@@ -242,27 +339,27 @@ func (d demand) whyUnfit(lotID, expires string) string {
 		" wants goods that last until " + until
 }
 
-// name is what people call goods of a lot with this number.
-func (g goods) name(lotNo string) string {
+// nameGoods is what people call goods of a lot with this number.
+func (g goods) nameGoods(lotNo string) string {
 	if g.serial != "" {
 		return "serial number " + g.serial
 	}
 	return "lot " + lotNo
 }
 
-// nameHolders says whose the goods are, at most three orders.
-func nameHolders(rivals []promise) string {
-	var orders []string
+// nameHolders says whose the goods are and why they are not exchanged, at most three orders.
+func nameHolders(rivals []promise, mine *promise) string {
+	var orders, said []string
 	for _, r := range rivals {
-		if !slices.Contains(orders, r.orderNo) {
+		if len(said) < 3 && !slices.Contains(orders, r.orderNo) {
 			orders = append(orders, r.orderNo)
+			said = append(said, r.orderNo+" ("+r.whyKept(mine)+")")
 		}
 	}
-	if len(orders) == 0 {
+	if len(said) == 0 {
 		return ""
 	}
-	return "; promised to order " + strings.Join(orders[:min(3, len(orders))], ", ") +
-		" in a quantity that cannot be exchanged"
+	return "; promised to order " + strings.Join(said, ", ")
 }
 
 // leaveAt sets the day on which goods leave that are promised for the moment in a column.
