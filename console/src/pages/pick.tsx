@@ -4,6 +4,7 @@ import { beep } from '../lib/beep';
 import { rpc, supabase, want } from '../lib/client';
 import { usePermissions } from '../lib/catalog';
 import { useDraft } from '../lib/draft';
+import { toFault } from '../lib/fault';
 import { itemOf, scan, sentenceOf, text } from '../lib/floor';
 import { number } from '../lib/format';
 import { _, plural } from '../lib/i18n';
@@ -132,7 +133,7 @@ function Line({ line, last, done, skip }: { line: Row; last: boolean; done: () =
       } else if (what) {
         const number = s.kind === 'serial' ? text(s.record?.['serial']) : (s.parsed?.serial ?? '');
         const lot = s.parsed?.lot_no ?? (s.kind === 'lot' ? text(s.record?.['lot_no']) : undefined);
-        setSeen((now) => ({ ...now, item: text(what['sku']), lot: lot ?? now.lot, serials: number ? [...new Set([...now.serials, number])] : now.serials }));
+        setSeen((now) => ({ ...now, item: text(what['sku']), lot: lot ?? now.lot, serials: number ? [...new Set([...(left > 1 ? now.serials : []), number])] : now.serials }));
         say(true, _('Right goods: {sku}', { sku: text(what['sku']) }));
       } else say(false, _('That is neither the place nor the goods'));
     } catch (e) {
@@ -159,6 +160,8 @@ function Line({ line, last, done, skip }: { line: Row; last: boolean; done: () =
       await done();
     } catch (e) {
       say(false, sentenceOf(e));
+      // Wrong goods are scanned anew: what was read of them is not sent again.
+      if (toFault(e).code === 'HF025') setSeen((now) => ({ zone: now.zone, serials: [] }));
     } finally {
       setBusy(false);
     }
