@@ -1,4 +1,12 @@
-import { keepPreviousData, notifyManager, QueryClient, QueryObserver, type QueryKey, type QueryObserverOptions, type QueryObserverResult } from '@tanstack/query-core';
+import {
+  keepPreviousData,
+  notifyManager,
+  QueryClient,
+  QueryObserver,
+  type QueryKey,
+  type QueryObserverOptions,
+  type QueryObserverResult,
+} from '@tanstack/query-core';
 import { useEffect, useState } from 'preact/hooks';
 import { toFault } from './fault';
 

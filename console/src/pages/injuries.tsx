@@ -18,24 +18,45 @@ const yearsKept = 5;
 export function InjuryLog() {
   const p = usePermissions();
   const { query, route } = useLocation();
-  const sites = useQuery({ queryKey: ['c', 'sites', 'log'], queryFn: () => want(supabase.from('sites').select('id,code,name,country').is('archived_at', null).order('code')) });
+  const sites = useQuery({
+    queryKey: ['c', 'sites', 'log'],
+    queryFn: () => want(supabase.from('sites').select('id,code,name,country').is('archived_at', null).order('code')),
+  });
   if (!p || sites.isPending) return <Skeleton lines={8} />;
   const site = sites.data?.find((s) => s.id === query['site']) ?? sites.data?.[0];
   const now = new Date().getFullYear();
   const year = Number(query['year']) || now;
   const years = Array.from({ length: yearsKept + 1 }, (_unused, n) => now - n);
-  const go = (next: Record<string, string>) => route(`/console/injuries?${new URLSearchParams({ site: site?.id ?? '', year: String(year), ...next })}`, true);
+  const go = (next: Record<string, string>) =>
+    route(`/console/injuries?${new URLSearchParams({ site: site?.id ?? '', year: String(year), ...next })}`, true);
   return (
     <>
-      <Head title={_('Injury log')} sub={_('Injuries and illnesses from work, by establishment and year, with the papers that the law asks for.')} />
+      <Head
+        title={_('Injury log')}
+        sub={_('Injuries and illnesses from work, by establishment and year, with the papers that the law asks for.')}
+      />
       <Problem error={sites.error} retry={() => void sites.refetch()} />
       {site ? (
         <>
           <div class="row">
-            <Select label={_('Establishment')} value={site.id} put={(v) => go({ site: v })} options={(sites.data ?? []).map((s): [string, string] => [s.id, `${s.code} ${s.name}`])} />
-            <Select label={_('Year')} value={String(year)} put={(v) => go({ year: v })} options={years.map((y): [string, string] => [String(y), String(y)])} />
+            <Select
+              label={_('Establishment')}
+              value={site.id}
+              put={(v) => go({ site: v })}
+              options={(sites.data ?? []).map((s): [string, string] => [s.id, `${s.code} ${s.name}`])}
+            />
+            <Select
+              label={_('Year')}
+              value={String(year)}
+              put={(v) => go({ year: v })}
+              options={years.map((y): [string, string] => [String(y), String(y)])}
+            />
           </div>
-          {site['country'] === 'US' ? <American key={`${site.id} ${year}`} site={site} year={year} p={p} /> : <European key={`${site.id} ${year}`} site={site} year={year} p={p} />}
+          {site['country'] === 'US' ? (
+            <American key={`${site.id} ${year}`} site={site} year={year} p={p} />
+          ) : (
+            <European key={`${site.id} ${year}`} site={site} year={year} p={p} />
+          )}
         </>
       ) : (
         <Empty title={_('There is no establishment yet')} icon="shield" />
@@ -51,10 +72,23 @@ interface Given {
 
 function American({ site, year, p }: Given & { p: Permissions }) {
   const names = p.collections['osha_cases']?.read != null;
-  const summaries = useQuery({ queryKey: ['c', 'osha_summaries', site.id, year], queryFn: () => want(supabase.from('osha_summaries').select('*').eq('site_id', site.id).eq('year', year)) });
+  const summaries = useQuery({
+    queryKey: ['c', 'osha_summaries', site.id, year],
+    queryFn: () => want(supabase.from('osha_summaries').select('*').eq('site_id', site.id).eq('year', year)),
+  });
   const cases = useQuery({
     queryKey: ['c', 'osha_cases', site.id, year],
-    queryFn: () => want(supabase.from('osha_cases').select('id,case_no,employee_name,job_title,outcome,recordable,days_away,days_restricted,incident_id,incidents(occurred_at,title)').eq('site_id', site.id).eq('year', year).order('case_no')),
+    queryFn: () =>
+      want(
+        supabase
+          .from('osha_cases')
+          .select(
+            'id,case_no,employee_name,job_title,outcome,recordable,days_away,days_restricted,incident_id,incidents(occurred_at,title)',
+          )
+          .eq('site_id', site.id)
+          .eq('year', year)
+          .order('case_no'),
+      ),
     enabled: names,
   });
   const summary = summaries.data?.[0];
@@ -66,7 +100,9 @@ function American({ site, year, p }: Given & { p: Permissions }) {
           <Problem error={cases.error} retry={() => void cases.refetch()} />
           {!names ? (
             <div class="body">
-              <Note>{_('Single cases are read by the safety officer and administrators. The summary shows their totals.')}</Note>
+              <Note>
+                {_('Single cases are read by the safety officer and administrators. The summary shows their totals.')}
+              </Note>
             </div>
           ) : cases.isPending ? (
             <div class="body">
@@ -82,19 +118,54 @@ function American({ site, year, p }: Given & { p: Permissions }) {
         </Card>
       </div>
       <div class="stack">
-        <Summary site={site} year={year} summary={summary} p={p} pending={summaries.isPending} error={summaries.error} />
+        <Summary
+          site={site}
+          year={year}
+          summary={summary}
+          p={p}
+          pending={summaries.isPending}
+          error={summaries.error}
+        />
         <Papers
           list={[
             ...(names
               ? [
-                  { says: _('Form 300, the log'), path: `/v1/osha/300.pdf?${of}`, file: `osha-300-${site['code']}-${year}.pdf` },
-                  { says: _('Form 300 without names'), path: `/v1/osha/300.pdf?${of}&redact=true`, file: `osha-300-${site['code']}-${year}-redacted.pdf` },
-                  { says: _('Forms 301, one for each case'), path: `/v1/osha/301.pdf?${of}`, file: `osha-301-${site['code']}-${year}.pdf` },
+                  {
+                    says: _('Form 300, the log'),
+                    path: `/v1/osha/300.pdf?${of}`,
+                    file: `osha-300-${site['code']}-${year}.pdf`,
+                  },
+                  {
+                    says: _('Form 300 without names'),
+                    path: `/v1/osha/300.pdf?${of}&redact=true`,
+                    file: `osha-300-${site['code']}-${year}-redacted.pdf`,
+                  },
+                  {
+                    says: _('Forms 301, one for each case'),
+                    path: `/v1/osha/301.pdf?${of}`,
+                    file: `osha-301-${site['code']}-${year}.pdf`,
+                  },
                 ]
               : []),
-            { says: _('Form 300A, the summary'), path: `/v1/osha/300a.pdf?${of}`, file: `osha-300a-${site['code']}-${year}.pdf` },
-            { says: _('300A for the Injury Tracking Application'), path: `/v1/osha/ita-300a.csv?${of}`, file: `ita-300a-${site['code']}-${year}.csv` },
-            ...(names ? [{ says: _('Cases for the Injury Tracking Application'), path: `/v1/osha/ita-cases.csv?${of}`, file: `ita-cases-${site['code']}-${year}.csv` }] : []),
+            {
+              says: _('Form 300A, the summary'),
+              path: `/v1/osha/300a.pdf?${of}`,
+              file: `osha-300a-${site['code']}-${year}.pdf`,
+            },
+            {
+              says: _('300A for the Injury Tracking Application'),
+              path: `/v1/osha/ita-300a.csv?${of}`,
+              file: `ita-300a-${site['code']}-${year}.csv`,
+            },
+            ...(names
+              ? [
+                  {
+                    says: _('Cases for the Injury Tracking Application'),
+                    path: `/v1/osha/ita-cases.csv?${of}`,
+                    file: `ita-cases-${site['code']}-${year}.csv`,
+                  },
+                ]
+              : []),
           ]}
         />
       </div>
@@ -131,7 +202,15 @@ function Cases({ list }: { list: Row[] }) {
                   <div class="small muted">{incident?.title}</div>
                 </td>
                 <td data-label={_('Day')}>{date(incident?.occurred_at)}</td>
-                <td data-label={_('Outcome')}>{c['recordable'] === 'yes' ? words(String(c['outcome'] ?? '')) : <Badge state={c['recordable'] === 'no' ? 'void' : 'open'}>{c['recordable'] === 'no' ? _('not recordable') : _('to be decided')}</Badge>}</td>
+                <td data-label={_('Outcome')}>
+                  {c['recordable'] === 'yes' ? (
+                    words(String(c['outcome'] ?? ''))
+                  ) : (
+                    <Badge state={c['recordable'] === 'no' ? 'void' : 'open'}>
+                      {c['recordable'] === 'no' ? _('not recordable') : _('to be decided')}
+                    </Badge>
+                  )}
+                </td>
                 <td class="num" data-label={_('Days away')}>
                   {number(Number(c['days_away']))}
                 </td>
@@ -148,13 +227,30 @@ function Cases({ list }: { list: Row[] }) {
 }
 
 // Summary is what stands of the year: its totals, and what is still to be done with them.
-function Summary({ site, year, summary, p, pending, error }: Given & { summary?: Row; p: Permissions; pending: boolean; error: unknown }) {
+function Summary({
+  site,
+  year,
+  summary,
+  p,
+  pending,
+  error,
+}: Given & { summary?: Row; p: Permissions; pending: boolean; error: unknown }) {
   if (pending) return <Skeleton lines={4} />;
   if (error) return <Problem error={error} />;
   if (!summary)
     return (
       <Card title={_('Summary of {year}', { year: String(year) })}>
-        <Empty title={_('There is no summary yet')} icon="file" action={p.collections['osha_summaries']?.create ? <LinkButton kind="primary" href={`/console/c/osha_summaries/new?site_id=${site.id}&year=${year}`}>{_('Make the summary')}</LinkButton> : undefined}>
+        <Empty
+          title={_('There is no summary yet')}
+          icon="file"
+          action={
+            p.collections['osha_summaries']?.create ? (
+              <LinkButton kind="primary" href={`/console/c/osha_summaries/new?site_id=${site.id}&year=${year}`}>
+                {_('Make the summary')}
+              </LinkButton>
+            ) : undefined
+          }
+        >
           {_('It is certified, posted from 1 February to 30 April, and sent by 2 March of the year that follows.')}
         </Empty>
       </Card>
@@ -171,7 +267,15 @@ function Summary({ site, year, summary, p, pending, error }: Given & { summary?:
     [_('Employees on average'), n('avg_employees')],
   ];
   return (
-    <Card title={_('Summary of {year}', { year: String(year) })} actions={<Badge state={summary['status']} />} footer={<a href={hrefOf('osha_summaries', summary.id)}>{summary['status'] === 'open' ? _('Complete and certify') : _('Open the summary')}</a>}>
+    <Card
+      title={_('Summary of {year}', { year: String(year) })}
+      actions={<Badge state={summary['status']} />}
+      footer={
+        <a href={hrefOf('osha_summaries', summary.id)}>
+          {summary['status'] === 'open' ? _('Complete and certify') : _('Open the summary')}
+        </a>
+      }
+    >
       <dl class="facts">
         {totals.map(([name, value]) => (
           <div key={name}>
@@ -189,12 +293,24 @@ function European({ site, year, p }: Given & { p: Permissions }) {
   const of = `site_id=${site.id}&year=${year}`;
   return (
     <div class="stack">
-      <Note>{_('OSHA’s forms are for establishments in the United States. Here the law counts accidents by the days of absence that follow.')}</Note>
+      <Note>
+        {_(
+          'OSHA’s forms are for establishments in the United States. Here the law counts accidents by the days of absence that follow.',
+        )}
+      </Note>
       {p.collections['osha_cases']?.read != null ? (
         <Papers
           list={[
-            { says: _('Accidents with more than three days of absence'), path: `/v1/eu/accidents.csv?${of}`, file: `accidents-${site['code']}-${year}.csv` },
-            { says: _('Accidents for ESAW, without names'), path: `/v1/eu/esaw.csv?${of}`, file: `esaw-${site['code']}-${year}.csv` },
+            {
+              says: _('Accidents with more than three days of absence'),
+              path: `/v1/eu/accidents.csv?${of}`,
+              file: `accidents-${site['code']}-${year}.csv`,
+            },
+            {
+              says: _('Accidents for ESAW, without names'),
+              path: `/v1/eu/esaw.csv?${of}`,
+              file: `esaw-${site['code']}-${year}.csv`,
+            },
           ]}
         />
       ) : (
@@ -229,7 +345,13 @@ function Papers({ list }: { list: Paper[] }) {
         {list.map((paper) => (
           <li key={paper.path} style={{ flexWrap: 'wrap' }}>
             <span class="grow">{paper.says}</span>
-            <Button size="small" icon="file" busy={busy === paper.path} aria-label={`${kindOf(paper)}: ${paper.says}`} onClick={() => void fetchPaper(paper)}>
+            <Button
+              size="small"
+              icon="file"
+              busy={busy === paper.path}
+              aria-label={`${kindOf(paper)}: ${paper.says}`}
+              onClick={() => void fetchPaper(paper)}
+            >
               {kindOf(paper)}
             </Button>
             {refused?.path === paper.path ? (

@@ -23,26 +23,51 @@ interface Refusal {
   retry_after: number;
 }
 
-const names: Record<string, string> = { api: 'Requests', database: 'Reads of the database', database_write: 'Writes to the database' };
-const categories: Record<string, string> = { api: 'Requests', auth: 'Sign-ins', webhook: 'Webhooks', read: 'Reads of the database', write: 'Writes to the database' };
+const names: Record<string, string> = {
+  api: 'Requests',
+  database: 'Reads of the database',
+  database_write: 'Writes to the database',
+};
+const categories: Record<string, string> = {
+  api: 'Requests',
+  auth: 'Sign-ins',
+  webhook: 'Webhooks',
+  read: 'Reads of the database',
+  write: 'Writes to the database',
+};
 
 // Limits are how much of each the organisation and the one who looks have used in the last
 // minute, and when somebody was refused.
 export function Limits() {
-  const q = useQuery({ queryKey: ['limits'], queryFn: () => api<Status>('/v1/rate-limit/status'), refetchInterval: 5000 });
+  const q = useQuery({
+    queryKey: ['limits'],
+    queryFn: () => api<Status>('/v1/rate-limit/status'),
+    refetchInterval: 5000,
+  });
   return (
     <div class="stack">
       <Problem error={q.error} />
-      <div class="grid">{Object.keys(names).map((name) => (q.data ? <Used key={name} name={name} own={q.data[name] as Window} all={q.data.tenant?.[name]} /> : null))}</div>
+      <div class="grid">
+        {Object.keys(names).map((name) =>
+          q.data ? <Used key={name} name={name} own={q.data[name] as Window} all={q.data.tenant?.[name]} /> : null,
+        )}
+      </div>
       <Refusals />
-      <Note>{_('Each person and each key has limits of its own, so that one script stops nobody else. Whoever passes one reads how long to wait; a webhook can tell you, too: rate_limit.exceeded.')}</Note>
+      <Note>
+        {_(
+          'Each person and each key has limits of its own, so that one script stops nobody else. Whoever passes one reads how long to wait; a webhook can tell you, too: rate_limit.exceeded.',
+        )}
+      </Note>
     </div>
   );
 }
 
 function Used({ name, own, all }: { name: string; own: Window; all?: Window }) {
   const title = _(names[name] ?? words(name));
-  const rows: [string, Window | undefined][] = [[_('The whole organisation, in a minute'), all], [_('You, in a minute'), own]];
+  const rows: [string, Window | undefined][] = [
+    [_('The whole organisation, in a minute'), all],
+    [_('You, in a minute'), own],
+  ];
   return (
     <Card title={title}>
       <div class="stack">
@@ -64,7 +89,12 @@ function Used({ name, own, all }: { name: string; own: Window; all?: Window }) {
 }
 
 function Refusals() {
-  const q = useQuery({ queryKey: ['limits', 'refusals'], queryFn: async () => (await api<{ refusals: Refusal[] }>('/v1/rate-limit/refusals')).refusals, refetchInterval: 30_000, meta: { live: true } });
+  const q = useQuery({
+    queryKey: ['limits', 'refusals'],
+    queryFn: async () => (await api<{ refusals: Refusal[] }>('/v1/rate-limit/refusals')).refusals,
+    refetchInterval: 30_000,
+    meta: { live: true },
+  });
   return (
     <Card flush title={_('Refusals of the last seven days')}>
       {q.error ? (
@@ -96,9 +126,15 @@ function Refusals() {
                 <tr key={r.at + r.category + r.scope}>
                   <td title={ago(r.at)}>{dateTime(r.at)}</td>
                   <td data-label={_('Limit')}>{_(categories[r.category] ?? words(r.category))}</td>
-                  <td data-label={_('Limit of')}>{r.scope === 'caller' ? _('one person or key') : _('the whole organisation')}</td>
-                  <td class="num" data-label={_('In a minute')}>{number(r.limit)}</td>
-                  <td class="num" data-label={_('Told to wait')}>{_('{n} s', { n: number(r.retry_after) })}</td>
+                  <td data-label={_('Limit of')}>
+                    {r.scope === 'caller' ? _('one person or key') : _('the whole organisation')}
+                  </td>
+                  <td class="num" data-label={_('In a minute')}>
+                    {number(r.limit)}
+                  </td>
+                  <td class="num" data-label={_('Told to wait')}>
+                    {_('{n} s', { n: number(r.retry_after) })}
+                  </td>
                 </tr>
               ))}
             </tbody>

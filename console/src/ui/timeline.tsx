@@ -45,7 +45,11 @@ export function Timeline(given: Given) {
     placeholderData: keepPreviousData,
     meta: { live: true },
   });
-  const list = q.data ? addBeginning(q.data, r).filter((e) => saysSomething(c, e)).reverse() : [];
+  const list = q.data
+    ? addBeginning(q.data, r)
+        .filter((e) => saysSomething(c, e))
+        .reverse()
+    : [];
   const shown = all ? list : list.slice(0, few);
   return (
     <Card title={_('Timeline')}>
@@ -93,7 +97,8 @@ function changesOf(c: Collection, e: Entry): (Change & { f: Field })[] {
   });
 }
 
-const saysSomething = (c: Collection, e: Entry) => e.kind !== 'changed' || !!changesOf(c, e).length || !!e.changes?.some((x) => x.field === c.states?.field);
+const saysSomething = (c: Collection, e: Entry) =>
+  e.kind !== 'changed' || !!changesOf(c, e).length || !!e.changes?.some((x) => x.field === c.states?.field);
 
 function Happened({ c, e, given }: { c: Collection; e: Entry; given: Given }) {
   const people = useCalledPeople(given.p);
