@@ -191,3 +191,37 @@ test('a serial number that was sold is a question on the dock, and is taken in a
   const levels = await api(manager, `/v1/stock_levels?select=serial,quantity&item_id=eq.${item.id}&quantity=gt.0`);
   assert.deepEqual(levels.map((l) => l.serial), ['S-1']);
 });
+
+test('another serial number at hand is picked, after one that lies elsewhere was refused', async () => {
+  const mark = Date.now();
+  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `SWAP-${mark}`, name: 'Swapped at the shelf', tracking: 'serial' } });
+  const [bin, elsewhere] = [await newBin('SWAP'), await newBin('AWAY')];
+  for (const [n, zone] of [[1, bin], [2, bin], [3, elsewhere]]) {
+    await api(manager, '/v1/stock_movements', { method: 'POST', body: { type: 'receipt', item_id: item.id, to_zone_id: zone.id, quantity: 1, serial: `SN${n}-${mark}` } });
+  }
+  const [order] = await api(manager, '/v1/orders', { method: 'POST', body: { type: 'outbound', party_name: 'Wants one of them', priority: 1 } });
+  await api(manager, '/v1/order_lines', { method: 'POST', body: { order_id: order.id, line_no: 10, item_id: item.id, qty_ordered: 1 } });
+  await rpc(manager, 'confirm_order', { order_id: order.id });
+  const { pick_lists: [list], lines: [line] } = await rpc(manager, 'release_picks', { order_ids: [order.id], method: 'single' });
+  const [promised] = await api(manager, `/v1/pick_lines?select=serial,zone_id&id=eq.${line.id}`);
+  assert.equal(promised.zone_id, bin.id, 'two lie there, and one elsewhere');
+  const twin = promised.serial === `SN1-${mark}` ? `SN2-${mark}` : `SN1-${mark}`;
+  const { user: { id: user } } = await session(operator);
+  const [worker] = await api(manager, `/v1/workers?select=id&user_id=eq.${user}`);
+  await api(manager, `/v1/pick_lists?id=eq.${list.id}`, { method: 'PATCH', body: { assigned_worker_id: worker.id } });
+  await as(operator, async (page) => {
+    await open(page, `/console/floor/pick/${list.id}`);
+    await page.getByRole('button', { name: 'Start picking' }).click();
+    await page.getByText('Go to the place', { exact: true }).waitFor();
+    await wedge(page, `SN3-${mark}`);
+    await page.getByText(`Right goods: ${item.sku}`).waitFor();
+    await page.getByRole('button', { name: 'Take it' }).click();
+    await page.locator('.scan-said.wrong').waitFor();
+    await wedge(page, twin);
+    await page.getByText(`Right goods: ${item.sku}`).waitFor();
+    await page.getByRole('button', { name: 'Take it' }).click();
+    await page.getByText('Everything on this list is picked').waitFor();
+  }, phone);
+  const [after] = await api(manager, `/v1/pick_lines?select=serial,status&id=eq.${line.id}`);
+  assert.deepEqual(after, { serial: twin, status: 'picked' });
+});
