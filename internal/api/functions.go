@@ -94,7 +94,7 @@ func (f *Functions) Forget(tenant string) {
 
 // runTraced runs a function as a step of what the context traces.
 func runTraced(ctx context.Context, fn *functions.Function, a actor.Actor, in any) (any, error) {
-	ctx, span := trace.Begin(ctx, "function", fn.Name)
+	ctx, span := trace.Begin(db.OnBehalf(ctx, a.UserID), "function", fn.Name)
 	out, err := fn.Run(ctx, a, in)
 	span.End(err)
 	return out, err

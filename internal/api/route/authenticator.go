@@ -6,6 +6,7 @@ import (
 
 	"holdfast/internal/access"
 	"holdfast/internal/actor"
+	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/functions"
 	"holdfast/internal/identity"
@@ -79,6 +80,7 @@ func (d *Authenticator) askGate(w http.ResponseWriter, c *Call, rt *Route) (err 
 	if c.Query, err = Query(c.URL.RawQuery); err != nil {
 		return err
 	}
+	c.Request = c.Request.WithContext(db.OnBehalf(c.Request.Context(), c.Actor.UserID))
 	if rt.Who == TenantMember {
 		if err := d.admitMember(c, changes); err != nil {
 			return err
