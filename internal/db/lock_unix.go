@@ -7,10 +7,18 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 // LockName is the file in the data directory that its server has locked.
 const LockName = "holdfast.lock"
+
+// A lock may outlive its holder for a moment: a program that the holder was just starting
+// has it until its own code begins. So it is tried again, for half a second altogether.
+const (
+	lockTries = 10
+	lockPause = 50 * time.Millisecond
+)
 
 // lockDir takes the data directory for this process alone. The lock ends with
 // the process, however it ends.
@@ -19,12 +27,15 @@ func lockDir(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("db: lock file: %w", err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("db: another Holdfast process uses the data directory %s; stop it or choose another --data",
-			dir)
+	for range lockTries {
+		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+			return f, nil
+		}
+		time.Sleep(lockPause)
 	}
-	return f, nil
+	f.Close()
+	return nil, fmt.Errorf("db: another Holdfast process uses the data directory %s; stop it or choose another --data",
+		dir)
 }
 
 // besideName is the file that every process holds a shared lock on which works
