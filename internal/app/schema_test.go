@@ -30,7 +30,8 @@ func TestSchemaIsTheCatalog(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, m := range append(missing, extra...) {
-				t.Errorf("run `holdfast migrate new`: %s", m)
+				t.Errorf("%s: write it with: HOLDFAST_WRITE_RECORDS=1 go test ./internal/app -run TestRecordsMigration "+
+					"(after the first release: holdfast migrate new)", m)
 			}
 		})
 	}
@@ -46,8 +47,13 @@ func TestRecordsMigration(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if have, err := os.ReadFile(file); err != nil || string(have) != want {
-		t.Errorf("the records' migration is not the catalog's (%v); write it with: HOLDFAST_WRITE_RECORDS=1 go test ./internal/app -run TestRecordsMigration", err)
+	have, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(have) != want {
+		t.Error("the records' migration is not the catalog's; write it with: " +
+			"HOLDFAST_WRITE_RECORDS=1 go test ./internal/app -run TestRecordsMigration")
 	}
 }
 

@@ -202,7 +202,7 @@ type Resource struct {
 	Family  string
 	Fields  []Field
 	Unique  [][]string // each per tenant
-	Indexes [][]string // after tenant_id; a leading "-" on a column = descending; those of Orders are not among them
+	Indexes [][]string // after tenant_id; a leading "-" on a column = descending; those of Listed are made besides
 	Listed  []string   // columns beside created_at in whose order people and programs page through the records
 	// columns that name the caller: his worker record where the name ends in worker_id, else his user
 	Own        []string

@@ -16,7 +16,8 @@ type Slow struct {
 	Tell  func(ctx context.Context, took time.Duration, statements []string)
 }
 
-// shownStatements is how many statements a log shows, and shownBytes how much of each.
+// shownStatements is how many statements a log shows, and shownBytes how much of each: half
+// of it from the beginning, half from the end, where its conditions and its order stand.
 const (
 	shownStatements = 5
 	shownBytes      = 400
@@ -50,13 +51,16 @@ func spanName(q []stmt) string {
 	return "BATCH"
 }
 
-// ShortenStatements returns the first of some statements for a log, each in one line that
-// ends where it grows long.
+// ShortenStatements returns the first of some statements for a log, each in one line whose
+// middle is left out where it grows long.
 func ShortenStatements(texts []string) []string {
 	texts = slices.Clone(texts[:min(len(texts), shownStatements)])
 	for i, text := range texts {
 		text = strings.Join(strings.Fields(text), " ")
-		texts[i] = text[:min(len(text), shownBytes)]
+		if len(text) > shownBytes {
+			text = text[:shownBytes/2] + " ... " + text[len(text)-shownBytes/2:]
+		}
+		texts[i] = text
 	}
 	return texts
 }

@@ -53,6 +53,9 @@ func (k *Kit) Foreign(t *testing.T, collection string) string {
 	var out []struct{ ID string }
 	k.Call(Request{Method: "GET", Path: "/v1/" + collection + "?select=id&limit=1&tenant_id=eq." + demo.South,
 		Bearer: k.Service()}).JSON(t, &out)
+	if len(out) == 0 {
+		t.Fatalf("tenant south has no %s: let furnish in internal/app/verbs_test.go make one", collection)
+	}
 	return out[0].ID
 }
 

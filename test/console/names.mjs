@@ -29,7 +29,7 @@ test('every column, state, collection and setting of the catalog, and what it is
     const all = [first, pages, catalog].flatMap((table) => Object.keys(table));
     assert.deepEqual(all.filter((w, at) => all.indexOf(w) !== at), [], `${language}: said twice`);
     const table = { ...catalog, ...pages, ...first };
-    assert.deepEqual([...new Set(wanted)].filter((w) => w.length > 1 && table[w] === undefined), [], language);
+    assert.deepEqual([...new Set(wanted)].filter((w) => w.length > 1 && table[w] === undefined), [], `${language}: add them to console/src/texts/${language}-catalog.ts`);
   }
 });
 
