@@ -30,9 +30,19 @@ test('a place is ranked by its score, and the score leads to as many reports as 
 });
 
 test('a rule says in words what it looks at, and each verdict leads to the records that made it', async () => {
+  // Two people with four and a half hours between two shifts, whatever the demonstration drew for its own.
+  const hour = 36e5;
+  for (const n of [1, 2]) {
+    const [worker] = await api('manager@north.example', '/v1/workers', { method: 'POST', body: { employee_no: `REST-${n}-${Date.now()}`, name: `Short rest ${n}` } });
+    for (const [from, to] of [[48, 41], [36.5, 30]]) {
+      await api('manager@north.example', '/v1/shifts', { method: 'POST', body: { worker_id: worker.id, started_at: new Date(Date.now() - from * hour).toISOString(), ended_at: new Date(Date.now() - to * hour).toISOString(), status: 'closed' } });
+    }
+  }
+  await api(officer, '/functions/v1/check-compliance-rules', { method: 'POST', body: {} });
   const [rule] = await api(officer, '/v1/regulations?code=eq.EU-2003-88-11H&select=id,title');
   const states = await api(officer, `/v1/compliance_states?regulation_id=eq.${rule.id}&status=eq.breach&select=value,evidence&order=value.asc`);
-  assert.ok(states.length > 0, 'the demonstration has people with too short a rest');
+  assert.ok(states.length >= 2, 'both have too short a rest');
+  assert.equal(states[0].value, 4.5);
   await as(
     officer,
     async (page) => {
