@@ -150,10 +150,11 @@ test('a record of another organisation looks like one that is not there, and so 
 
 test('who asks too often reads how long to wait, and the page goes on by itself', async () => {
   await as(manager, async (page) => {
-    let refused = 0;
-    await page.route('**/rest/v1/orders?**', (route) => (refused++ ? route.continue() : route.fulfill({ status: 429, headers: { 'Retry-After': '20', 'X-Request-Id': 'abcdef0123' }, json: { error: 'rate_limit_exceeded', message: 'Too many requests: wait 20 seconds, then try again', retry_after: 20 } })));
+    let shut = true;
+    await page.route('**/rest/v1/orders?**', (route) => (!shut ? route.continue() : route.fulfill({ status: 429, headers: { 'Retry-After': '20', 'X-Request-Id': 'abcdef0123' }, json: { error: 'rate_limit_exceeded', message: 'Too many requests: wait 20 seconds, then try again', retry_after: 20 } })));
     await page.goto(`${url}/console/c/orders`);
     await page.getByText('Try again in 20 seconds.').waitFor();
+    shut = false;
     await page.getByText(/^1–50/).waitFor({ timeout: 60_000 });
     assert.equal(await page.getByText('Try again in 20 seconds.').count(), 0);
   });
