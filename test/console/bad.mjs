@@ -200,7 +200,8 @@ test('beside a refusal stands in the language of the person what to do', async (
     [409, 'HF002', 'not enough stock', 'Gib eine kleinere Menge ein, oder wähle einen anderen Platz oder eine andere Charge.'],
     [409, 'HF002', 'the goods were not there then', 'Wähle ein späteres Datum, oder buche zuerst, was davor hereinkam.', 'occurred_at: is before the goods came'],
     [412, 'HF008', 'the record was changed by somebody else', 'Lade den Datensatz neu und ändere ihn dann noch einmal.'],
-    [422, 'HF012', 'the document does not fit', 'Berichtige, was die Meldung nennt, und sende es noch einmal.'],
+    [422, 'HF012', 'the document does not fit', 'Berichtige, was die Meldung nennt: Der angeführte Paragraf verlangt es.'],
+    [422, 'PT422', 'the document does not fit, either', 'Berichtige, was die Meldung nennt, und sende es noch einmal.'],
     [429, 'rate_limit_exceeded', 'Too many requests', 'In 7 Sekunden noch einmal.'],
     [403, '42501', 'rows of orders are never changed or deleted', ''],
   ];
