@@ -126,7 +126,7 @@ func (f *Fleet) Pass(who Caller, c, next Category, p Plan) (taken, room State) {
 // within addEvery: the caller does not wait.
 func (f *Fleet) Spend(who Caller, c Category, n int) {
 	f.o.Local.Spend(who, c, n)
-	f.postpone(n, who.ownWindow(c), who.tenantWindow(c))
+	f.postponeUnits(n, who.ownWindow(c), who.tenantWindow(c))
 }
 
 // Room implements Counter.
@@ -160,11 +160,11 @@ func roomOf(replies []reply, m moment, c Category, p Plan) State {
 // addEvery: the caller does not wait.
 func (f *Fleet) Add(key string, c Category, n int) {
 	f.o.Local.Add(key, c, n)
-	f.postpone(n, plainName(c, key))
+	f.postponeUnits(n, plainName(c, key))
 }
 
-// postpone keeps units that Redis has not been told of.
-func (f *Fleet) postpone(n int, windows ...name) {
+// postponeUnits keeps units that Redis has not been told of.
+func (f *Fleet) postponeUnits(n int, windows ...name) {
 	if f.away.Load() {
 		return
 	}

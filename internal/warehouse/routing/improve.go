@@ -34,7 +34,7 @@ type tour struct {
 func shortenTour(order []int, first int, closed bool, leg func(i, j int) float64) {
 	leg = measureLegs(order, leg)
 	t := &tour{order, first, closed, leg}
-	t.search()
+	t.searchMoves()
 	if free := len(order) - first; free < 5 || free > kickedStops {
 		return
 	}
@@ -42,8 +42,8 @@ func shortenTour(order []int, first int, closed bool, leg func(i, j int) float64
 	best, metres := slices.Clone(order), tourLength(order, closed, leg)
 	random := rand.New(rand.NewPCG(uint64(len(order)), kicks))
 	for range kicks {
-		t.kick(random)
-		t.search()
+		t.kickTour(random)
+		t.searchMoves()
 		if now := tourLength(t.order, closed, leg); now < metres-better {
 			copy(best, t.order)
 			metres = now
@@ -70,8 +70,8 @@ func measureLegs(order []int, leg func(i, j int) float64) func(i, j int) float64
 	return func(i, j int) float64 { return legs[i*n+j] }
 }
 
-// search alternates the two moves until neither shortens the tour.
-func (t *tour) search() {
+// searchMoves alternates the two moves until neither shortens the tour.
+func (t *tour) searchMoves() {
 	for range maxPasses {
 		twoOpt(t.order, t.first, t.closed, t.leg)
 		if !t.moveStops() {
@@ -80,9 +80,9 @@ func (t *tour) search() {
 	}
 }
 
-// kick exchanges two neighbouring parts of the tour, which neither move undoes at once
+// kickTour exchanges two neighbouring parts of the tour, which neither move undoes at once
 // (the double bridge of Martin, Otto & Felten 1991, Complex Systems 5:299-326).
-func (t *tour) kick(random *rand.Rand) {
+func (t *tour) kickTour(random *rand.Rand) {
 	free := len(t.order) - t.first
 	cuts := []int{random.IntN(free + 1), random.IntN(free + 1), random.IntN(free + 1)}
 	slices.Sort(cuts)
@@ -96,7 +96,7 @@ func (t *tour) moveStops() (moved bool) {
 	for size := 1; size <= longestMove; size++ {
 		for from := t.first; from+size <= len(t.order); from++ {
 			if behind, turned, ok := t.findGap(from, size); ok {
-				t.move(from, size, behind, turned)
+				t.movePart(from, size, behind, turned)
 				moved = true
 			}
 		}
@@ -107,17 +107,17 @@ func (t *tour) moveStops() (moved bool) {
 // findGap finds the place behind which size stops that begin at from shorten the tour most.
 func (t *tour) findGap(from, size int) (behind int, turned, ok bool) {
 	head, tail := t.order[from], t.order[from+size-1]
-	before, after := t.at(from-1), t.at(from+size)
-	most := t.between(before, head) + t.between(tail, after) - t.between(before, after) - better
+	before, after := t.stopAt(from-1), t.stopAt(from+size)
+	most := t.legBetween(before, head) + t.legBetween(tail, after) - t.legBetween(before, after) - better
 
 	for p := t.first - 1; p < len(t.order); p++ {
 		if p >= from-1 && p < from+size {
 			continue
 		}
-		left, right := t.at(p), t.at(p+1)
-		open := t.between(left, right)
-		straight := t.between(left, head) + t.between(tail, right) - open
-		around := t.between(left, tail) + t.between(head, right) - open
+		left, right := t.stopAt(p), t.stopAt(p+1)
+		open := t.legBetween(left, right)
+		straight := t.legBetween(left, head) + t.legBetween(tail, right) - open
+		around := t.legBetween(left, tail) + t.legBetween(head, right) - open
 		if cost := min(straight, around); cost < most {
 			most, behind, turned, ok = cost, p, around < straight, true
 		}
@@ -125,8 +125,8 @@ func (t *tour) findGap(from, size int) (behind int, turned, ok bool) {
 	return behind, turned, ok
 }
 
-// move takes size stops out at from and puts them behind the place named.
-func (t *tour) move(from, size, behind int, turned bool) {
+// movePart takes size stops out at from and puts them behind the place named.
+func (t *tour) movePart(from, size, behind int, turned bool) {
 	part := slices.Clone(t.order[from : from+size])
 	if turned {
 		slices.Reverse(part)
@@ -138,8 +138,8 @@ func (t *tour) move(from, size, behind int, turned bool) {
 	copy(t.order, slices.Insert(rest, behind+1, part...))
 }
 
-// at is the stop at a place of the tour.
-func (t *tour) at(place int) int {
+// stopAt is the stop at a place of the tour.
+func (t *tour) stopAt(place int) int {
 	if place >= 0 && place < len(t.order) {
 		return t.order[place]
 	}
@@ -149,8 +149,8 @@ func (t *tour) at(place int) int {
 	return none
 }
 
-// between is the leg between two stops; beyond the ends of an open tour there is none.
-func (t *tour) between(i, j int) float64 {
+// legBetween is the leg between two stops; beyond the ends of an open tour there is none.
+func (t *tour) legBetween(i, j int) float64 {
 	if i == none || j == none {
 		return 0
 	}
