@@ -40,6 +40,7 @@ func TestGoldenAnswers(t *testing.T) {
 		{"snapshot_operator", "get-dashboard-snapshot-v2", "", actor.Operator},
 		{"snapshot_light", "get-dashboard-snapshot-v2", "lightweight=true", actor.Viewer},
 		{"summary", "admin-dashboard-summary", "", actor.Owner},
+		{"overview", "site-overview", "", actor.Viewer},
 		{"kpis", "safety-kpis", "detail=true", actor.Safety},
 		{"rates", "safety-rates", "year=2026", actor.Safety},
 		{"plan", "inventory-plan", "abc=true", actor.Manager},

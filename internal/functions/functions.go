@@ -117,6 +117,15 @@ func (d *dashboard) dashboardFunctions() []Function {
 			Doc: "Zones, inventory with its health, open orders, pick lists, shipments and settings.",
 		},
 		{
+			Name: "site-overview", Methods: []string{"GET"}, Roles: overviewRoles,
+			TTL: summaryFor, Personal: true, shared: d.overviewShared, Forget: d.health.Forget, Dated: true,
+			In: OverviewIn{}, Out: OverviewOut{}, Run: adaptFunction(d.siteOverview),
+			Reads: []string{"zones", "items", "stock_movements", "stock_levels", "orders", "order_lines", "pick_lists",
+				"shipments", "incidents", "actions", "checklist_runs", "tenants", "members"},
+			Doc: "What the console's first page shows of a site, in one answer: stock and its health, late orders, " +
+				"work under way, the fullest places, incidents and the safety figures of 30 days.",
+		},
+		{
 			Name: "safety-kpis", Methods: []string{"GET"},
 			TTL: time.Minute, Personal: true, shared: d.kpisShared,
 			In: KPIsIn{}, Out: KPIsOut{}, Run: adaptFunction(d.safetyKPIs),

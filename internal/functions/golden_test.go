@@ -266,7 +266,8 @@ func TestFunctionsStayInTheTenant(t *testing.T) {
 		fill(k)
 		k.as = manager()
 		k.as.TenantID = south
-		for _, name := range []string{"get-dashboard-snapshot-v2", "admin-dashboard-summary", "safety-kpis"} {
+		for _, name := range []string{"get-dashboard-snapshot-v2", "admin-dashboard-summary", "safety-kpis",
+			"site-overview"} {
 			b := string(k.bytes(name, ""))
 			if strings.Contains(b, north) || strings.Contains(b, "BOLT") || strings.Contains(b, "SECRET") {
 				t.Errorf("%s shows another tenant: %s", name, b)

@@ -47,6 +47,7 @@ type DistributionOut struct {
 // kpis is what an answer's figures are read from.
 type kpis struct {
 	out          *KPIsOut
+	from, to     time.Time
 	totals       totals
 	runsIn, runs int64 // inspections in time, of all that were due
 	last         *store.List
@@ -61,16 +62,13 @@ func (d *dashboard) kpisShared(a actor.Actor) bool { return d.lists.Shared(a, "i
 // includes the grace, lies in the window.
 func (d *dashboard) safetyKPIs(ctx context.Context, a actor.Actor, in *KPIsIn) (*KPIsOut, error) {
 	now := d.now().UTC()
-	k := kpis{totals: totals{}, last: d.lists.Of(a, "incidents"),
-		out: &KPIsOut{Head: output.HeadOf(a.TenantID, now), Days: in.Days,
-			Distribution: DistributionOut{map[string]int64{"injury": 0, "near_miss": 0, "hazard": 0},
-				map[string]int64{"low": 0, "medium": 0, "high": 0}}}}
+	k := d.newKPIs(a, now, in.Days)
 	err := d.readSnapshot(ctx, a, func(tx *store.Tx) {
 		d.store.Counts(tx.Tx, a.TenantID, k.totals)
-		from := now.Add(-time.Duration(in.Days) * 24 * time.Hour)
-		k.queueKPIs(d, tx, from, now)
+		k.queueKPIs(d, tx)
+		k.queueRecent(tx)
 		if in.Detail {
-			k.care = queueCare(tx.Tx, a.TenantID, from, now)
+			k.care = queueCare(tx.Tx, a.TenantID, k.from, k.to)
 		}
 	})
 	if err != nil {
@@ -80,8 +78,18 @@ func (d *dashboard) safetyKPIs(ctx context.Context, a actor.Actor, in *KPIsIn) (
 	return k.out, nil
 }
 
-func (k *kpis) queueKPIs(d *dashboard, tx *store.Tx, from, to time.Time) {
-	d.reports.Queue(tx.Tx, tx.TenantID, from, to, func(part string, n int64) {
+// newKPIs are the figures of the days that end now, to be queued and finished.
+func (d *dashboard) newKPIs(a actor.Actor, now time.Time, days int64) *kpis {
+	return &kpis{totals: totals{}, last: d.lists.Of(a, "incidents"),
+		from: now.Add(-time.Duration(days) * 24 * time.Hour), to: now,
+		out: &KPIsOut{Head: output.HeadOf(a.TenantID, now), Days: days,
+			Distribution: DistributionOut{map[string]int64{"injury": 0, "near_miss": 0, "hazard": 0},
+				map[string]int64{"low": 0, "medium": 0, "high": 0}}}}
+}
+
+// queueKPIs asks for all figures but the counters.
+func (k *kpis) queueKPIs(d *dashboard, tx *store.Tx) {
+	d.reports.Queue(tx.Tx, tx.TenantID, k.from, k.to, func(part string, n int64) {
 		kind, severity, _ := strings.Cut(part, ":")
 		if n == 0 {
 			return
@@ -90,16 +98,20 @@ func (k *kpis) queueKPIs(d *dashboard, tx *store.Tx, from, to time.Time) {
 		k.out.Distribution.Kinds[kind] += n
 		k.out.Distribution.Severities[severity] += n
 	})
-	before := to.Add(-time.Microsecond)
+	before := k.to.Add(-time.Microsecond)
 	d.due.Queue(tx.Tx, tx.TenantID, time.Time{}, before, func(_ string, n int64) { k.out.KPIs.Overdue += n })
-	d.checklists.Queue(tx.Tx, tx.TenantID, from, to, func(onTime string, n int64) {
+	d.checklists.Queue(tx.Tx, tx.TenantID, k.from, k.to, func(onTime string, n int64) {
 		k.runs += n
 		if onTime == "true" {
 			k.runsIn += n
 		}
 	})
+}
+
+// queueRecent asks for the reports of the window that came last.
+func (k *kpis) queueRecent(tx *store.Tx) {
 	k.last.Queue(tx, store.Page{Size: recent}, " AND r.reported_at > $2 AND r.reported_at <= $3 AND r.status <> 'void'",
-		"r.reported_at DESC", from, to)
+		"r.reported_at DESC", k.from, k.to)
 }
 
 func (k *kpis) finishKPIs() {

@@ -9,7 +9,6 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/functions/output"
-	"holdfast/internal/localtime"
 	"holdfast/internal/store"
 )
 
@@ -82,58 +81,25 @@ type ShipmentStats struct {
 
 // summary is what a summary's answer is made of.
 type summary struct {
-	totals                         totals
 	zones, items, picks, shipments *store.List
 	settings                       Settings
-	place                          string // the tenant's time zone
-	today, late                    int64
-	health                         health
 }
 
 func (d *dashboard) summaryShared(a actor.Actor) bool {
 	return d.lists.Shared(a, "zones", "items", "pick_lists", "shipments", "settings")
 }
 
-// adminSummary answers admin-dashboard-summary. The bounds of the local day depend
-// on the tenant's time zone, which is guessed from last time and read along: a
-// wrong guess costs a second round trip.
+// adminSummary answers admin-dashboard-summary.
 func (d *dashboard) adminSummary(ctx context.Context, a actor.Actor, _ *SummaryIn) (*SummaryOut, error) {
 	now := d.now().UTC()
-	guess, _ := d.places.Get(a.TenantID, now)
-	kept, known := d.health.Get(a.TenantID, now)
-	s := summary{totals: totals{}, settings: Settings{}, place: "UTC",
+	s := summary{settings: Settings{},
 		zones: d.lists.Of(a, "zones"), items: d.lists.Of(a, "items"), picks: d.lists.Of(a, "pick_lists"),
 		shipments: d.lists.Of(a, "shipments")}
-	var as *assessment
-	err := d.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(plain *db.Tx) error {
-		tx := d.store.In(plain, a)
-		d.store.Counts(plain, a.TenantID, s.totals)
-		s.queueReads(d, tx)
-		s.queueToday(d, tx, now, guess)
-		d.queueLate(tx, now, &s.late)
-		if !known {
-			as = d.queueHealth(tx, now)
-		}
-		if err := tx.Flush(); err != nil {
-			return err
-		}
-		if localtime.Zone(s.place).String() != localtime.Zone(guess).String() {
-			s.queueToday(d, tx, now, s.place)
-		}
-		return tx.Flush()
-	})
+	f, err := d.readSite(ctx, a, now, func(tx *store.Tx) { s.queueReads(d, tx) })
 	if err != nil {
 		return nil, err
 	}
-	d.places.Put(a.TenantID, s.place, now.Add(24*time.Hour))
-	if s.health = kept; !known {
-		if s.health, err = d.healthFrom(ctx, as, s.totals.inventoryMetrics().Items); err != nil {
-			return nil, err
-		}
-	} else if kept.isDue(now) {
-		d.renewHealth(ctx, a.TenantID)
-	}
-	return s.summaryOut(output.HeadOf(a.TenantID, now)), nil
+	return s.summaryOut(output.HeadOf(a.TenantID, now), f), nil
 }
 
 func (s *summary) queueReads(d *dashboard, tx *store.Tx) {
@@ -141,7 +107,6 @@ func (s *summary) queueReads(d *dashboard, tx *store.Tx) {
 	s.items.Queue(tx, store.Page{Size: summaryItems}, " AND r.status = 'active'", "r.sku")
 	s.picks.QueueStates(tx, store.Page{Size: summaryPicks}, activePicks)
 	s.shipments.Queue(tx, store.Page{Size: summaryShipments}, "", "r.id DESC")
-	store.QueueZone(tx.Tx, tx.TenantID, &s.place)
 	if !d.lists.Of(tx.Actor, "settings").Visible() {
 		return
 	}
@@ -163,26 +128,15 @@ func (s Settings) setSetting(section, key, value string) {
 	s[section][key] = json.RawMessage(value)
 }
 
-// queueToday counts what was completed in the current local day, the bounds of
-// which need not be full hours of UTC.
-func (s *summary) queueToday(d *dashboard, tx *store.Tx, now time.Time, place string) {
-	from, to := localtime.Day(now, localtime.Zone(place))
-	s.today = 0
-	d.completed.Queue(tx.Tx, tx.TenantID, from.Add(-time.Microsecond), to.Add(-time.Microsecond), func(_ string, n int64) {
-		s.today += n
-	})
-}
-
-func (s *summary) summaryOut(head output.Head) *SummaryOut {
-	t := s.totals
+func (s *summary) summaryOut(head output.Head, f *siteFigures) *SummaryOut {
+	t := f.totals
 	return &SummaryOut{
 		Head:      head,
 		Zones:     s.zones.JSON(),
-		Inventory: SummaryInventory{Items: s.items.JSON(), Total: t.inventoryMetrics().Items, Health: s.health.healthOut()},
-		Orders:    t.ordersOut(s.late),
+		Inventory: SummaryInventory{s.items.JSON(), t.inventoryMetrics().Items, f.health.healthOut()},
+		Orders:    t.ordersOut(f.late),
 		PickLists: SummaryPickLists{Active: s.picks.JSON(), Count: t.sumOf("pick_lists", activePicks...)},
-		Shipments: SummaryShipments{Recent: s.shipments.JSON(), Stats: ShipmentStats{Total: t.sumAll("shipments"),
-			Active: t.sumOf("shipments", activeShipments...), InTransit: t["shipments:in_transit"], Today: s.today}},
-		Settings: s.settings,
+		Shipments: SummaryShipments{Recent: s.shipments.JSON(), Stats: f.shipmentStats()},
+		Settings:  s.settings,
 	}
 }

@@ -21,7 +21,7 @@ test('measured: an open overview holds no more after 10,000 events than after 1,
     const cdp = await page.context().newCDPSession(page);
     // held is what the page holds once it has read again what the events touched.
     const held = async (n) => {
-      const again = page.waitForRequest(/get-dashboard-snapshot-v2/);
+      const again = page.waitForRequest(/site-overview/);
       begin[n]();
       await again;
       await settled(page);

@@ -5,7 +5,7 @@ import { claimsOf } from './claims';
 // The session that this browser keeps is known before supabase-js has looked at it, and the overview's figures are asked for
 // with it before the rest of the console is there: on a slow line they come while the page is still being made.
 
-const figures = '/functions/v1/get-dashboard-snapshot-v2?lightweight=true';
+const figures = '/functions/v1/site-overview';
 
 function kept(): Session | undefined {
   // What a provider brings back goes before what is kept.

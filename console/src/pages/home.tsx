@@ -32,8 +32,11 @@ export function Age({ at, again }: { at?: string; again: () => void }) {
   );
 }
 
-const snapshotOf = async () =>
-  ((await early(session.get()?.access_token)) as Answer<'get-dashboard-snapshot-v2'> | undefined) ?? invoke('get-dashboard-snapshot-v2', '?lightweight=true');
+type Figures = Answer<'site-overview'>;
+
+const askForFigures = async () => ((await early(session.get()?.access_token)) as Figures | undefined) ?? invoke('site-overview');
+
+const reads = (p: Permissions, collection: string) => !!p.collections[collection]?.read;
 
 function claimsRole(): string {
   const s = session.get();
@@ -44,7 +47,7 @@ function claimsRole(): string {
 function ahead(): void {
   if (session.get() === undefined) return;
   waiting();
-  if (ofSite(claimsRole())) void queryClient.prefetchQuery({ queryKey: ['snapshot'], queryFn: snapshotOf });
+  if (ofSite(claimsRole())) void queryClient.prefetchQuery({ queryKey: ['overview'], queryFn: askForFigures });
 }
 const waiting = session.watch(ahead);
 ahead();
@@ -65,7 +68,7 @@ function Consigned({ p }: { p: Permissions }) {
   return (
     <>
       <Head title={title} />
-      <Late p={p} />
+      {reads(p, 'orders') ? <OwnLate /> : null}
     </>
   );
 }
@@ -77,14 +80,11 @@ export function useGreeting(): string {
 }
 
 function Overview({ p, role }: { p?: Permissions; role: string }) {
-  const may = (f: string) => p?.functions[f] === true;
-  const snapshot = useQuery({ queryKey: ['snapshot'], queryFn: snapshotOf, ...fresh });
-  const kpis = useQuery({ queryKey: ['kpis'], queryFn: () => invoke('safety-kpis', '?days=30'), enabled: may('safety-kpis'), ...fresh });
-  const summary = useQuery({ queryKey: ['summary'], queryFn: () => invoke('admin-dashboard-summary'), enabled: may('admin-dashboard-summary'), ...fresh });
+  const overview = useQuery({ queryKey: ['overview'], queryFn: askForFigures, ...fresh });
   const again = () => void queryClient.invalidateQueries({ predicate: (q) => q.meta?.['live'] === true });
-  const s = snapshot.data;
-  const k = kpis.data?.kpis;
-  const window = windowOf(kpis.data);
+  const s = overview.data;
+  const k = s?.safety.kpis;
+  const window = windowOf(s);
   const title = useGreeting();
   const safetyFirst = role === 'safety';
   const warehouse = (
@@ -93,8 +93,8 @@ function Overview({ p, role }: { p?: Permissions; role: string }) {
       <div class="tiles">
         <Tile name={_('Low stock')} icon="box" value={s?.inventory.metrics.low_stock_count} kind={s?.inventory.metrics.low_stock_count ? 'warn' : ''} note={s ? _('of {n} items', { n: number(s.inventory.metrics.total_items) }) : ''} href="/console/c/items?f=low_stock.is.true&order=available.asc" />
         <Tile name={_('Pick lists under way')} icon="pick" value={s?.pick_lists.active} note={_('released or being picked')} href="/console/c/pick_lists?f=status.in.(released,in_progress)" />
-        <Tile name={_('Shipments under way')} icon="truck" value={s?.shipments.active} note={summary.data ? _('{n} on the road, {m} done today', { n: summary.data.shipments.stats.in_transit, m: summary.data.shipments.stats.completed_today }) : ''} href="/console/c/shipments?f=status.in.(planned,packed,ready,in_transit,arrived,exception)" />
-        <Tile name={_('Stock value')} icon="gauge" value={s?.inventory.metrics.total_stock_value} note={summary.data ? _('health {n} of 100', { n: number(summary.data.inventory.health.score, 0) }) : ''} href="/console/c/items?order=stock_value.desc" />
+        <Tile name={_('Shipments under way')} icon="truck" value={s?.shipments.active} note={s ? _('{n} on the road, {m} done today', { n: s.shipments.in_transit, m: s.shipments.completed_today }) : ''} href="/console/c/shipments?f=status.in.(planned,packed,ready,in_transit,arrived,exception)" />
+        <Tile name={_('Stock value')} icon="gauge" value={s?.inventory.metrics.total_stock_value} note={s ? _('health {n} of 100', { n: number(s.inventory.health.score, 0) }) : ''} href="/console/c/items?order=stock_value.desc" />
       </div>
     </section>
   );
@@ -103,8 +103,8 @@ function Overview({ p, role }: { p?: Permissions; role: string }) {
       <h2>{_('Safety')}</h2>
       <div class="tiles">
         <Tile name={_('Open incidents')} icon="alert" value={s?.safety.metrics.open_incidents} note={k ? _('{n} reports in 30 days', { n: number(k.tsr) }) : ''} href="/console/c/incidents?f=status.not.in.(closed,void)" />
-        <Tile name={_('Critical incidents')} icon="bolt" value={k ? k.critical_incidents : s?.safety.metrics.critical_incidents} kind={k?.critical_incidents ? 'bad' : ''} note={_('in 30 days')} href={`/console/c/incidents?f=severity.eq.critical&f=status.neq.void${window('reported_at')}`} />
-        <Tile name={_('Overdue actions')} icon="clock" value={k?.overdue_actions} kind={k?.overdue_actions ? 'bad' : ''} note={k ? _('of {n} open', { n: number(k.open_actions) }) : ''} href={`/console/c/actions?f=status.in.(open,in_progress,done)&f=due_at.lt.${kpis.data?.timestamp ?? ''}&order=due_at.asc`} />
+        <Tile name={_('Critical incidents')} icon="bolt" value={k?.critical_incidents} kind={k?.critical_incidents ? 'bad' : ''} note={_('in 30 days')} href={`/console/c/incidents?f=severity.eq.critical&f=status.neq.void${window('reported_at')}`} />
+        <Tile name={_('Overdue actions')} icon="clock" value={k?.overdue_actions} kind={k?.overdue_actions ? 'bad' : ''} note={k ? _('of {n} open', { n: number(k.open_actions) }) : ''} href={`/console/c/actions?f=status.in.(open,in_progress,done)&f=due_at.lt.${s?.timestamp ?? ''}&order=due_at.asc`} />
         <Tile name={_('Inspections done in time')} icon="shield" value={k?.checklist_compliance} show={(n) => percent(n)} kind={k && k.checklist_compliance < 90 ? 'warn' : ''} note={_('in 30 days')} href={`/console/c/checklist_runs?order=due_at.desc${window('due_at')}`} />
       </div>
     </section>
@@ -114,19 +114,19 @@ function Overview({ p, role }: { p?: Permissions; role: string }) {
       <Head title={title} sub={_('What needs somebody today, and how the site is doing.')}>
         <Age at={s?.timestamp} again={again} />
       </Head>
-      <Problem error={snapshot.error} retry={again} />
+      <Problem error={overview.error} retry={again} />
       {p && (role === 'owner' || role === 'admin') ? <Setup p={p} /> : null}
       {safetyFirst ? safety : warehouse}
       {safetyFirst ? warehouse : safety}
       {p ? (
         <div class="split">
           <div class="stack">
-            <Late p={p} />
-            <Recent p={p} />
+            {reads(p, 'orders') ? <Late rows={s?.orders.late_orders} before={s?.timestamp} /> : null}
+            {reads(p, 'incidents') ? <Recent rows={s?.safety.recent_incidents} /> : null}
           </div>
           <div class="stack">
-            <Fullest p={p} />
-            {kpis.data ? <Kinds by={kpis.data.distribution.by_category} within={window('reported_at')} /> : null}
+            {reads(p, 'zones') ? <Fullest rows={s?.zones.fullest} /> : null}
+            {s ? <Kinds by={s.safety.by_category} within={window('reported_at')} /> : null}
           </div>
         </div>
       ) : (
@@ -140,26 +140,32 @@ export function useRows(key: unknown[], ask: () => PromiseLike<{ data: Row[] | n
   return useQuery({ queryKey: key, queryFn: () => want(ask()), enabled, ...fresh });
 }
 
-// Late are the orders whose day has come, the oldest promise first.
-function Late({ p }: { p: Permissions }) {
+// late is the filter of the orders whose promise is past.
+const late = (before: string) => `f=type.in.(outbound,transfer)&f=status.in.(confirmed,in_progress,on_hold)&f=promised_at.lt.${before}`;
+
+// OwnLate are the late orders of a client, for whom there are no figures of the site.
+function OwnLate() {
   const [now] = useState(() => new Date().toISOString());
-  const filter = `f=type.in.(outbound,transfer)&f=status.in.(confirmed,in_progress,on_hold)&f=promised_at.lt.${now}`;
   const q = useRows(
     ['late'],
     () => supabase.from('orders').select('id,order_no,party_name,promised_at,status,stage').in('type', ['outbound', 'transfer']).in('status', ['confirmed', 'in_progress', 'on_hold']).lt('promised_at', now).order('promised_at').limit(6),
-    !!p.collections['orders']?.read,
+    true,
   );
-  if (!p.collections['orders']?.read) return null;
+  return <Late rows={q.data} before={now} error={q.error} />;
+}
+
+// Late are the orders whose day has come, the oldest promise first.
+function Late({ rows, before, error }: { rows?: Row[]; before?: string; error?: unknown }) {
   return (
-    <Card flush title={_('Late orders')} actions={<a href={`/console/c/orders?${filter}&order=promised_at.asc`}>{_('All late orders')}</a>}>
-      <Problem error={q.error} />
-      {q.isPending ? (
+    <Card flush title={_('Late orders')} actions={<a href={`/console/c/orders?${late(before ?? new Date().toISOString())}&order=promised_at.asc`}>{_('All late orders')}</a>}>
+      <Problem error={error} />
+      {!rows ? (
         <div class="body">
           <Skeleton lines={4} />
         </div>
-      ) : q.data?.length ? (
+      ) : rows.length ? (
         <ul class="lines">
-          {q.data.map((o) => (
+          {rows.map((o) => (
             <li key={o.id}>
               <a class="strong nobreak" href={`/console/c/orders/${o.id}`}>
                 {String(o['order_no'])}
@@ -177,18 +183,16 @@ function Late({ p }: { p: Permissions }) {
   );
 }
 
-function Recent({ p }: { p: Permissions }) {
-  const q = useRows(['recent-incidents'], () => supabase.from('incidents').select('id,incident_no,title,severity,status,occurred_at').order('occurred_at', { ascending: false }).limit(6), !!p.collections['incidents']?.read);
-  if (!p.collections['incidents']?.read) return null;
+function Recent({ rows }: { rows?: Row[] }) {
   return (
-    <Card flush title={_('Recent incidents')} actions={<a href="/console/c/incidents?order=occurred_at.desc">{_('All incidents')}</a>}>
-      {q.isPending ? (
+    <Card flush title={_('Recent incidents')} actions={<a href="/console/c/incidents?f=status.neq.void&order=reported_at.desc">{_('All incidents')}</a>}>
+      {!rows ? (
         <div class="body">
           <Skeleton lines={4} />
         </div>
       ) : (
         <ul class="lines">
-          {(q.data ?? []).map((i) => (
+          {rows.map((i) => (
             <li key={i.id}>
               <Badge state={i['severity']} />
               <a class="grow clip" href={`/console/c/incidents/${i.id}`}>
@@ -203,18 +207,16 @@ function Recent({ p }: { p: Permissions }) {
   );
 }
 
-function Fullest({ p }: { p: Permissions }) {
-  const q = useRows(['fullest'], () => supabase.from('zones').select('id,code,name,utilization').eq('kind', 'bin').not('utilization', 'is', null).order('utilization', { ascending: false }).limit(6), !!p.collections['zones']?.read);
-  if (!p.collections['zones']?.read) return null;
+function Fullest({ rows }: { rows?: Row[] }) {
   return (
     <Card flush title={_('Fullest places')} actions={<a href="/console/c/zones?f=utilization.gte.85&order=utilization.desc">{_('All above 85 %')}</a>}>
-      {q.isPending ? (
+      {!rows ? (
         <div class="body">
           <Skeleton lines={4} />
         </div>
       ) : (
         <ul class="lines">
-          {(q.data ?? []).map((z) => (
+          {rows.map((z) => (
             <li key={z.id}>
               <a class="strong nobreak" href={`/console/c/zones/${z.id}`}>
                 {String(z['code'])}
@@ -234,10 +236,10 @@ function Fullest({ p }: { p: Permissions }) {
 }
 
 // windowOf makes the filter of what the figures count: those of the days before they were taken.
-function windowOf(k?: Answer<'safety-kpis'>): (field: string) => string {
-  if (!k) return () => '';
-  const from = new Date(Date.parse(k.timestamp) - k.date_range_days * 86_400_000).toISOString();
-  return (field) => `&f=${field}.gt.${from}&f=${field}.lte.${k.timestamp}`;
+function windowOf(s?: Figures): (field: string) => string {
+  if (!s) return () => '';
+  const from = new Date(Date.parse(s.timestamp) - s.safety.date_range_days * 86_400_000).toISOString();
+  return (field) => `&f=${field}.gt.${from}&f=${field}.lte.${s.timestamp}`;
 }
 
 function Kinds({ by, within }: { by: Record<string, number>; within: string }) {
