@@ -22,6 +22,8 @@ type Permissions struct {
 	Verbs     []verb.Verb
 	// Member returns an active member of a tenant as an actor.
 	Member func(ctx context.Context, tenantID, userID string) (actor.Actor, error)
+	// Currency returns the currency of a tenant's amounts.
+	Currency func(ctx context.Context, tenantID string) (string, error)
 }
 
 // right is what a member may do to the rows of a collection in one way.
@@ -49,6 +51,7 @@ type permissions struct {
 	TenantID    string             `json:"tenant_id"`
 	Role        actor.Role         `json:"role"`
 	ReadOnly    bool               `json:"read_only"` // the tenant is suspended
+	Currency    string             `json:"currency"`  // of all amounts, whether or not the member reads the tenant
 	ZoneIDs     []string           `json:"zone_ids"`  // an operator or driver is limited to them; empty = all
 	Collections map[string]*rights `json:"collections"`
 	Functions   map[string]bool    `json:"functions"`
@@ -73,7 +76,11 @@ func (p *Permissions) Serve(w http.ResponseWriter, c *route.Call) (err error) {
 			return err
 		}
 	}
-	return web.JSON(w, http.StatusOK, p.permissionsOf(a))
+	out := p.permissionsOf(a)
+	if out.Currency, err = p.Currency(c.Context(), a.TenantID); err != nil {
+		return err
+	}
+	return web.JSON(w, http.StatusOK, out)
 }
 
 func (p *Permissions) permissionsOf(a actor.Actor) permissions {

@@ -21,6 +21,7 @@ type permissions struct {
 	TenantID    string `json:"tenant_id"`
 	Role        string
 	ReadOnly    bool     `json:"read_only"`
+	Currency    string   `json:"currency"`
 	ZoneIDs     []string `json:"zone_ids"`
 	Collections map[string]map[string]json.RawMessage
 	Functions   map[string]bool
@@ -47,7 +48,7 @@ func TestPermissions(t *testing.T) {
 		for _, role := range actor.Members {
 			var p permissions
 			k.Get(testkit.As(role), "/v1/permissions").JSON(t, &p)
-			if p.Role != string(role) || p.ReadOnly || len(p.Collections) != len(catalog.Default().All()) {
+			if p.Role != string(role) || p.ReadOnly || p.Currency != "EUR" || len(p.Collections) != len(catalog.Default().All()) {
 				t.Errorf("%s: %+v", role, p)
 			}
 			for _, r := range catalog.Default().All() {

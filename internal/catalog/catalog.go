@@ -61,6 +61,9 @@ const (
 	Money                 // ISO 4217
 )
 
+// Currency is the unit of an amount of money: the currency of the tenant.
+const Currency = "currency"
+
 // Field is one column = JSON key = CSV header = form control.
 type Field struct {
 	Name     string
@@ -68,7 +71,7 @@ type Field struct {
 	Format   Format
 	Label    string // shown to people; made from Name when empty
 	Doc      string
-	Unit     string   // kg, mm, m, h, percent; empty for counts and texts
+	Unit     string   // kg, mm, m, h, percent, Currency; empty for counts and texts
 	Required bool     // never null
 	Default  string   // literal for an absent value; "" = null (or an error when Required)
 	OneOf    []string // closed set of a Text field

@@ -115,10 +115,10 @@ for (const page of ['gate', 'home'])
     });
   }
 
-test('the whole of dist is at most 370 kB gz', () => {
+test('the whole of dist is at most 385 kB gz', () => {
   const size = sum(files(dist));
   console.log(`dist: ${size} bytes`);
-  assert.ok(size <= 370_000, `${size} bytes`);
+  assert.ok(size <= 385_000, `${size} bytes`);
 });
 
 test('dist names no other host', () => {

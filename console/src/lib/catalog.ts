@@ -1,5 +1,6 @@
 import { useQuery } from './query';
 import { api } from './client';
+import { currency } from './format';
 import { _, language } from './i18n';
 
 // What the collections are (GET /catalog.json) and what the caller may do with them (GET /v1/permissions).
@@ -61,6 +62,7 @@ export interface Permissions {
   tenant_id: string;
   role: string;
   read_only: boolean;
+  currency: string;
   collections: Record<string, Rights>;
   functions: Record<string, boolean>;
   verbs?: Record<string, boolean>;
@@ -79,7 +81,12 @@ export function useCatalog(enabled = true): Catalog | undefined {
 }
 
 export function usePermissionsQuery() {
-  return useQuery({ queryKey: ['permissions'], queryFn: () => api<Permissions>('/v1/permissions'), staleTime: 5 * 60_000 });
+  const read = async () => {
+    const p = await api<Permissions>('/v1/permissions');
+    currency.set(p.currency);
+    return p;
+  };
+  return useQuery({ queryKey: ['permissions'], queryFn: read, staleTime: 5 * 60_000 });
 }
 
 export function usePermissions(): Permissions | undefined {

@@ -1,6 +1,10 @@
 import type { Field } from './catalog';
 import { words } from './catalog';
 import { _, language } from './i18n';
+import { store } from './store';
+
+// currency is that of the organisation's amounts; '' until it is known.
+export const currency = store('');
 
 const cache = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat | Intl.RelativeTimeFormat>();
 
@@ -13,6 +17,18 @@ function made<T extends Intl.NumberFormat | Intl.DateTimeFormat | Intl.RelativeT
 
 export function number(n: number, digits = 2): string {
   return made(`n${digits}`, (l) => new Intl.NumberFormat(l, { maximumFractionDigits: digits })).format(n);
+}
+
+// money is an amount in the organisation's currency, with as many decimals as that has.
+export function money(n: number): string {
+  const code = currency.get();
+  return code ? made(`m${code}`, (l) => new Intl.NumberFormat(l, { style: 'currency', currency: code })).format(n) : number(n);
+}
+
+// briefMoney is an amount for a tile.
+export function briefMoney(n: number): string {
+  const code = currency.get();
+  return code ? made(`bm${code}`, (l) => new Intl.NumberFormat(l, { style: 'currency', currency: code, notation: Math.abs(n) < 10_000 ? 'standard' : 'compact', maximumFractionDigits: 1, minimumFractionDigits: 0 })).format(n) : brief(n);
 }
 
 // brief is a number for a tile: 97.9K.
@@ -50,7 +66,10 @@ export function ago(v: unknown): string {
 
 const units: Record<string, string> = { percent: '%', m3: 'm³', C: '°C' };
 
+export const isMoney = (f: Field) => f.unit === 'currency';
+
 export function unitOf(f: Field): string {
+  if (isMoney(f)) return currency.get();
   return f.unit ? (units[f.unit] ?? f.unit) : '';
 }
 
@@ -76,6 +95,7 @@ export function value(f: Field, v: unknown): string {
     case 'integer':
     case 'decimal':
     case 'float': {
+      if (isMoney(f)) return money(Number(v));
       const u = unitOf(f);
       return number(Number(v), f.type === 'float' ? 4 : 2) + (u ? ` ${u}` : '');
     }

@@ -11,6 +11,7 @@ import { Dialog } from '../ui/dialog';
 import '../records.css';
 import '../work.css';
 import { Children } from '../ui/related';
+import { Zoomed } from '../ui/zoom';
 
 type Colour = 'use' | 'risk' | 'age';
 
@@ -433,7 +434,7 @@ function Floor({ zones: given, all: here, colour, value, text, label, at, pick }
   };
   const focus = at && zones.some((z) => z.id === at) ? at : zones[0]?.id;
   return (
-    <div class={`plan ${colour}`}>
+    <Zoomed kind={`plan ${colour}`}>
       <svg viewBox={`-1.5 -2.6 ${width + 3} ${height + 4}`} role="group" aria-label={_('Plan of the floor; the arrow keys move from place to place')}>
         <defs>
           <pattern id="stripes" width="0.5" height="0.5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
@@ -466,7 +467,7 @@ function Floor({ zones: given, all: here, colour, value, text, label, at, pick }
           }),
         )}
       </svg>
-    </div>
+    </Zoomed>
   );
 }
 

@@ -367,6 +367,8 @@ function History({ c, id, p, r }: { c: Collection; id: string; p: Permissions; r
     meta: { live: true },
   });
   const list = q.data ?? [];
+  // What is worked out anew has no history: the details have the whole width then.
+  if (!list.length && !r['updated_at'] && !r['created_at'] && !(may && q.isPending)) return null;
   return (
     <Card flush title={_('History')}>
       <ul class="lines">

@@ -687,4 +687,8 @@ export const dePages: Record<string, string> = {
   'Report something else': 'Etwas anderes melden',
   'My reports': 'Meine Meldungen',
   'The safety officer and administrators have the papers: they are made of single cases.': 'Die Sicherheitsfachkraft und Administratoren haben die Papiere: Sie entstehen aus einzelnen Fällen.',
+  'Smaller': 'Kleiner',
+  'Larger': 'Größer',
+  'All of it': 'Ganz zeigen',
+  'Size of the plan': 'Größe des Plans',
 };

@@ -727,4 +727,8 @@ export const frPages: Record<string, string> = {
   'Report something else': 'Signaler autre chose',
   'My reports': 'Mes signalements',
   'The safety officer and administrators have the papers: they are made of single cases.': 'Le responsable sécurité et les administrateurs ont les documents : ils sont faits de cas individuels.',
+  'Smaller': 'Plus petit',
+  'Larger': 'Plus grand',
+  'All of it': 'Tout montrer',
+  'Size of the plan': 'Taille du plan',
 };

@@ -2,7 +2,7 @@ import { lazy } from 'preact-iso';
 import { useMemo } from 'preact/hooks';
 import { invoke, supabase, want } from '../lib/client';
 import { words, type Permissions } from '../lib/catalog';
-import { date, number } from '../lib/format';
+import { date, money, number } from '../lib/format';
 import { _, plural } from '../lib/i18n';
 import { useQuery } from '../lib/query';
 import type { Row } from '../database';
@@ -59,7 +59,7 @@ export function ItemStock({ i, p }: { i: Row; p: Permissions }) {
           <div key={name}>
             <dt>{text}</dt>
             <dd class={name === 'available' && i['low_stock'] ? 'down' : ''}>
-              {number(n(name))} {name === 'stock_value' ? '' : <small>{unit}</small>}
+              {name === 'stock_value' ? money(n(name)) : number(n(name))} {name === 'stock_value' ? '' : <small>{unit}</small>}
             </dd>
           </div>
         ))}

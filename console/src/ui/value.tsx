@@ -1,6 +1,6 @@
 import { records, want } from '../lib/client';
 import { nameFields, nameOf, useCatalog, usePermissions, words, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
-import { ago, flat, number, unitOf, value } from '../lib/format';
+import { ago, flat, isMoney, number, unitOf, value } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
 import { refKey } from '../lib/records';
@@ -65,6 +65,7 @@ export function Value({ c, f, row, full }: { c: Collection; f: Field; row: Recor
   if (f.name === 'entity_id' && row['entity_type']) return <Named collection={collectionOf(String(row['entity_type']))} ids={[String(v)]} />;
   if (f.type === 'uuid') return <code title={String(v)}>{String(v).slice(0, 8)}</code>;
   if (f.type === 'date') return <span class="nobreak">{value(f, v)}</span>;
+  if (isMoney(f)) return <span class="nobreak">{value(f, v)}</span>;
   if (numeric(f) && !full) return <>{number(Number(v), f.type === 'float' ? 4 : 2)}{unitOf(f) === '%' ? ' %' : ''}</>;
   return isCode(v) ? <span class="nobreak">{value(f, v)}</span> : <>{value(f, v)}</>;
 }

@@ -152,3 +152,19 @@ func (s *Store) MemberActor(ctx context.Context, tenantID, userID string) (actor
 	return actor.Actor{UserID: id, TenantID: m.TenantID, Role: m.Role, WorkerID: m.WorkerID, ZoneIDs: m.ZoneIDs,
 		Plan: m.Plan, GoodsOwner: m.Owner, Suspended: m.Status == "suspended"}, err
 }
+
+// CurrencyOf returns the currency of a tenant's amounts, "" of a tenant that is gone.
+func (s *Store) CurrencyOf(ctx context.Context, tenantID string) (currency string, err error) {
+	err = s.DB.Read(ctx, db.Scope{Tenant: tenantID}, func(tx *db.Tx) error {
+		return tx.Query(selectCurrency, []any{tenantID}, func(r *db.Row) error {
+			currency = r.Text(0)
+			return nil
+		})
+	})
+	return currency, err
+}
+
+const selectCurrency = `
+	SELECT currency
+	FROM tenants
+	WHERE id = $1`

@@ -38,9 +38,7 @@ func Figure(f *catalog.Field, text string) string {
 }
 
 // IsMoney reports a field of amounts of money.
-func IsMoney(f *catalog.Field) bool {
-	return f.Name == "price" || strings.HasSuffix(f.Name, "_cost") || strings.HasSuffix(f.Name, "_price")
-}
+func IsMoney(f *catalog.Field) bool { return f.Unit == catalog.Currency }
 
 // UnitBeside splits a quantity of items from its unit, as a code; "" = it has none.
 func UnitBeside(f *catalog.Field, text string) (number, unit string) {
