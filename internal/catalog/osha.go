@@ -71,6 +71,13 @@ func oshaCases() Resource {
 			who(Field{Name: "injury_detail", MaxLen: 5000, Doc: "301 item 16: what the injury or illness was."}),
 			{Name: "object_substance", MaxLen: 1000, Doc: "301 item 17: what directly harmed the employee."},
 			{Name: "death_date", Type: Date},
+			who(Field{Name: "specified_injury", OneOf: []string{"fracture", "amputation", "loss_of_sight", "crush", "burn",
+				"scalping", "unconscious", "enclosed_space"},
+				Doc: "United Kingdom: the specified injury that is reported whatever the days (RIDDOR 2013 reg. 4(1)); " +
+					"a fracture of fingers, thumbs or toes is none."}),
+			{Name: "minor_register", Type: Bool, Required: true, Default: "false",
+				Doc: "France: entered in the register of minor accidents instead of declared (CSS D441-1). " +
+					"With days away it counts as declared."},
 			{Name: "completed_by", Format: Name,
 				Doc: "Who completed the 301."}, {Name: "completed_title", Format: Name},
 			{Name: "completed_phone", Format: Name, MaxLen: 40},
@@ -131,6 +138,9 @@ func oshaSummaries() Resource {
 				Label: "Annual average number of employees", Doc: "From the workers' dates of hire and leaving when absent or 0."},
 			{Name: "peak_employees", Type: Int, Min: "0", Max: "1000000",
 				Doc: "Most employees at any time of the year, for the size class; avg_employees when absent."},
+			{Name: "full_time_equivalents", Type: Decimal, Min: "0", Max: "1000000",
+				Doc: "Annual average number of employees in full-time equivalents, for the French index of frequency; " +
+					"not part of the 300A."},
 			{Name: "additional_hours", Type: Int, Unit: "h", Required: true, Default: "0", Min: "0", Max: "100000000",
 				Doc: "Hours worked by people whose shifts are not recorded here."},
 			{Name: "hours_worked", Type: Int, Unit: "h", Required: true, ReadOnly: true, Default: "0",

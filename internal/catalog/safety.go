@@ -50,6 +50,9 @@ func incidentsResource() Resource {
 			{Name: "risk_rating", Type: Int, ReadOnly: true, Doc: "Severity (1-4) x likelihood (1-5)."},
 			{Name: "lat", Type: Float, Min: "-90", Max: "90"},
 			{Name: "lon", Type: Float, Min: "-180", Max: "180"},
+			{Name: "journey", OneOf: []string{"commuting", "road"},
+				Doc: "On the way between home and work, or on a public road for work without loading or unloading; empty " +
+					"at the workplace. Figures leave commuting out, those of the United Kingdom the road too (RIDDOR reg. 14(3))."},
 			{Name: "duplicate_of", Type: UUID, Ref: "incidents"},
 			{Name: "void_reason", Format: Name},
 			{Name: "root_causes", Type: JSON, Shape: schema.Of([]rootCause{}), Ruled: true, Required: true, Default: "[]",

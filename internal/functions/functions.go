@@ -135,8 +135,10 @@ func (d *dashboard) dashboardFunctions() []Function {
 		{
 			Name: "safety-rates", Methods: []string{"GET"}, TTL: time.Minute, Roles: actor.Leaders,
 			In: RatesIn{}, Out: RatesOut{}, Run: adaptFunction(d.safetyRates),
-			Reads: []string{"osha_cases", "absences", "osha_summaries", "incidents", "shifts", "workers", "sites", "tenants"},
-			Doc:   "TRIR, DART, LTIFR, severity rate and European incidence of a year, with exact Poisson 90 % intervals.",
+			Reads: []string{"osha_cases", "absences", "osha_summaries", "incidents", "shifts", "workers", "zones", "sites",
+				"tenants"},
+			Doc: "TRIR, DART, LTIFR, severity rate and European incidence of a year, with exact Poisson 90 % intervals; and " +
+				"what the establishments' countries count: TF, TG, IF, 1000-Mann-Quote, RIDDOR, ESAW.",
 		},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/functions/output"
 	"holdfast/internal/localtime"
 	"holdfast/internal/safety/osha"
+	"holdfast/internal/safety/regimes"
 	"holdfast/internal/score"
 	"holdfast/internal/store"
 )
@@ -33,6 +34,8 @@ type RatesOut struct {
 	LTIFR     score.Rate `json:"ltifr" unit:"injuries per 1,000,000 hours" doc:"Lost time injury frequency rate."`
 	Severity  score.Rate `json:"severity_rate" unit:"days per 1,000,000 hours" doc:"Days lost."`
 	ESAW      score.Rate `json:"esaw_incidence" unit:"accidents per 100,000 employed" doc:"Accidents with more than three days of absence."`
+
+	Regimes []regimes.Regime `json:"regimes" doc:"Figures as the sites' countries count them."`
 }
 
 // CasesOut counts the recordable cases of a year.
@@ -48,7 +51,8 @@ type CasesOut struct {
 
 // safetyRates answers safety-rates: TRIR and DART per 200,000 hours, LTIFR and the
 // severity rate per 1,000,000, the European incidence per 100,000 employed,
-// counts with their exact Poisson 90 % interval (Garwood 1936).
+// counts with their exact Poisson 90 % interval (Garwood 1936), and the figures of the
+// countries where the establishments are.
 // No hours is unknown, not 0.
 func (d *dashboard) safetyRates(ctx context.Context, a actor.Actor, in *RatesIn) (*RatesOut, error) {
 	now := d.now().UTC()
@@ -59,7 +63,9 @@ func (d *dashboard) safetyRates(ctx context.Context, a actor.Actor, in *RatesIn)
 		out.SiteID = &in.SiteID
 	}
 	var zone string
+	var places *regimes.Places
 	err := d.readSnapshot(ctx, a, func(tx *store.Tx) {
+		places = regimes.QueuePlaces(tx.Tx, a.TenantID, in.SiteID)
 		store.QueueZone(tx.Tx, a.TenantID, &zone)
 		if !found {
 			tx.Queue(`
@@ -86,7 +92,11 @@ func (d *dashboard) safetyRates(ctx context.Context, a actor.Actor, in *RatesIn)
 	if out.Year == 0 {
 		out.Year = int64(localtime.Year(now, loc))
 	}
+	var regimesOf func() []regimes.Regime
 	err = d.readSnapshot(ctx, a, func(tx *store.Tx) {
+		regimesOf = regimes.QueueFigures(tx.Tx, regimes.Asked{
+			Tenant: a.TenantID, Year: out.Year, Now: now, RateCount: score.RateCount, RateDays: score.RateDays,
+		}, places)
 		f = osha.QueueFigures(tx.Tx, osha.Asked{
 			Tenant: a.TenantID, Pick: osha.Pick{Site: in.SiteID, Year: out.Year}, Zone: loc, Now: now,
 		})
@@ -94,6 +104,7 @@ func (d *dashboard) safetyRates(ctx context.Context, a actor.Actor, in *RatesIn)
 	if err != nil {
 		return nil, err
 	}
+	out.Regimes = regimesOf()
 	if err := out.fillRates(f); err != nil {
 		return nil, fmt.Errorf("functions: rates: %w", err)
 	}

@@ -59,6 +59,25 @@ func SeverityRate(lostDays, hours float64) (Rate, error) {
 	return dayRate(lostDays, hours, 1e6)
 }
 
+// RateCount is a count x per / exposure with its interval; unknown without exposure, or
+// where either is out of all proportion.
+func RateCount(n int64, exposure, per float64) (value, low, high *float64) {
+	r, err := countRate(quantity{"count", float64(n)}, quantity{"exposure", exposure}, per)
+	if err != nil {
+		return nil, nil, nil
+	}
+	return r.Value, r.Low, r.High
+}
+
+// RateDays is days x per / exposure, without an interval.
+func RateDays(days int64, exposure, per float64) *float64 {
+	r, err := dayRate(float64(days), exposure, per)
+	if err != nil {
+		return nil
+	}
+	return r.Value
+}
+
 type quantity struct {
 	name  string
 	value float64

@@ -147,7 +147,7 @@ const later: Record<string, string> = {
   actions: 'cancel_reason,effectiveness,evidence,follows_id',
   checklist_runs: 'score,cancel_reason',
   drivers: 'last_lat,last_lon,last_seen_at',
-  incidents: 'occurred_tz,reported_at,reported_by,reporter_name,lat,lon,duplicate_of,void_reason,root_causes,lessons,reopen_reason,change_reason',
+  incidents: 'occurred_tz,reported_at,reported_by,reporter_name,lat,lon,journey,duplicate_of,void_reason,root_causes,lessons,reopen_reason,change_reason',
   lots: 'status_reason',
   members: 'email',
   order_lines: 'qty_cancelled',

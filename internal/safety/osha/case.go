@@ -186,6 +186,7 @@ func checkKind(c store.Row, f Facts) *fault.Error {
 }
 
 func checkDates(c store.Row, f Facts) *fault.Error {
+	isDeath := c.Text(outcomeColumn) == "death"
 	born, hired, died := parseDay(c.Text("birth_date")), parseDay(c.Text("hire_date")), parseDay(c.Text("death_date"))
 	switch {
 	case !born.IsZero() && !born.Before(f.Injured):
@@ -194,13 +195,17 @@ func checkDates(c store.Row, f Facts) *fault.Error {
 		return refuseRule("hire_date", "OSHA form 301, item 4", "lies after the injury")
 	case !born.IsZero() && !hired.IsZero() && !born.Before(hired):
 		return refuseRule("hire_date", "OSHA form 301, item 4", "lies before the date of birth")
-	case (c.Text("outcome") == "death") != !died.IsZero():
+	case isDeath && died.IsZero(), isListed(c) && !isDeath && !died.IsZero():
 		return refuseRule("death_date", "29 CFR 1904.7(b)(2)", "the date of death belongs to the outcome death, and to no other")
 	case !died.IsZero() && (died.Before(f.Injured) || died.After(f.Today)):
 		return refuseRule("death_date", "29 CFR 1904.7(b)(2)", "must lie between the injury and today")
 	}
 	return nil
 }
+
+// isListed reports a case that stands on the log. A death that OSHA's log does not list,
+// or not yet, has its date all the same: it counts elsewhere.
+func isListed(c store.Row) bool { return c.Text(recordableColumn) == "yes" }
 
 func checkTimes(c store.Row, _ Facts) *fault.Error {
 	for _, f := range [...]string{"work_began", "event_time"} {

@@ -17,6 +17,7 @@ const (
 	occurredColumn = "occurred_at"
 	siteColumn     = "site_id"
 	zoneColumn     = "zone_id"
+	journeyColumn  = "journey"
 	reasonColumn   = "change_reason"
 )
 
@@ -26,7 +27,7 @@ func findChangedLabel(c store.Change) string {
 	if c.Op != store.Update {
 		return ""
 	}
-	for _, f := range [...]string{kindColumn, severityColumn, occurredColumn, siteColumn} {
+	for _, f := range [...]string{kindColumn, severityColumn, occurredColumn, siteColumn, journeyColumn} {
 		if safety.IsChanged(c, f) {
 			return f
 		}
