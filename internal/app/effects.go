@@ -6,7 +6,7 @@ import (
 	"holdfast/internal/event"
 	"holdfast/internal/functions/programme/mention"
 	"holdfast/internal/imports"
-	"holdfast/internal/imports/targets"
+	"holdfast/internal/imports/check"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/absence"
 	"holdfast/internal/safety/evidence"
@@ -39,7 +39,7 @@ func (a *App) effectsTable() store.Effects {
 		maps.Copy(e.First, domain.First)
 	}
 	e.Unmoved = resourcesWithoutEffects(domains)
-	e.Before["import_jobs"] = targets.GuardJobs(a.catalog)
+	e.Before["import_jobs"] = check.GuardJobs(a.catalog)
 	e.Before["webhooks"] = func(tx *store.Tx, cs []store.Change) error {
 		return a.Webhooks.Check(tx, cs)
 	}

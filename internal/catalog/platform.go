@@ -147,8 +147,8 @@ func importJobs() Resource {
 		Doc: "A file on its way into the records: uploaded, checked, applied, rolled back.",
 		Fields: []Field{
 			{Name: "job_no", Format: Number, Prefix: "IM", Fixed: true},
-			{Name: "target", Required: true, Fixed: true,
-				Doc: "What the file's rows are; the set is that of the resources with an Import."},
+			{Name: "target", Required: true,
+				Doc: "What the file's rows are, one of the resources with an Import; it can be changed until rows are applied."},
 			{Name: "file_name", Format: Name, ReadOnly: true},
 			{Name: "file_type", ReadOnly: true, OneOf: strings.Fields("csv tsv xlsx json")},
 			{Name: "size", Type: Int, Unit: "B", ReadOnly: true},
@@ -184,7 +184,7 @@ func importJobs() Resource {
 		Access: Access{
 			Read:   []Grant{grantAll(leaders)},
 			Create: []Grant{grantAll(leaders)},
-			Update: []Grant{grantAll(leaders).onlyFields("mapping", "options")},
+			Update: []Grant{grantAll(leaders).onlyFields("target", "mapping", "options")},
 		},
 		States: importStates(),
 		Counters: []Counter{

@@ -86,6 +86,22 @@ test('the OpenBoxes files are imported, two rows corrected, seen on dashboard an
   });
 });
 
+test('a file sent for the wrong target is led to the right one, without sending it again', async () => {
+  await as('manager@north.example', async (page) => {
+    await open(page, '/console/imports/new?target=items');
+    const places = 'code,name,kind\nLED-1,Led here,bin\nLED-2,Led there,bin\n';
+    await page.locator('input[type=file]').setInputFiles({ name: 'places.csv', mimeType: 'text/csv', buffer: Buffer.from(places) });
+    const target = page.getByLabel('What is in the file?');
+    await page.getByText('It cannot go on like this').or(page.getByText('One question before it goes on')).waitFor();
+    await target.selectOption('zones');
+    await page.getByRole('button', { name: 'Apply 2 rows' }).click();
+    await page.getByText('Completed', { exact: true }).waitFor();
+    assert.equal(await target.count(), 0);
+    const made = await api('manager@north.example', '/v1/zones?select=name&code=eq.LED-2');
+    assert.deepEqual(made, [{ name: 'Led there' }]);
+  });
+});
+
 test('a file whose letters make words in several encodings is asked about with its words, and a column that is left out stays out', async () => {
   const email = await founder('Letters');
   await as(email, async (page) => {

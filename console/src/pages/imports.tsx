@@ -1,7 +1,7 @@
 import { useLocation, useRoute } from 'preact-iso';
 import { useEffect, useState } from 'preact/hooks';
 import { api, download, invoke, records, supabase, want } from '../lib/client';
-import { titleOf, useCatalog, usePermissions, words, type Catalog } from '../lib/catalog';
+import { titleOf, useCatalog, usePermissions, words, type Catalog, type Permissions } from '../lib/catalog';
 import { toFault, type InTheWay } from '../lib/fault';
 import { ago, number } from '../lib/format';
 import { _, plural } from '../lib/i18n';
@@ -145,12 +145,18 @@ function Steps({ at }: { at: number }) {
   );
 }
 
+// targetsOf are the collections that the caller may import into.
+function targetsOf(catalog: Catalog | undefined, p: Permissions | undefined) {
+  const may = (name: string) => p?.collections[name]?.create || p?.collections[name]?.update || name === 'stock_levels';
+  return [...(catalog?.values() ?? [])].filter((c) => c.import && may(c.name));
+}
+
 // NewImport takes the file and says what it is.
 export function NewImport() {
   const catalog = useCatalog();
   const p = usePermissions();
   const { query, route } = useLocation();
-  const targets = [...(catalog?.values() ?? [])].filter((c) => c.import && (p?.collections[c.name]?.create || p?.collections[c.name]?.update || ['stock_levels'].includes(c.name)));
+  const targets = targetsOf(catalog, p);
   const [target, setTarget] = useState(query['target'] ?? 'items');
   const [over, setOver] = useState(false);
   const [error, setError] = useState<unknown>(null);
@@ -238,7 +244,7 @@ export function ImportPage() {
       await again();
     }
   };
-  const check = (more?: { mapping?: Record<string, unknown>; options?: Record<string, unknown> }) =>
+  const check = (more?: { target?: string; mapping?: Record<string, unknown>; options?: Record<string, unknown> }) =>
     act('check', async () => {
       if (more) await want(records('import_jobs').update(more).eq('id', id));
       setRead(await invoke('process-import-job', '', { job_id: id }));
@@ -288,11 +294,16 @@ export function ImportPage() {
       {j.status === 'failed' ? null : <Problem error={error} />}
       {j.status === 'failed' && j.message ? <Question j={j} busy={busy === 'check'} check={check} catalog={catalog} /> : j.message && !busyStates.has(j.status) ? <Note kind={j.status === 'completed' ? 'good' : j.invalid_rows ? 'warn' : 'good'}>{j.message}</Note> : null}
       {busyStates.has(j.status) || busy === 'check' || busy === 'apply' ? <Progress id={id} /> : null}
+      {['uploaded', 'ready', 'failed'].includes(j.status) && !j.imported_count ? (
+        <div style={{ maxInlineSize: '420px' }}>
+          <Select label={_('What is in the file?')} value={j.target} disabled={!!busy} put={(target) => void check({ target })} options={targetsOf(catalog, p).map((c) => [c.name, titleOf(c)])} />
+        </div>
+      ) : null}
       {['ready', 'failed'].includes(j.status) ? <Reading message={j.message ?? ''} options={j.options} busy={busy === 'check'} answer={(o) => void check({ options: { ...j.options, ...o } })} /> : null}
       {j.status === 'ready' && read ? (
         <Meanings columns={read.columns} of={catalog.get(j.target)} options={j.options} busy={busy === 'check'} answer={(o) => void check({ options: { ...j.options, ...o } })} />
       ) : null}
-      {j.status === 'ready' || (j.status === 'failed' && read) ? <Columns j={j} read={read} busy={busy === 'check'} check={check} catalog={catalog} /> : null}
+      {j.status === 'ready' || (j.status === 'failed' && read) ? <Columns key={j.target} j={j} read={read} busy={busy === 'check'} check={check} catalog={catalog} /> : null}
       {['ready', 'completed', 'applying', 'rolled_back'].includes(j.status) ? <Rows key={j.status === 'ready' ? 'before' : 'after'} j={j} changed={() => void again()} catalog={catalog} /> : null}
       {left.length ? (
         <Card flush title={_('Left as they are')}>

@@ -1,5 +1,7 @@
 // German for what the catalog says: its collections, columns, states and settings.
 export const deCatalog: Record<string, string> = {
+  'What the file\'s rows are, one of the resources with an Import; it can be changed until rows are applied.':
+    'Was die Zeilen der Datei sind, eine der importierbaren Sammlungen; änderbar, bis Zeilen übernommen sind.',
  'People scores': 'Bewertungen von Personen',
   'A place or machine, a person, or a person\'s score; the last is for readers of scores.': 'Ein Platz oder Gerät, eine Person oder die Bewertung einer Person; diese nur für die, die Bewertungen lesen.',
   'Whether it is sent what tells a single person\'s score.': 'Ob gesendet wird, was die Bewertung einer einzelnen Person verrät.',

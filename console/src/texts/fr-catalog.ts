@@ -1,5 +1,7 @@
 // French for what the catalog says: its collections, columns, states and settings.
 export const frCatalog: Record<string, string> = {
+  'What the file\'s rows are, one of the resources with an Import; it can be changed until rows are applied.':
+    'Ce que sont les lignes du fichier, une des collections importables ; modifiable tant qu’aucune ligne n’est appliquée.',
   'People scores': 'Scores de personnes',
   'A place or machine, a person, or a person\'s score; the last is for readers of scores.': 'Un lieu ou une machine, une personne, ou le score d’une personne ; ce dernier pour qui lit les scores.',
   'Whether it is sent what tells a single person\'s score.': 'Si est envoyé ce qui révèle le score d’une seule personne.',

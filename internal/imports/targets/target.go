@@ -245,25 +245,6 @@ func MayImport(list All, a actor.Actor, name string) error {
 	return fault.New(fault.Forbidden, "42501", "role %q may not import %s, only %s", r, t.Name, strings.Join(names, ", "))
 }
 
-// GuardJobs returns the effect that refuses, before a job is made or its
-// mapping or options are changed as a record, callers who may not import into
-// its target.
-func GuardJobs(c *catalog.Catalog) store.Effect {
-	list := Of(c)
-	return func(tx *store.Tx, changes []store.Change) error {
-		for _, ch := range changes {
-			if ch.After == nil {
-				continue
-			}
-			name, _ := ch.After["target"].(string)
-			if err := MayImport(list, tx.Actor, name); err != nil {
-				return fault.As(err).At("target", "is not yours to import into")
-			}
-		}
-		return nil
-	}
-}
-
 // Spoken is the name of a resource, a field or a member of a closed set as people say it.
 func Spoken(name string) string {
 	return strings.ReplaceAll(strings.TrimSuffix(name, "_id"), "_", " ")
