@@ -55,7 +55,7 @@ func TestCases(t *testing.T) {
 			{map[string]any{"recordable": "yes"}, "1904.7(b)(1)"},
 			{map[string]any{"recordable": "yes", "basis": "days_away", "outcome": "days_away", "days_away": 3}, "1904.29(b)(1)"},
 			{map[string]any{"privacy_case": true}, "1904.29(b)(8)"},
-			{map[string]any{"days_away": 181}, "1904.7(b)(3)(vii)"},
+			{map[string]any{"days_away": 3661}, "1904.7(b)(3)"},
 		} {
 			if r := patch(safety, c.body); r.Status != 400 || !strings.Contains(string(r.Body), c.want) || !strings.Contains(string(r.Body), "HF012") {
 				t.Errorf("%v: %d %s, want 400 naming %s", c.body, r.Status, r.Body, c.want)

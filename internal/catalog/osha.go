@@ -45,7 +45,7 @@ func oshaCases() Resource {
 				Doc: "Columns G to J: one, the most serious."},
 			{Name: "days_away", Type: Int, Unit: "d", Required: true, Default: "0", Min: "0",
 				Doc: "Calendar days, day of the injury left out; from away_from and away_until when both are given. A " +
-					"case with absences has theirs up to its last change, and nobody sets them. Column K stops at 180."},
+					"case with absences has theirs, up to today each night, and nobody sets them. Column K stops at 180."},
 			{Name: "days_restricted", Type: Int, Unit: "d", Required: true, Default: "0", Min: "0",
 				Doc: "Calendar days of restricted work or transfer, counted alike; column L."},
 			{Name: "away_from", Type: Date}, {Name: "away_until", Type: Date, Doc: "Last day away."},

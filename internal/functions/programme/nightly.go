@@ -29,11 +29,12 @@ type Night struct {
 }
 
 // Nightly does a tenant's round: inspections nobody did are missed,
-// certificates that ran out expire, what is due soon is told, models are trained, everything is scored
-// and grouped, rules are checked, training assigned, the month's boards and
-// badges kept, and scores past their time removed. Each step is safe to repeat;
-// one that fails does not stop the others, the errors come back together, and
-// the round is due again sooner: then without the heavy ones that succeeded.
+// certificates that ran out expire, what is due soon is told, absences that last
+// are counted to today, models are trained, everything is scored and grouped,
+// rules are checked, training assigned, the month's boards and badges kept, and
+// scores past their time removed. Each step is safe to repeat; one that fails
+// does not stop the others, the errors come back together, and the round is due
+// again sooner: then without the heavy ones that succeeded.
 func (p *Programme) Nightly(ctx context.Context, tenant string) (Night, error) {
 	a := serverActor(tenant)
 	ctx = db.Patient(ctx, nightPatience)
@@ -57,6 +58,7 @@ func (p *Programme) Nightly(ctx context.Context, tenant string) (Night, error) {
 	step("expiring training", err)
 	n.Due, err = p.RemindDeadlines(ctx, tenant)
 	step("deadlines", err)
+	step("days of absences", p.RecountAbsences(ctx, tenant))
 	// Requests of other tenants come in between.
 	heavy := func(name string, work func() error) {
 		if slices.Contains(done, name) {

@@ -10,8 +10,9 @@ import (
 	"holdfast/internal/store"
 )
 
-// maxDays is where counting of days stops: 29 CFR 1904.7(b)(3)(vii).
-const maxDays = 180
+// longestDays is the most days that a case may state; more is a typing error. Where
+// OSHA stops counting is applied to its figures.
+const longestDays = 3660
 
 // outcomeOf is the outcome that each basis of recordability leads to; "" for
 // those that make a case not recordable.
@@ -24,8 +25,8 @@ var outcomeOf = map[string]string{
 var clock = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]$`)
 
 // Days counts calendar days from the first to the last, both included, leaving
-// out the day of the injury and what lies before it, up to 180
-// (29 CFR 1904.7(b)(3)(i), (iv), (vii)).
+// out the day of the injury and what lies before it (29 CFR 1904.7(b)(3)(i), (iv)),
+// without an end of counting.
 func Days(injury, from, until time.Time) int64 {
 	if next := injury.AddDate(0, 0, 1); from.Before(next) {
 		from = next
@@ -33,7 +34,7 @@ func Days(injury, from, until time.Time) int64 {
 	if until.Before(from) {
 		return 0
 	}
-	return min(int64(until.Sub(from).Hours()/24)+1, maxDays)
+	return int64(until.Sub(from).Hours()/24) + 1
 }
 
 // Facts are what a case is held against: its incident and the day it is looked
@@ -141,8 +142,8 @@ func checkPeriods(c store.Row, f Facts) *fault.Error {
 	for _, p := range [...][3]string{{"days_away", "away_from", "away_until"}, {"days_restricted", "restricted_from", "restricted_until"}} {
 		from, until := parseDay(c.Text(p[1])), parseDay(c.Text(p[2]))
 		switch {
-		case intField(c, p[0]) > maxDays:
-			return refuseRule(p[0], "29 CFR 1904.7(b)(3)(vii)", "counting stops at %d days", maxDays)
+		case intField(c, p[0]) > longestDays:
+			return refuseRule(p[0], "29 CFR 1904.7(b)(3)", "more than %d days are a typing error", longestDays)
 		case from.IsZero() && !until.IsZero():
 			return refuseRule(p[1], "29 CFR 1904.7(b)(3)(i)", "%s needs %s", p[2], p[1])
 		case !from.IsZero() && from.Before(f.Injured):
@@ -150,9 +151,6 @@ func checkPeriods(c store.Row, f Facts) *fault.Error {
 		case !until.IsZero() && until.Before(from):
 			return refuseRule(p[2], "29 CFR 1904.7(b)(3)(iv)", "%s lies before %s", p[2], p[1])
 		}
-	}
-	if n := intField(c, "days_away") + intField(c, "days_restricted"); n > maxDays {
-		return refuseRule("days_restricted", "29 CFR 1904.7(b)(4)(xi)", "days away and restricted are %d together; counting stops at %d", n, maxDays)
 	}
 	return nil
 }

@@ -178,6 +178,10 @@ func (b *background) completeCase(ch store.Change, now time.Time) error {
 	today := localtime.DateOf(now, loc).UTC()
 	absences := b.absences[c.Text(idColumn)]
 	tally := absence.CountPeriods(absences, injured, today)
+	if len(absences) > 0 && absences[0].From.Before(injured) {
+		return refuseRule(occurredColumn, "29 CFR 1904.7(b)(3)(i)", "%s: %s lies behind %s, from which on somebody was %s",
+			occurredColumn, absence.WriteDay(injured), absence.WriteDay(absences[0].From), absences[0].Kind)
+	}
 	if len(absences) == 0 {
 		countDays(c, injured)
 	} else if err := takeAbsences(ch, absences, tally); err != nil {
@@ -211,10 +215,6 @@ func countDays(c store.Row, injured time.Time) {
 		if !from.IsZero() && !until.IsZero() && !until.Before(from) {
 			c[p[0]] = Days(injured, from, until)
 		}
-	}
-	// The sum stops at 180 too; days away come first, as the more serious.
-	if away := intField(c, "days_away"); c["restricted_until"] != nil && c["restricted_from"] != nil && away <= maxDays {
-		c["days_restricted"] = min(intField(c, "days_restricted"), maxDays-away)
 	}
 }
 

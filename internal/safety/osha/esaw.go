@@ -42,7 +42,7 @@ var (
 // and place NUTS, each as the record has it, or empty. Sex is 1 male, 2 female;
 // the size is that of the local unit on the day: 1 from one employee, 2 from 10,
 // 3 from 50, 4 from 250, 5 from 500. Days lost are 004 to 182, 997 from 183 on, and
-// 998 for a fatal accident; a case without absences has at most 180 of them. Type of injury,
+// 998 for a fatal accident. Type of injury,
 // part of the body, nationality, workstation, environment, process, activity and
 // material agents are in no record: their codes say so.
 func (b *Books) ESAW(ctx context.Context, a actor.Actor, p Pick) (*Sheet, error) {

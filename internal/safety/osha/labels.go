@@ -120,7 +120,36 @@ func followLabels(tx *store.Tx, changes []store.Change) error {
 		incident := row.Text("incident_id")
 		sets[i] = followedBy(row, moved[incident], places[incident][siteColumn])
 	}
-	return tx.UpdateEach("osha_cases", sets)
+	if err := tx.UpdateEach("osha_cases", sets); err != nil {
+		return blameLabel(err, moved)
+	}
+	return nil
+}
+
+// blameLabel names the label whose change a case does not bear, for who changed it
+// sent no field of the case.
+func blameLabel(err error, moved map[string]store.Change) error {
+	f := fault.As(err)
+	if f == nil || f.Kind != fault.Invalid && f.Kind != fault.Conflict || len(f.Fields) == 0 {
+		return err
+	}
+	labels := map[string]bool{}
+	for _, c := range moved {
+		labels[findChangedLabel(c)] = true
+	}
+	if len(labels) != 1 {
+		return err
+	}
+	for label := range labels {
+		if f.Fields[0].Name == label {
+			return err
+		}
+		blamed := *f
+		blamed.Msg = label + " does not go with the case: " + f.Msg
+		blamed.Fields = []fault.Field{{Name: label, Msg: "does not go with the case: " + f.Fields[0].Msg}}
+		return &blamed
+	}
+	return err
 }
 
 // followedBy is what changes in a case with its incident. An illness is one of all

@@ -66,9 +66,9 @@ func TestCheck(t *testing.T) {
 		{"restricted days with other", with(strain, "basis", "medical_treatment", "outcome", "other", "days_away", int64(0), "days_restricted", int64(2)),
 			"injury", "outcome", "1904.7(b)(4)"},
 		{"days away and restricted", with(strain, "days_restricted", int64(10)), "injury", "", ""},
-		{"181 days", with(strain, "days_away", int64(181)), "injury", "days_away", "1904.7(b)(3)(vii)"},
-		{"180 days", with(strain, "days_away", int64(180)), "injury", "", ""},
-		{"181 together", with(strain, "days_away", int64(100), "days_restricted", int64(81)), "injury", "days_restricted", "1904.7(b)(4)(xi)"},
+		{"181 days", with(strain, "days_away", int64(181)), "injury", "", ""},
+		{"3660 days", with(strain, "days_away", int64(3660)), "injury", "", ""},
+		{"3661 days", with(strain, "days_away", int64(3661)), "injury", "days_away", "1904.7(b)(3)"},
 		{"away before the injury", with(strain, "away_from", "2025-03-09", "away_until", "2025-03-12"), "injury", "away_from", "1904.7(b)(3)(i)"},
 		{"away until before from", with(strain, "away_from", "2025-03-12", "away_until", "2025-03-11"), "injury", "away_until", "1904.7(b)(3)(iv)"},
 		{"an end without a beginning", with(strain, "away_until", "2025-03-11"), "injury", "away_from", "1904.7(b)(3)(i)"},
@@ -102,14 +102,14 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Calendar days, the day of the injury left out, to 180 (29 CFR 1904.7(b)(3)).
+// Calendar days, the day of the injury left out, without an end (29 CFR 1904.7(b)(3)).
 func TestDays(t *testing.T) {
 	for _, c := range []struct {
 		from, until string
 		want        int64
 	}{
 		{"2025-03-10", "2025-03-10", 0}, {"2025-03-11", "2025-03-11", 1}, {"2025-03-10", "2025-03-16", 6}, {"2025-03-14", "2025-03-16", 3},
-		{"2025-03-11", "2025-09-06", 180}, {"2025-03-11", "2027-01-01", 180}, {"2025-03-12", "2025-03-11", 0},
+		{"2025-03-11", "2025-09-06", 180}, {"2025-03-11", "2025-09-07", 181}, {"2025-03-11", "2027-01-01", 662}, {"2025-03-12", "2025-03-11", 0},
 	} {
 		if got := osha.Days(day("2025-03-10"), day(c.from), day(c.until)); got != c.want {
 			t.Errorf("%s to %s: %d, want %d", c.from, c.until, got, c.want)
