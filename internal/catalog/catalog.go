@@ -263,6 +263,9 @@ func New(rs ...Resource) (*Catalog, error) {
 			if f.Label == "" {
 				f.Label = Label(f.Name)
 			}
+			if f.saysWhoDid() {
+				f.Names = "members"
+			}
 			if r.byName[f.Name] != nil {
 				return nil, fmt.Errorf("catalog: %s.%s is declared twice", r.Name, f.Name)
 			}
@@ -381,6 +384,12 @@ func NamedBy(resource string) string {
 		return "user_id"
 	}
 	return "id"
+}
+
+// saysWhoDid reports a column in which the server keeps whose act or record it is: completed_by, user_id.
+func (f *Field) saysWhoDid() bool {
+	person := strings.HasSuffix(f.Name, "_by") || strings.HasSuffix(f.Name, "user_id")
+	return person && f.ReadOnly && f.Type == UUID && f.Ref == "" && f.Names == ""
 }
 
 func (r *Resource) uniqueOn(field string) bool {

@@ -124,3 +124,36 @@ test('every code that the documentation lists has advice in each language', asyn
     assert.deepEqual(Object.values(advice).filter((words) => !table.includes(`'${words}': '`)), [], language);
   }
 });
+
+test('no list and no record shows an account as an id: people are named, or said to be somebody', async () => {
+  const admin = 'admin@north.example';
+  const people = await api(admin, '/v1/members?select=user_id,worker:worker_id(name)');
+  const ids = new Set(people.map((m) => m.user_id));
+  const { collections } = await api(admin, '/catalog.json');
+  const told = collections.map((c) => [c.name, c.fields.filter((f) => f.names === 'members' && f.type === 'uuid').map((f) => f.name)]).filter(([, fields]) => fields.length);
+  assert.ok(told.length > 30, `${told.length} collections name people`);
+  await as(admin, async (page) => {
+    const shown = [];
+    const look = async (where) => {
+      await settled(page);
+      for (const id of await page.locator('main code[title]').evaluateAll((list) => list.map((e) => e.title))) if (ids.has(id)) shown.push(`${where}: ${id}`);
+    };
+    for (const [name, fields] of told) {
+      const [row] = await api(admin, `/v1/${name}?select=*&or=(${fields.map((f) => `${f}.not.is.null`).join(',')})&limit=1`);
+      if (!row) continue;
+      await open(page, `/console/c/${name}?cols=${fields.join(',')}`);
+      await look(name);
+      if (!row.id) continue;
+      await open(page, `/console/c/${name}/${row.id}`);
+      await look(`${name}/${row.id}`);
+    }
+    assert.deepEqual(shown, []);
+
+    // Who completed an action is said by name.
+    const done = (await api(admin, '/v1/actions?select=id,completed_by&completed_by=not.is.null')).find((a) => people.some((m) => m.user_id === a.completed_by && m.worker));
+    assert.ok(done, 'a member with a name has done an action');
+    await open(page, `/console/c/actions/${done.id}`);
+    await settled(page);
+    await page.getByText(people.find((m) => m.user_id === done.completed_by).worker.name).first().waitFor();
+  });
+});

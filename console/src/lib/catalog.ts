@@ -134,7 +134,7 @@ export function nameFields(c: Collection): string[] {
 
 export function nameOf(c: Collection | undefined, row: Record<string, unknown>): string {
   const parts = (c ? nameFields(c) : names.filter((n) => n in row).slice(0, 1)).map((n) => row[n]).filter((v) => v != null && v !== '');
-  return parts.slice(0, 2).join(' · ') || (c ? singular(c.name) : String(row['id'] ?? '').slice(0, 8));
+  return parts.slice(0, 2).join(' · ') || (c ? singular(c.name) : '–');
 }
 
 export function visible(c: Collection, rights?: Rights): Field[] {

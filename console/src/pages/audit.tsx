@@ -10,7 +10,7 @@ import type { Row } from '../database';
 import { Badge, Button, Card, Copy, Empty, Note, Problem, Skeleton } from '../ui/basic';
 import { Check } from '../ui/form';
 import { Diff } from '../ui/related';
-import { Named, useNames } from '../ui/value';
+import { Named, useCalledPeople } from '../ui/value';
 
 interface Entry extends Row {
   at: string;
@@ -85,7 +85,7 @@ function Chain() {
 export function Audit({ p }: { p: Permissions }) {
   const { query, route } = useLocation();
   const catalog = useCatalog();
-  const names = useNames(p);
+  const names = useCalledPeople(p);
   const go = (next: Record<string, string>) => {
     const q = new URLSearchParams({ ...query, before: '', ...next });
     for (const [k, v] of [...q]) if (!v) q.delete(k);
@@ -149,7 +149,7 @@ export function Audit({ p }: { p: Permissions }) {
                 <Fragment key={e.id}>
                   <tr key={e.id}>
                     <td title={dateTime(e.at)}>{ago(e.at)}</td>
-                    <td data-label={_('Who')}>{e.actor_user_id ? (names.get(e.actor_user_id) ?? e.actor_user_id.slice(0, 8)) : e.key_id ? _('A key') : _('The server')}</td>
+                    <td data-label={_('Who')}>{e.actor_user_id ? (names.get(e.actor_user_id) ?? _('Somebody')) : e.key_id ? _('A key') : _('The server')}</td>
                     <td data-label={_('What')}>
                       <button type="button" class="link" aria-expanded={at === e.id} onClick={() => setAt(at === e.id ? '' : e.id)}>
                         {words(e.action)}

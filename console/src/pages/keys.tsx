@@ -12,7 +12,7 @@ import { Badge, Button, Card, Copy, Empty, LinkButton, Note, Problem, Segments, 
 import { Ask, Dialog } from '../ui/dialog';
 import { Check, Input, Select } from '../ui/form';
 import { toast } from '../ui/overlay';
-import { useNames } from '../ui/value';
+import { useCalledPeople } from '../ui/value';
 import '../keys.css';
 
 interface Key {
@@ -52,7 +52,7 @@ interface Made {
 // Keys are the machines that work for the organisation: what each may do, from where and until when.
 export function Keys({ p }: { p: Permissions }) {
   const q = useQuery({ queryKey: ['service-accounts'], queryFn: () => api<{ service_accounts: Account[]; available_scopes: string[] }>(base), refetchInterval: 30_000 });
-  const names = useNames(p);
+  const names = useCalledPeople(p);
   const s = useStore(session);
   const raised = !!s && claimsOf(s).aal === 'aal2';
   const [editing, setEditing] = useState<Account | 'new' | null>(null);

@@ -20,7 +20,7 @@ import { OrderLines, OrderProgress, OrderVerbs } from '../ui/order';
 import { PrintButton, PrintItem } from '../ui/print';
 import { Timeline } from '../ui/timeline';
 import { isBare, RecordVerbs, verbFor } from '../ui/verbs';
-import { hrefOf, useNames, Value } from '../ui/value';
+import { hrefOf, useCalledPeople, Value } from '../ui/value';
 
 const IncidentView = lazy(() => import('./incident').then((m) => m.IncidentView));
 
@@ -359,7 +359,7 @@ export function Related({ c, r, catalog, p }: { c: Collection; r: Row; catalog: 
 // History says who changed what and when, from the audit log.
 function History({ c, id, p, r }: { c: Collection; id: string; p: Permissions; r: Row }) {
   const may = !!p.collections['audit']?.read;
-  const names = useNames(p);
+  const names = useCalledPeople(p);
   const q = useQuery({
     queryKey: ['c', 'audit', 'of', id],
     queryFn: () => want<Entry[]>(supabase.from('audit').select('id,at,action,actor_user_id,key_id,before,after').eq('entity_id', id).order('id', { ascending: false }).limit(30)),

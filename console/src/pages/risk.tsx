@@ -115,7 +115,7 @@ function Ranked({ s, kind, place }: { s: Score; kind: Kind; place: number }) {
     <li>
       <span class="muted">{number(place)}</span>
       <a class="strong" href={`/console/risk/${kind}/${s.entity_id}`}>
-        {called ?? s.entity_id.slice(0, 8)}
+        {called ?? words(s.entity_type)}
       </a>
       <span class="score">{number(s.score, 1)}</span>
       <Badge state={s.cluster.toLowerCase()}>{words(s.cluster)}</Badge>

@@ -28,7 +28,7 @@ export function PlanRoute({ chosen, close }: { chosen: string[]; close: () => vo
     const own = drivers.data?.find((d) => d.id === id)?.vehicle_id;
     if (own && vehicles.data?.some((v) => v.id === own)) setWhat(own);
   };
-  const people = (drivers.data ?? []).map((d): [string, string] => [d.id, d.worker?.name ?? d.id.slice(0, 8)]).sort((a, b) => a[1].localeCompare(b[1]));
+  const people = (drivers.data ?? []).map((d): [string, string] => [d.id, d.worker?.name ?? _('Driver')]).sort((a, b) => a[1].localeCompare(b[1]));
   const fleet = (vehicles.data ?? []).map((v): [string, string] => [v.id, v.payload_kg == null ? v.plate : _('{plate}, up to {kg} kg', { plate: v.plate, kg: v.payload_kg })]);
   return (
     <Ask

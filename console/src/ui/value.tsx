@@ -1,5 +1,5 @@
 import { records, want } from '../lib/client';
-import { nameFields, nameOf, useCatalog, usePermissions, words, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
+import { nameFields, nameOf, singular, useCatalog, usePermissions, words, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
 import { ago, flat, isMoney, number, unitOf, value } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
@@ -24,14 +24,16 @@ export function Value({ c, f, row, full }: { c: Collection; f: Field; row: Recor
   if (v == null || v === '' || (Array.isArray(v) && !v.length)) return <span class="muted">–</span>;
   if (f.ref) {
     const to = row[refKey(f.name)] as Row | null | undefined;
-    const name = to ? calledIn(catalog, f.ref, to) : String(v).slice(0, 8);
+    if (!to) return <Unnamed collection={f.ref} id={String(v)} />;
+    const name = calledIn(catalog, f.ref, to);
     return (
       <a href={hrefOf(f.ref, String(v))} class={isCode(name) ? 'nobreak' : undefined}>
         {name}
       </a>
     );
   }
-  if (f.names === 'members' || f.name === 'created_by') return <MemberName id={String(v)} />;
+  if (f.names === 'members' || (c.name === 'members' && f.name === 'user_id')) return <MemberName id={String(v)} />;
+  if (f.name === 'owner_id') return <Named collection="goods_owners" ids={[String(v)]} />;
   if (f.name === c.states?.field || badged.has(f.name)) return <Badge state={v} />;
   if (f.name === 'utilization')
     return (
@@ -78,11 +80,19 @@ export function isCode(v: unknown): boolean {
   return typeof v === 'string' && v.length <= 24 && /^[\w./-]*\d[\w./-]*$/.test(v);
 }
 
-// MemberName is a member by the address that colleagues know.
+// MemberName is a member by the name or the address that colleagues know.
 function MemberName({ id }: { id: string }) {
   const p = usePermissions();
-  const names = useNames(p);
-  return names.has(id) ? <>{names.get(id)}</> : <code title={id}>{id.slice(0, 8)}</code>;
+  return <span title={id}>{useCalledPeople(p).get(id) ?? _('Somebody')}</span>;
+}
+
+// Unnamed is a record that the reader may not see by more than what it is.
+function Unnamed({ collection, id }: { collection: string; id: string }) {
+  return (
+    <span class="muted" title={id}>
+      {singular(collection)}
+    </span>
+  );
 }
 
 function useMembers(p?: Permissions): Row[] {
@@ -95,10 +105,6 @@ function useMembers(p?: Permissions): Row[] {
       staleTime: 5 * 60_000,
     }).data ?? []
   );
-}
-
-export function useNames(p?: Permissions): Map<string, string> {
-  return new Map(useMembers(p).map((m) => [String(m['user_id']), String(m['email'] ?? words(String(m['role'])))]));
 }
 
 // useCalledPeople names accounts as colleagues speak of them: by the name of the worker, else by the address.
@@ -155,8 +161,9 @@ export function useCalled(collection: string, id: string): string | undefined {
 function One({ collection, id }: { collection: string; id: string }) {
   const readable = !!usePermissions()?.collections[collection]?.read;
   const known = useCatalog()?.has(collection);
-  const said = useCalled(collection, id) ?? id.slice(0, 8);
-  return known && readable ? <a href={hrefOf(collection, id)}>{said}</a> : <code title={id}>{said}</code>;
+  const said = useCalled(collection, id);
+  if (!known || !readable) return <Unnamed collection={collection} id={id} />;
+  return <a href={hrefOf(collection, id)}>{said ?? singular(collection)}</a>;
 }
 
 // Named are records that a field lists, by what names them.
