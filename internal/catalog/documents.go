@@ -165,6 +165,7 @@ type scoreInputs struct {
 	ShiftHours    float64 `json:"shift_hours" unit:"h" doc:"Hours worked."`
 	Workload      float64 `json:"workload" doc:"Work as a ratio of the usual."`
 	PeriodDays    float64 `json:"period_days" unit:"d" doc:"Length of the period."`
+	CriticalCount float64 `json:"critical_count,omitempty" doc:"Critical incidents among them; absent where none is."`
 }
 
 type clusterMember struct {

@@ -374,6 +374,9 @@ func scoreRuns() Resource {
 	}
 }
 
+// riskBands are the bands of a score; Unclear has too little on record.
+var riskBands = []string{"Critical", "High", "Medium", "Low", "Unclear"}
+
 func predictiveScores() Resource {
 	return Resource{
 		Name: "predictive_scores", Family: "safety", Bare: true, AppendOnly: true,
@@ -386,7 +389,7 @@ func predictiveScores() Resource {
 			{Name: "confidence", Type: Decimal, Required: true, ReadOnly: true, Doc: "0-1, two decimals."},
 			{Name: "inputs", Type: JSON, Shape: schema.Of(scoreInputs{}), Required: true, ReadOnly: true,
 				Doc: "incident_count, near_miss_count, shift_hours, workload, period_days."},
-			{Name: "cluster", Required: true, ReadOnly: true, OneOf: []string{"Critical", "High", "Medium", "Low"}},
+			{Name: "cluster", Required: true, ReadOnly: true, OneOf: riskBands},
 			{Name: "model_kind", Required: true, ReadOnly: true, OneOf: []string{"weighted", "eb", "poisson"}},
 			{Name: "rate_per_200k", Type: Decimal, ReadOnly: true,
 				Doc: "Incidents per 200,000 hours; null under the weighted model."},
@@ -410,8 +413,8 @@ func riskClusters() Resource {
 		Name: "risk_clusters", Family: "safety", Bare: true,
 		Doc: "Entities grouped by score; each assignment replaces the set.",
 		Fields: []Field{
-			{Name: "cluster_name", Required: true, ReadOnly: true, OneOf: []string{"Critical", "High", "Medium", "Low"}},
-			{Name: "severity", Type: Int, Required: true, ReadOnly: true, Doc: "4 = worst."},
+			{Name: "cluster_name", Required: true, ReadOnly: true, OneOf: riskBands},
+			{Name: "severity", Type: Int, Required: true, ReadOnly: true, Doc: "4 = worst, 0 = not enough to tell."},
 			{Name: "description", Required: true, ReadOnly: true},
 			{Name: "entity_count", Type: Int, Required: true, ReadOnly: true, Readers: seers, Doc: "People among them."},
 			{Name: "entity_type", ReadOnly: true, OneOf: entityTypes, Doc: "The type asked for; null = all."},

@@ -176,7 +176,7 @@ func Types() []Type {
 		},
 		{Name: "score.cluster_changed", Doc: "An entity stands in another risk cluster than at the last assignment.",
 			Collection: "predictive_scores", Fields: clusterFields, Members: []Member{
-				{"previous_cluster", "string", "Critical, High, Medium or Low."}}},
+				{"previous_cluster", "string", "Critical, High, Medium, Low or Unclear."}}},
 		{
 			Name:       "shipment.delivered",
 			Doc:        "A shipment was delivered.",

@@ -49,7 +49,56 @@ func (c Cuts) Bands() ([4]Band, error) {
 	}, nil
 }
 
-// Cluster is a band that holds at least one entity; Members index the scores
+// Unclear is the band of what cannot be told: its score rests on too little.
+var Unclear = Band{"Unclear", 0, 0, 100}
+
+// LeastConfidence is what a score beside the mean of peers must rest on: a quarter of
+// its rate is the entity's own record, the rest is that of its peers.
+const LeastConfidence = 0.25
+
+// peerMean is the score of an entity that is like its peers, under the models that
+// compare them.
+const peerMean = 50
+
+// Standing is what the band of an entity goes by.
+type Standing struct {
+	Score, Confidence float64
+	IsRelative        bool // the model compares peers, so that 50 is their mean
+	HasCritical       bool // a critical incident in the period
+}
+
+// findBand finds the band of a standing among the four, by their cuts. A critical
+// incident is at least High, whatever the score. Beside peers, High begins above their
+// mean, and a score that rests on too little is in none (4).
+func (s Standing) findBand(bands *[4]Band) int {
+	b := 0
+	for s.Score < bands[b].Low {
+		b++
+	}
+	switch {
+	case s.HasCritical:
+		return min(b, 1)
+	case s.IsRelative && s.Confidence < LeastConfidence:
+		return 4
+	case s.IsRelative && s.Score <= peerMean:
+		return max(b, 2)
+	}
+	return b
+}
+
+// BandOf returns the band of a standing.
+func (c Cuts) BandOf(s Standing) (Band, error) {
+	bands, err := c.Bands()
+	if err := firstError(err, inRange("score", s.Score, 0, 100)); err != nil {
+		return Band{}, err
+	}
+	if b := s.findBand(&bands); b < len(bands) {
+		return bands[b], nil
+	}
+	return Unclear, nil
+}
+
+// Cluster is a band that holds at least one entity; Members index what was
 // given to Assign, in their order.
 type Cluster struct {
 	Band
@@ -59,33 +108,30 @@ type Cluster struct {
 // Range selects scores, both ends included.
 type Range struct{ Min, Max float64 }
 
-// Assign sorts the scores within r into bands and returns those not empty,
-// worst first. The scores are the published ones (1 decimal), so 75.0 on the
+// Assign sorts those whose scores are within r into bands and returns those not empty,
+// worst first, what cannot be told last. The scores are the published ones (1 decimal), so 75.0 on the
 // screen is Critical. A score or range outside 0..100 or Min above Max is
 // fault.Invalid.
-func Assign(scores []float64, c Cuts, r Range) ([]Cluster, error) {
+func Assign(list []Standing, c Cuts, r Range) ([]Cluster, error) {
 	bands, err := c.Bands()
 	if err := firstError(err, r.checkRange()); err != nil {
 		return nil, err
 	}
-	var members [4][]int
-	for i, s := range scores {
-		if err := inRange("score", s, 0, 100); err != nil {
+	var members [5][]int
+	for i, s := range list {
+		if err := inRange("score", s.Score, 0, 100); err != nil {
 			return nil, err
 		}
-		if s < r.Min || s > r.Max {
+		if s.Score < r.Min || s.Score > r.Max {
 			continue
 		}
-		b := 0
-		for s < bands[b].Low {
-			b++
-		}
+		b := s.findBand(&bands)
 		members[b] = append(members[b], i)
 	}
 	var out []Cluster
-	for b := range bands {
+	for b, band := range append(bands[:], Unclear) {
 		if len(members[b]) > 0 {
-			out = append(out, Cluster{bands[b], members[b]})
+			out = append(out, Cluster{band, members[b]})
 		}
 	}
 	return out, nil

@@ -9,6 +9,15 @@ import (
 	"holdfast/internal/score"
 )
 
+// standings are scores of a model that compares nobody.
+func standings(scores []float64) []score.Standing {
+	list := make([]score.Standing, len(scores))
+	for i, s := range scores {
+		list[i].Score = s
+	}
+	return list
+}
+
 // members maps each non-empty band to the indices it holds.
 func members(cs []score.Cluster) map[string][]int {
 	out := map[string][]int{}
@@ -36,7 +45,7 @@ func TestAssign(t *testing.T) {
 		{"nothing in range, nothing created", score.DefaultCuts(), score.Range{Min: 1, Max: 2}, map[string][]int{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := score.Assign(scores, c.cuts, c.in)
+			got, err := score.Assign(standings(scores), c.cuts, c.in)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,7 +83,38 @@ func TestAssignRefusals(t *testing.T) {
 		{"cuts", nil, score.Cuts{Medium: 50, High: 50, Critical: 75}, all},
 		{"critical", nil, score.Cuts{Medium: 25, High: 50, Critical: math.NaN()}, all},
 	} {
-		_, err := score.Assign(c.scores, c.cuts, c.in)
+		_, err := score.Assign(standings(c.scores), c.cuts, c.in)
 		refused(t, err, c.field)
+	}
+}
+
+// A critical incident is at least High; beside peers High begins above their mean, and
+// a score that rests on too little is in no band.
+func TestBandsOfStandings(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		in   score.Standing
+		want string
+	}{
+		{"weighted, at the cut", score.Standing{Score: 50}, "High"},
+		{"weighted, nothing known", score.Standing{}, "Low"},
+		{"a critical incident", score.Standing{Score: 9.9, Confidence: 0.1, HasCritical: true}, "High"},
+		{"critical both ways", score.Standing{Score: 80, HasCritical: true}, "Critical"},
+		{"like its peers", score.Standing{Score: 50, Confidence: 0.9, IsRelative: true}, "Medium"},
+		{"above its peers", score.Standing{Score: 50.1, Confidence: 0.9, IsRelative: true}, "High"},
+		{"twice its peers", score.Standing{Score: 75, Confidence: 0.9, IsRelative: true}, "Critical"},
+		{"below the least confidence", score.Standing{Score: 90, Confidence: 0.24, IsRelative: true}, "Unclear"},
+		{"at the least confidence", score.Standing{Score: 90, Confidence: 0.25, IsRelative: true}, "Critical"},
+		{"unclear, but critical", score.Standing{Score: 50, IsRelative: true, HasCritical: true}, "High"},
+	} {
+		got, err := score.DefaultCuts().BandOf(c.in)
+		if err != nil || got.Name != c.want {
+			t.Errorf("%s: %s, %v, want %s", c.name, got.Name, err, c.want)
+		}
+	}
+	list := []score.Standing{{Score: 90, IsRelative: true}, {Score: 10}, {Score: 80}}
+	got, err := score.Assign(list, score.DefaultCuts(), score.Range{Max: 100})
+	if err != nil || len(got) != 3 || got[0].Name != "Critical" || got[2].Name != "Unclear" || got[2].Severity != 0 {
+		t.Errorf("worst first, what cannot be told last: %+v %v", got, err)
 	}
 }

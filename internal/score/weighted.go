@@ -20,6 +20,8 @@ type Inputs struct {
 	ShiftHours    float64 `json:"shift_hours"`
 	Workload      float64 `json:"workload"`
 	PeriodDays    int     `json:"period_days"`
+
+	CriticalCount int `json:"critical_count,omitempty"` // of the incidents; they decide the band, not the score
 }
 
 func (in Inputs) checkInputs() error {

@@ -94,7 +94,7 @@ function Quiet({ n, kind }: { n: number; kind: Kind }) {
   );
 }
 
-const bands = ['Critical', 'High', 'Medium', 'Low'] as const;
+const bands = ['Critical', 'High', 'Medium', 'Low', 'Unclear'] as const;
 
 // Bands counts what was ranked by band.
 function Bands({ list }: { list: Score[] }) {

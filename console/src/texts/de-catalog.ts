@@ -333,7 +333,7 @@ export const deCatalog: Record<string, string> = {
   'What the page calls the place.': 'Wie die Seite den Ort nennt.',
   'The last part of the page\'s address: 128 random bits behind the tenant.': 'Der letzte Teil der Adresse der Seite: 128 Zufallsbits nach der Organisation.', 'Where the goods lie.': 'Wo die Ware liegt.',
   'The stock level that it is part of.': 'Der Bestand, von dem sie ein Teil ist.', 'The goods are out of their bin.': 'Die Ware ist aus ihrem Fach.',
-  'Released then unless it is picked; null = never.': 'Wird dann freigegeben, wenn nicht entnommen; leer = nie.', '4 = worst.': '4 = am schwersten.', 'People among them.': 'Personen darunter.',
+  'Released then unless it is picked; null = never.': 'Wird dann freigegeben, wenn nicht entnommen; leer = nie.', '4 = worst, 0 = not enough to tell.': '4 = am schlimmsten, 0 = zu wenig, um etwas zu sagen.', 'People among them.': 'Personen darunter.',
   'The type asked for; null = all.': 'Die gefragte Art; leer = alle.', 'Whether zones and equipment, people, or both are in it.': 'Ob Zonen und Geräte, Personen oder beide darin sind.',
   'Array of {entity_type, entity_id, score, previous}.': 'Liste von {entity_type, entity_id, score, previous}.', 'The driver\'s worker record.': 'Der Fahrer als Person.', 'There and back, as the crow flies.': 'Hin und zurück, Luftlinie.',
   'At the wheel; null = all of it.': 'Am Steuer; leer = die ganze Zeit.', 'Between the two readings.': 'Zwischen den beiden Ständen.', 'Null = every type.': 'Leer = jede Art.',
@@ -600,4 +600,5 @@ export const deCatalog: Record<string, string> = {
   'France: entered in the register of minor accidents instead of declared (CSS D441-1). With days away it counts as declared.': 'Frankreich: in das Register der Bagatellunfälle eingetragen statt gemeldet (CSS D441-1). Mit Ausfalltagen zählt er als gemeldet.',
   'Annual average number of employees in full-time equivalents, for the French index of frequency; not part of the 300A.': 'Jahresdurchschnitt der Beschäftigten in Vollzeitäquivalenten, für den französischen Häufigkeitsindex; nicht Teil der 300A.',
   'On the way between home and work, or on a public road for work without loading or unloading; empty at the workplace. Figures leave commuting out, those of the United Kingdom the road too (RIDDOR reg. 14(3)).': 'Auf dem Weg zwischen Wohnung und Arbeit, oder dienstlich auf öffentlicher Straße ohne Be- oder Entladen; leer am Arbeitsplatz. Kennzahlen lassen Arbeitswege aus, die des Vereinigten Königreichs auch die Straße (RIDDOR reg. 14(3)).',
+  Unclear: 'Nicht zu sagen',
 };

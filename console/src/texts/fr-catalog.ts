@@ -335,7 +335,7 @@ export const frCatalog: Record<string, string> = {
   'What the page calls the place.': 'Comment la page nomme le lieu.',
   'The last part of the page\'s address: 128 random bits behind the tenant.': 'La fin de l’adresse de la page : 128 bits aléatoires après l’organisation.', 'Where the goods lie.': 'Où se trouve la marchandise.',
   'The stock level that it is part of.': 'Le niveau de stock dont elle fait partie.', 'The goods are out of their bin.': 'La marchandise est sortie de sa case.',
-  'Released then unless it is picked; null = never.': 'Libérée alors si elle n’est pas prélevée ; vide = jamais.', '4 = worst.': '4 = le pire.', 'People among them.': 'Personnes parmi eux.',
+  'Released then unless it is picked; null = never.': 'Libérée alors si elle n’est pas prélevée ; vide = jamais.', '4 = worst, 0 = not enough to tell.': '4 = le pire, 0 = trop peu pour conclure.', 'People among them.': 'Personnes parmi eux.',
   'The type asked for; null = all.': 'Le type demandé ; vide = tous.', 'Whether zones and equipment, people, or both are in it.': 'S’il contient zones et équipements, personnes, ou les deux.',
   'Array of {entity_type, entity_id, score, previous}.': 'Liste de {entity_type, entity_id, score, previous}.', 'The driver\'s worker record.': 'La fiche de collaborateur du chauffeur.',
   'There and back, as the crow flies.': 'Aller et retour, à vol d’oiseau.', 'At the wheel; null = all of it.': 'Au volant ; vide = tout le temps.', 'Between the two readings.': 'Entre les deux relevés.',
@@ -603,4 +603,5 @@ export const frCatalog: Record<string, string> = {
   'France: entered in the register of minor accidents instead of declared (CSS D441-1). With days away it counts as declared.': 'France : inscrit au registre des accidents bénins au lieu d’être déclaré (CSS D441-1). Avec des jours d’arrêt, il compte comme déclaré.',
   'Annual average number of employees in full-time equivalents, for the French index of frequency; not part of the 300A.': 'Effectif annuel moyen en équivalents temps plein, pour l’indice de fréquence français ; hors 300A.',
   'On the way between home and work, or on a public road for work without loading or unloading; empty at the workplace. Figures leave commuting out, those of the United Kingdom the road too (RIDDOR reg. 14(3)).': 'Sur le trajet domicile-travail, ou sur la voie publique pour le travail hors chargement et déchargement ; vide sur le lieu de travail. Les indicateurs excluent le trajet, ceux du Royaume-Uni aussi la route (RIDDOR reg. 14(3)).',
+  Unclear: 'Indéterminé',
 };

@@ -34,8 +34,8 @@ func (in *ClustersIn) entityKinds(a actor.Actor) []string {
 // ClusterOut is a cluster of entities with like scores.
 type ClusterOut struct {
 	ID          string  `json:"id" format:"uuid" doc:"The cluster."`
-	Name        string  `json:"cluster_name" enum:"Critical,High,Medium,Low" doc:"Its name."`
-	Severity    int     `json:"severity" doc:"4 for Critical to 1 for Low."`
+	Name        string  `json:"cluster_name" enum:"Critical,High,Medium,Low,Unclear" doc:"Its name."`
+	Severity    int     `json:"severity" doc:"4 for Critical to 1 for Low; 0 for Unclear."`
 	Description string  `json:"description" doc:"Its bounds and what to do."`
 	Count       int     `json:"entity_count" doc:"Entities in it; for managers without people."`
 	Low         float64 `json:"low" unit:"score, 0 to 100" doc:"Scores from here on."`
@@ -118,11 +118,11 @@ func (o *ClustersOut) hidePeople() {
 func (o *ClustersOut) makeClusters(
 	list []latest, st *settings, in *ClustersIn, m *membership, now string,
 ) ([]store.Row, error) {
-	scores := make([]float64, len(list))
+	standings := make([]score.Standing, len(list))
 	for i := range list {
-		scores[i] = list[i].score
+		standings[i] = list[i].standing
 	}
-	clusters, err := score.Assign(scores, st.cuts, score.Range{Min: in.MinScore, Max: in.MaxScore})
+	clusters, err := score.Assign(standings, st.cuts, score.Range{Min: in.MinScore, Max: in.MaxScore})
 	if err != nil {
 		return nil, err
 	}
@@ -196,12 +196,16 @@ func (m *membership) stays(x clusterMember) bool {
 
 var clusterAdvice = map[string]string{
 	"Critical": "stop and put right before work goes on",
-	"High":     "act within days and check that it helped",
+	"High":     "or a critical incident in the period; act within days and check that it helped",
 	"Medium":   "plan measures and watch the trend",
 	"Low":      "keep up what works",
 }
 
 func clusterText(c score.Cluster) string {
+	if c.Name == score.Unclear.Name {
+		return fmt.Sprintf("Not enough to tell: confidence below %g; record hours and reports before judging.",
+			score.LeastConfidence)
+	}
 	high := "below " + strconv.FormatFloat(c.High, 'f', -1, 64)
 	if c.Severity == 4 {
 		high = "to 100"
@@ -329,7 +333,7 @@ func (p *Programme) notifyMoves(tx *db.Tx, a actor.Actor, placement *membership,
 	var moves []Move
 	for i := range placement.placed {
 		x := &placement.placed[i]
-		from, is := placement.in[x.entity], bandOf(cuts, x.score)
+		from, is := placement.in[x.entity], nameBand(cuts, x.standing)
 		if from == "" || from == is {
 			continue
 		}

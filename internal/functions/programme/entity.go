@@ -180,13 +180,15 @@ func queueCounts(tx *db.Tx, s selector, from, to time.Time, g *group) {
 	tx.Queue(
 		db.FillWords(`
 			SELECT {entity}, COUNT(*) FILTER (WHERE i.kind NOT IN ('near_miss', 'hazard')),
-				COUNT(*) FILTER (WHERE i.kind IN ('near_miss', 'hazard'))
+				COUNT(*) FILTER (WHERE i.kind IN ('near_miss', 'hazard')),
+				COUNT(*) FILTER (WHERE i.kind NOT IN ('near_miss', 'hazard') AND i.severity = 'critical')
 			FROM {source}
 			GROUP BY {entity}`, "{entity}", entity, "{source}", source),
 		args,
 		func(r *db.Row) error {
 			if i := g.findPlace(r, 0); i >= 0 {
-				g.list[i].in.IncidentCount, g.list[i].in.NearMissCount = int(r.Int(1)), int(r.Int(2))
+				in := &g.list[i].in
+				in.IncidentCount, in.NearMissCount, in.CriticalCount = int(r.Int(1)), int(r.Int(2)), int(r.Int(3))
 			}
 			return nil
 		},

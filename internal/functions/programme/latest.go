@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/query"
+	"holdfast/internal/score"
 )
 
 // latest is the newest score of one entity.
@@ -18,6 +19,7 @@ type latest struct {
 	entity, id, user uuid.UUID // user Nil = nobody signs in as it
 	score            float64   // as published, one decimal
 	days             int64     // period of its run
+	standing         score.Standing
 }
 
 // newestRunSQL selects the newest run of a type. $1 tenant, $2 type.
@@ -55,7 +57,8 @@ func readLatest(tx *db.Tx, tenant string, kinds []string, entity string, least f
 	out := []latest{}
 	var kind []byte
 	err = tx.Query(db.FillWords(`
-		SELECT s.entity_type, s.entity_id, s.id, s.user_id, s.score, r.period_days
+		SELECT s.entity_type, s.entity_id, s.id, s.user_id, s.score, r.period_days, s.confidence, s.model_kind,
+			CASE WHEN s.inputs LIKE '%"critical_count"%' THEN 1 ELSE 0 END
 		FROM predictive_scores s
 		JOIN score_runs r ON r.tenant_id = s.tenant_id AND r.id = s.run_id
 		WHERE s.tenant_id = $1
@@ -64,7 +67,11 @@ func readLatest(tx *db.Tx, tenant string, kinds []string, entity string, least f
 		ORDER BY s.run_id`, "{only}", only), args, func(r *db.Row) error {
 		kind = r.AppendText(kind[:0], 0)
 		k := slices.IndexFunc(kinds, func(k string) bool { return k == string(kind) })
-		if x := (latest{kinds[k], r.UUID(1), r.UUID(2), r.UUID(3), r.Dec(4).Float(), r.Int(5)}); x.score >= least {
+		x := latest{kind: kinds[k], entity: r.UUID(1), id: r.UUID(2), user: r.UUID(3), score: r.Dec(4).Float(),
+			days: r.Int(5)}
+		x.standing = score.Standing{Score: x.score, Confidence: r.Dec(6).Float(), IsRelative: r.Text(7) != kindWeighted,
+			HasCritical: r.Bool(8)}
+		if x.score >= least {
 			out = append(out, x)
 		}
 		return nil

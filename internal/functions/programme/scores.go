@@ -50,7 +50,7 @@ type ScoreOut struct {
 	ScoreLow    float64      `json:"score_low" unit:"0 to 100" doc:"The score at the lower 90 % limits of its parts."`
 	ScoreHigh   float64      `json:"score_high" unit:"0 to 100" doc:"The score at the upper limits."`
 	Inputs      score.Inputs `json:"inputs" doc:"What was counted in the period."`
-	Cluster     string       `json:"cluster" enum:"Critical,High,Medium,Low" doc:"The cluster of the score."`
+	Cluster     string       `json:"cluster" enum:"Critical,High,Medium,Low,Unclear" doc:"Unclear: too little is known."`
 	Model       string       `json:"model_kind" doc:"Kind of the model."`
 	Rate        *float64     `json:"rate_per_200k,omitempty" unit:"incidents per 200,000 hours" doc:"Expected rate; of statistical models."`
 	Low         *float64     `json:"interval_low,omitempty" unit:"incidents per 200,000 hours" doc:"Lower bound of the rate; of statistical models."`
@@ -286,7 +286,7 @@ func keepScores(tx *db.Tx, a actor.Actor, st *settings, groups []*scored, now ti
 			if err != nil {
 				return err
 			}
-			s.appendRow(rows, a.TenantID, int(i), inputs, bandOf(st.cuts, s.est[i].Score), now)
+			s.appendRow(rows, a.TenantID, int(i), inputs, s.bandOf(st.cuts, int(i)), now)
 			if err := rows.End(); err != nil {
 				return err
 			}
@@ -351,17 +351,20 @@ func (s *scored) keptInputs(i int) ([]byte, error) {
 // scaledDecimal is a figure as a decimal column holds it; what exceeds it is capped.
 func scaledDecimal(f float64) int64 { return int64(math.Round(min(f, 1e12) * decimal.Scale)) }
 
-// bandOf names the cluster of a published score: half-open bands.
-func bandOf(c score.Cuts, s float64) string {
-	switch {
-	case s >= c.Critical:
-		return "Critical"
-	case s >= c.High:
-		return "High"
-	case s >= c.Medium:
-		return "Medium"
+// bandOf names the cluster of the ith score.
+func (s *scored) bandOf(c score.Cuts, i int) string {
+	e := &s.est[i]
+	return nameBand(c, score.Standing{Score: e.Score, Confidence: e.Confidence, IsRelative: s.model.Kind != kindWeighted,
+		HasCritical: s.list[i].in.CriticalCount > 0})
+}
+
+// nameBand names the band of a published score; the settings' cuts are in order.
+func nameBand(c score.Cuts, s score.Standing) string {
+	band, err := c.BandOf(s)
+	if err != nil {
+		return score.Unclear.Name
 	}
-	return "Low"
+	return band.Name
 }
 
 // newUUID panics: a failing random source must not yield a guessable or repeated
@@ -426,7 +429,7 @@ func (row *scoreRow) fillScore(s *scored, st *settings, i int) {
 	x, e := &s.list[i], s.est[i]
 	row.estimate = e
 	row.ScoreOut = ScoreOut{EntityType: s.kind, Entity: x.id, Score: e.Score, Confidence: e.Confidence,
-		ScoreLow: e.ScoreLow, ScoreHigh: e.ScoreHigh, Inputs: x.in, Cluster: bandOf(st.cuts, e.Score), Model: s.model.Kind,
+		ScoreLow: e.ScoreLow, ScoreHigh: e.ScoreHigh, Inputs: x.in, Cluster: s.bandOf(st.cuts, i), Model: s.model.Kind,
 		Terms: row.Terms[:0]}
 	if s.model.Kind != kindWeighted {
 		row.Rate, row.Low, row.High, row.Probability = &row.estimate.Rate, &row.estimate.Low, &row.estimate.High, &row.estimate.Probability
