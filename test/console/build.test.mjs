@@ -67,6 +67,21 @@ test('every text has its words in each language, with the same values in them', 
   }
 });
 
+// The console adds up and counts what the reader may see: the server's figures alone are of all.
+const ofTheServer = {
+  'pages/risk.tsx': 'the terms of a score add up to it, and come with it',
+  'pages/setup.tsx': 'says only whether there is any',
+};
+
+test('a figure that the console works out itself says where it is of what the reader may see', () => {
+  const makes = /\.reduce\(|\.sum\(\)|count: '(exact|estimated)'/;
+  const all = files(join(root, 'src')).filter((f) => /^(pages|ui)\/.*\.tsx$/.test(f));
+  const making = all.filter((f) => makes.test(readFileSync(join(root, 'src', f), 'utf8')));
+  assert.ok(making.length >= 6, making.join());
+  const silent = making.filter((f) => !/<OfSeen|readsWhole\(/.test(readFileSync(join(root, 'src', f), 'utf8')));
+  assert.deepEqual(silent.sort(), Object.keys(ofTheServer));
+});
+
 // What is shown before the words of the other pages are there has its own at once.
 test('the sign-in, the overview and the frame find their words in the first file of a language', () => {
   const early = /^(main|app|frame|lib\/(?!records|floor|trip|plane|fields)|ui\/(basic|form|icon|overlay|tile|door)|pages\/(gate|home))/;

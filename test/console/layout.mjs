@@ -11,7 +11,7 @@ const widths = [wide, { width: 1280, height: 800 }, narrow];
 const showsIds = ['audit', 'webhook_deliveries'];
 
 // misfits are what is wrong with the page at hand, at its width.
-const misfits = (amounts) => {
+export const misfits = (amounts) => {
   const said = [];
   for (const t of document.querySelectorAll('.table')) {
     if (t.scrollWidth > t.clientWidth + 1) said.push(`the table ${t.ariaLabel} hides ${t.scrollWidth - t.clientWidth} pixels`);

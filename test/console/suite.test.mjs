@@ -4,6 +4,7 @@ import { close } from './page.mjs';
 
 // First, while the data is the demonstration's: hostile texts of later tests have words wider than any column.
 await import('./layout.mjs');
+await import('./purpose.mjs');
 await import('./gate.mjs');
 await import('./proof.mjs');
 await import('./walk.mjs');

@@ -4,7 +4,7 @@ import { claimsOf } from '../lib/claims';
 import { invoke, session, supabase, want } from '../lib/client';
 import { usePermissions, words, type Permissions } from '../lib/catalog';
 import { early, ofSite } from '../lib/early';
-import { ago, number, percent } from '../lib/format';
+import { ago, briefMoney, number, percent } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { queryClient, useQuery } from '../lib/query';
 import { useStore } from '../lib/store';
@@ -94,7 +94,7 @@ function Overview({ p, role }: { p?: Permissions; role: string }) {
         <Tile name={_('Low stock')} icon="box" value={s?.inventory.metrics.low_stock_count} kind={s?.inventory.metrics.low_stock_count ? 'warn' : ''} note={s ? _('of {n} items', { n: number(s.inventory.metrics.total_items) }) : ''} href="/console/c/items?f=low_stock.is.true&order=available.asc" />
         <Tile name={_('Pick lists under way')} icon="pick" value={s?.pick_lists.active} note={_('released or being picked')} href="/console/c/pick_lists?f=status.in.(released,in_progress)" />
         <Tile name={_('Shipments under way')} icon="truck" value={s?.shipments.active} note={s ? _('{n} on the road, {m} done today', { n: s.shipments.in_transit, m: s.shipments.completed_today }) : ''} href="/console/c/shipments?f=status.in.(planned,packed,ready,in_transit,arrived,exception)" />
-        <Tile name={_('Stock value')} icon="gauge" value={s?.inventory.metrics.total_stock_value} note={s ? _('health {n} of 100', { n: number(s.inventory.health.score, 0) }) : ''} href="/console/c/items?order=stock_value.desc" />
+        <Tile name={_('Stock value')} icon="gauge" value={s?.inventory.metrics.total_stock_value} show={briefMoney} note={s ? _('health {n} of 100', { n: number(s.inventory.health.score, 0) }) : ''} href="/console/c/items?order=stock_value.desc" />
       </div>
     </section>
   );

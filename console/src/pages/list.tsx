@@ -17,6 +17,7 @@ import { Icon } from '../ui/icon';
 import { Ask, Dialog } from '../ui/dialog';
 import { fail, Menu, toast } from '../ui/overlay';
 import { labelled } from '../ui/print';
+import { readsWhole } from '../ui/seen';
 import { hrefOf, Named, numeric, Value } from '../ui/value';
 
 interface Saved {
@@ -264,7 +265,7 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
         )}
         <div class="pager">
           <span aria-live="polite">
-            {shown.length ? `${number(view.row + 1)}–${number(view.row + shown.length)}` : '0'} {total.data != null ? plural(total.data, 'of {n} record', 'of {n} records') : ''}
+            {shown.length ? `${number(view.row + 1)}–${number(view.row + shown.length)}` : '0'} {total.data == null ? '' : readsWhole(p, c.name) ? plural(total.data, 'of {n} record', 'of {n} records') : plural(total.data, 'of {n} record that you may see', 'of {n} records that you may see')}
           </span>
           {rows.isFetching && !rows.isPending ? <span class="spin" aria-hidden="true" /> : null}
           <span class="push" />

@@ -11,6 +11,7 @@ import { Dialog } from '../ui/dialog';
 import '../records.css';
 import '../work.css';
 import { Children } from '../ui/related';
+import { OfSeen, readsWhole } from '../ui/seen';
 import { Zoomed } from '../ui/zoom';
 
 type Colour = 'use' | 'risk' | 'age';
@@ -149,6 +150,8 @@ export function MapPage() {
   });
   const past = colour === 'use' && /^\d{4}-\d\d-\d\d$/.test(query['day'] ?? '') && p?.collections['stock_movements']?.read ? (query['day'] as string) : '';
   const since = useQuery({ queryKey: ['zones-gained', past], queryFn: () => gained(new Date(`${past}T23:59:59.999`).toISOString()), enabled: !!past, placeholderData: keepPreviousData, staleTime: 60_000 });
+  // What the colours are worked out from here, besides the places' own figures.
+  const sums = ['zones', ...(past ? ['stock_movements'] : []), ...(colour === 'age' ? ['stock_levels'] : [])].filter((of) => p && !readsWhole(p, of)).slice(0, 1);
   const [find, setFind] = useState('');
   const [table, setTable] = useState(false);
   if (!p || !catalog || zones.isPending) return <Skeleton lines={8} />;
@@ -252,7 +255,7 @@ export function MapPage() {
             </div>
           </footer>
         </Card>
-        <Card flush title={past ? _('{what} on {day}', { what: _(named[colour][1]), day: date(past) }) : _(named[colour][1])} actions={<span class="small muted">{_('{n} places', { n: number(shown.length) })}</span>}>
+        <Card flush title={past ? _('{what} on {day}', { what: _(named[colour][1]), day: date(past) }) : _(named[colour][1])} actions={<><span class="small muted">{_('{n} places', { n: number(shown.length) })}</span> {sums.map((of) => <OfSeen key={of} p={p} of={of} />)}</>}>
           <ul class="lines">
             {ranked.slice(0, 10).map((z) => (
               <li key={z.id}>

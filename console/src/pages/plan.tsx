@@ -12,6 +12,7 @@ import { Ask } from '../ui/dialog';
 import { Input, Select } from '../ui/form';
 import { NumberInput } from '../ui/number';
 import { toast } from '../ui/overlay';
+import { OfSeen } from '../ui/seen';
 import { hrefOf } from '../ui/value';
 import '../records.css';
 import '../work.css';
@@ -263,6 +264,7 @@ function Replenish({ p }: { p: Permissions }) {
       title={plural(tasks.data?.length ?? 0, '{n} task is open', '{n} tasks are open')}
       actions={
         <>
+          <OfSeen p={p} of="replenish_rules" />
           <a href="/console/c/replenish_rules">{plural(rules.data ?? 0, '{n} rule', '{n} rules')}</a>
           {p.verbs?.['plan_replenishment'] ? (
             <Button kind="primary" busy={busy === 'plan'} onClick={() => void act('plan', async () => {

@@ -18,10 +18,12 @@ import { Children, Diff, type Entry } from '../ui/related';
 import { ItemPlan, ItemStock } from '../ui/item';
 import { OrderLines, OrderProgress, OrderVerbs } from '../ui/order';
 import { PrintButton, PrintItem } from '../ui/print';
+import { partsOf, purposes } from '../ui/purposes';
 import { Timeline } from '../ui/timeline';
 import { isBare, RecordVerbs, verbFor } from '../ui/verbs';
 import { hrefOf, useCalledPeople, Value } from '../ui/value';
 
+const Purpose = lazy(() => import('../ui/purpose').then((m) => m.Purpose));
 const IncidentView = lazy(() => import('./incident').then((m) => m.IncidentView));
 
 export function RecordPage() {
@@ -186,19 +188,20 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
             <ItemPlan i={r} p={p} />
           </>
         ) : null}
+        {purposes[c.name] ? <Purpose c={c} r={r} catalog={catalog} p={p} /> : null}
         {c.name === 'incidents' ? (
           <IncidentView c={c} r={r} p={p} catalog={catalog} done={again} />
         ) : columnOf(c) && p.collections['comments']?.read ? (
           <div class="split">
             <div class="stack">
-              <Facts c={c} r={r} p={p} without={c.name === 'orders' ? quantities : []} />
+              <Facts c={c} r={r} p={p} without={shownFirst(c)} />
               <Timeline c={c} r={r} p={p} />
             </div>
             <Files c={c} r={r} p={p} />
           </div>
         ) : (
           <div class="split">
-            <Facts c={c} r={r} p={p} />
+            <Facts c={c} r={r} p={p} without={shownFirst(c)} />
             <History c={c} id={id} p={p} r={r} />
           </div>
         )}
@@ -288,6 +291,9 @@ export function Moves({ c, r, p, done }: { c: Collection; r: Row; p: Permissions
 }
 
 const quantities = ['order_no', 'status', 'stage', 'promised_at', 'line_count', 'qty_ordered', 'qty_allocated', 'qty_picked', 'qty_packed', 'qty_shipped', 'qty_received'];
+// shownFirst are the fields that the page says above the details.
+const shownFirst = (c: Collection) => [...(c.name === 'orders' ? quantities : []), ...(purposes[c.name]?.key.split(',') ?? [])];
+
 const aside = new Set(['tenant_id', 'id', 'stock_key', 'version', 'created_at', 'updated_at', 'created_by', 'archived_at']);
 
 // Facts are the record's fields, what is empty folded away.
@@ -332,8 +338,9 @@ const shownAbove: Record<string, string[]> = { orders: ['order_lines'], items: [
 // Related are the records that point here, a few of each kind.
 export function Related({ c, r, catalog, p }: { c: Collection; r: Row; catalog: Catalog; p: Permissions }) {
   const without = shownAbove[c.name] ?? [];
+  const above = partsOf(c.name, p);
   const rank = (k: { collection: string }) => (first.indexOf(k.collection) + first.length + 1) % (first.length + 1);
-  const kinds = [...(c.children ?? [])].sort((a, b) => rank(a) - rank(b)).filter((k) => !without.includes(k.collection) && p.collections[k.collection]?.read && !['incident_photos', 'checklist_photos', 'comments', 'files'].includes(k.collection));
+  const kinds = [...(c.children ?? [])].sort((a, b) => rank(a) - rank(b)).filter((k) => !without.includes(k.collection) && !above.some((x) => x.of === k.collection && x.by === k.column) && p.collections[k.collection]?.read && !['incident_photos', 'checklist_photos', 'comments', 'files'].includes(k.collection));
   const [at, setAt] = useState(0);
   const kind = kinds[at];
   if (!kind) return null;

@@ -3,6 +3,7 @@ import { date, number } from '../lib/format';
 import { _, plural } from '../lib/i18n';
 import { done, useTrips, type Trip } from '../lib/trip';
 import { Badge, Card, Empty, Head, LinkButton, Meter, Problem, Skeleton } from '../ui/basic';
+import { OfSeen } from '../ui/seen';
 
 // TripsPage lists the routes that are out or to come, and the last that came back.
 export function TripsPage() {
@@ -26,6 +27,7 @@ export function TripsPage() {
           {_('All routes')}
         </LinkButton>
       </Head>
+      <OfSeen p={p} of="routes" />
       <Problem error={ahead.error ?? over.error} retry={() => void Promise.all([ahead.refetch(), over.refetch()])} />
       {!list.length && !ahead.error ? (
         <Empty title={_('No route is planned')} icon="truck">

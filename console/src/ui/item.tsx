@@ -7,6 +7,7 @@ import { _, plural } from '../lib/i18n';
 import { useQuery } from '../lib/query';
 import type { Row } from '../database';
 import { Badge, Card, Empty, Meter, Problem, Skeleton } from './basic';
+import { OfSeen } from './seen';
 import { hrefOf } from './value';
 import '../item.css';
 
@@ -42,9 +43,12 @@ export function ItemStock({ i, p }: { i: Row; p: Permissions }) {
       flush
       title={_('Stock')}
       actions={
+        <>
+        <OfSeen p={p} of="stock_levels" fields={['quantity']} />
         <a class="small" href={`/console/c/stock_movements?f=item_id.eq.${i.id}&order=occurred_at.desc`}>
           {_('All movements')}
         </a>
+        </>
       }
     >
       <dl class="figures">
@@ -55,7 +59,9 @@ export function ItemStock({ i, p }: { i: Row; p: Permissions }) {
             ['reorder_point', _('Reorder point')],
             ['stock_value', _('Stock value')],
           ] as const
-        ).map(([name, text]) => (
+        )
+          .filter(([name]) => name in i)
+          .map(([name, text]) => (
           <div key={name}>
             <dt>{text}</dt>
             <dd class={name === 'available' && i['low_stock'] ? 'down' : ''}>
@@ -199,7 +205,7 @@ export function ItemPlan({ i, p }: { i: Row; p: Permissions }) {
   const x = plan.data?.items[0];
   if (!may) return null;
   return (
-    <Card title={_('How it moves')} actions={x ? <Badge tone={x.movement === 'dead' ? 'bad' : x.movement === 'slow' ? 'warn' : 'info'}>{words(x.movement)}</Badge> : null}>
+    <Card title={_('How it moves')} actions={<><OfSeen p={p} of="stock_movements" fields={['quantity']} />{x ? <Badge tone={x.movement === 'dead' ? 'bad' : x.movement === 'slow' ? 'warn' : 'info'}>{words(x.movement)}</Badge> : null}</>}>
       <Problem error={moves.error ?? plan.error} />
       {moves.isPending ? (
         <Skeleton lines={5} />

@@ -122,7 +122,7 @@ export function OrderProgress({ o }: { o: Row }) {
           </ol>
         ) : null}
         <div class="grid" style={{ '--min': '170px' }}>
-          {bars.map(([n, text]) => (
+          {bars.filter(([n]) => n in o).map(([n, text]) => (
             <div key={n} class="stack tight">
               <div class="row">
                 <span class="muted small">{_(text)}</span>
@@ -143,7 +143,7 @@ export function OrderLines({ o, catalog, p }: { o: Row; catalog: Catalog; p: Per
   if (!c || !p.collections['order_lines']?.read) return null;
   return (
     <Card flush title={_('Lines')}>
-      <Children c={c as Collection} column="order_id" id={o.id} catalog={catalog} p={p} columns={o['type'] === 'inbound' ? ['line_no', 'item_id', 'qty_ordered', 'qty_received', 'uom'] : ['line_no', 'item_id', 'qty_ordered', 'qty_allocated', 'qty_picked', 'qty_shipped']} limit={30} />
+      <Children c={c as Collection} column="order_id" id={o.id} catalog={catalog} p={p} columns={o['type'] === 'inbound' ? ['line_no', 'item_id', 'qty_ordered', 'qty_received', 'uom'] : ['line_no', 'item_id', 'qty_ordered', 'qty_allocated', 'qty_picked', 'qty_packed', 'qty_shipped']} limit={30} />
     </Card>
   );
 }

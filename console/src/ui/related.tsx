@@ -4,9 +4,48 @@ import { newOf, titleOf, words, type Catalog, type Collection, type Field, type 
 import { flat, value } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
+import type { Row } from '../database';
 import { columnsOf, selection } from '../lib/records';
 import { Empty, Problem, Skeleton } from './basic';
 import { hrefOf, numeric, Value } from './value';
+
+// Rows is a table of some records of a collection.
+export function Rows({ c, rows, shown }: { c: Collection; rows: Row[]; shown: string[] }) {
+  const { route } = useLocation();
+  const fields = shown.map((n) => c.fields.find((x) => x.name === n) as Field);
+  return (
+    <div class="table stacks" tabIndex={0} role="region" aria-label={titleOf(c)}>
+      <table>
+        <thead>
+          <tr>
+            {fields.map((f) => (
+              <th key={f.name} scope="col" class={numeric(f) ? 'num' : ''}>
+                {_(f.label)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((r) => (
+            <tr key={r.id} class="go" onClick={(e) => !(e.target as HTMLElement).closest('a') && route(hrefOf(c.name, r.id))}>
+              {fields.map((f, j) => (
+                <td key={f.name} class={numeric(f) ? 'num' : ''} data-label={_(f.label)}>
+                  {j === 0 && !f.ref ? (
+                    <a href={hrefOf(c.name, r.id)}>
+                      <Value c={c} f={f} row={r} />
+                    </a>
+                  ) : (
+                    <Value c={c} f={f} row={r} />
+                  )}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
 
 // Children is a short table of the records of a collection that point to one.
 export function Children({ c, column, id, catalog, p, columns, limit = 8 }: { c: Collection; column: string; id: string; catalog: Catalog; p: Permissions; columns?: string[]; limit?: number }) {
@@ -17,7 +56,6 @@ export function Children({ c, column, id, catalog, p, columns, limit = 8 }: { c:
     queryFn: () => want(records(c.name).select(selection(c, shown, catalog, p)).eq(column, id).order(place?.name ?? 'id', { ascending: !!place }).limit(limit + 1)),
     meta: { live: true },
   });
-  const { route } = useLocation();
   if (q.isPending)
     return (
       <div class="body">
@@ -29,46 +67,7 @@ export function Children({ c, column, id, catalog, p, columns, limit = 8 }: { c:
   const may = p.collections[c.name]?.create;
   return (
     <>
-      {rows.length ? (
-        <div class="table stacks" tabIndex={0} role="region" aria-label={titleOf(c)}>
-          <table>
-            <thead>
-              <tr>
-                {shown.map((n) => {
-                  const f = c.fields.find((x) => x.name === n);
-                  return (
-                    <th key={n} scope="col" class={f && numeric(f) ? 'num' : ''}>
-                      {_(f?.label ?? n)}
-                    </th>
-                  );
-                })}
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map((r) => (
-                <tr key={r.id} class="go" onClick={(e) => !(e.target as HTMLElement).closest('a') && route(hrefOf(c.name, r.id))}>
-                  {shown.map((n, j) => {
-                    const f = c.fields.find((x) => x.name === n) as Field;
-                    return (
-                      <td key={n} class={numeric(f) ? 'num' : ''} data-label={_(f.label)}>
-                        {j === 0 && !f.ref ? (
-                          <a href={hrefOf(c.name, r.id)}>
-                            <Value c={c} f={f} row={r} />
-                          </a>
-                        ) : (
-                          <Value c={c} f={f} row={r} />
-                        )}
-                      </td>
-                    );
-                  })}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      ) : (
-        <Empty title={_('None')} />
-      )}
+      {rows.length ? <Rows c={c} rows={rows} shown={shown} /> : <Empty title={_('None')} />}
       {rows.length || may ? (
         <footer>
           {q.data.length > limit ? <a href={`/console/c/${c.name}?f=${column}.eq.${id}`}>{_('Show all')}</a> : null}

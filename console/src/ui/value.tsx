@@ -217,5 +217,7 @@ export function Json({ v }: { v: unknown }) {
       </span>
     );
   }
+  // A drawn signature is no text.
+  if (typeof v === 'string' && v.startsWith('data:')) return <>{_('Yes')}</>;
   return <>{v === null ? '–' : typeof v === 'boolean' ? (v ? _('Yes') : _('No')) : String(v)}</>;
 }

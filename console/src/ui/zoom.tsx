@@ -7,7 +7,8 @@ import { Button } from './basic';
 const least = 1;
 const most = 8;
 const clamp = (n: number) => Math.min(most, Math.max(least, n));
-const apart = (t: TouchList) => Math.hypot((t[0] as Touch).clientX - (t[1] as Touch).clientX, (t[0] as Touch).clientY - (t[1] as Touch).clientY);
+const apart = (t: TouchList) =>
+  Math.hypot((t[0] as Touch).clientX - (t[1] as Touch).clientX, (t[0] as Touch).clientY - (t[1] as Touch).clientY);
 
 // Zoomed shows a drawing whole, or larger in a frame that scrolls: by buttons, two fingers, Ctrl and the wheel, + and -.
 export function Zoomed({ kind, children }: { kind: string; children: ComponentChildren }) {
@@ -44,7 +45,10 @@ export function Zoomed({ kind, children }: { kind: string; children: ComponentCh
       if (!began || e.touches.length !== 2) return;
       e.preventDefault();
       const [a, b] = [e.touches[0] as Touch, e.touches[1] as Touch];
-      by.current(began.zoom * (apart(e.touches) / began.apart), { clientX: (a.clientX + b.clientX) / 2, clientY: (a.clientY + b.clientY) / 2 });
+      by.current(began.zoom * (apart(e.touches) / began.apart), {
+        clientX: (a.clientX + b.clientX) / 2,
+        clientY: (a.clientY + b.clientY) / 2,
+      });
     };
     const wheel = (e: WheelEvent) => {
       if (!e.ctrlKey) return;

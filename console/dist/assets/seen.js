@@ -1,0 +1,1 @@
+import{Rt as e}from"./console.js";import{t}from"./vendor.js";function n(e,t,n=[]){let r=e.collections[t]?.read;return r?.rows===`all`&&n.every(e=>!r.fields||r.fields.includes(e))}function r({p:r,of:i,fields:a}){return n(r,i,a)?null:t(`span`,{class:`small muted nobreak`,children:e(`of what you may see`)})}export{n,r as t};
