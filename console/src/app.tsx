@@ -40,6 +40,7 @@ const Board = lazy(() => withWords(import('./pages/board')).then((m) => m.BoardP
 const Trips = lazy(() => withWords(import('./pages/trips')).then((m) => m.TripsPage));
 const Trip = lazy(() => withWords(import('./pages/trip')).then((m) => m.TripPage));
 const Plan = lazy(() => withWords(import('./pages/plan')).then((m) => m.PlanPage));
+const Inspection = lazy(() => import('./pages/inspection').then((m) => m.InspectionPage));
 const Compliance = lazy(() => withWords(import('./pages/compliance')).then((m) => m.CompliancePage));
 const Risk = lazy(() => withWords(import('./pages/risk')).then((m) => m.RiskPage));
 const RiskEntity = lazy(() => withWords(import('./pages/risk')).then((m) => m.RiskEntityPage));
@@ -122,6 +123,7 @@ export function App() {
             <Route path="/console/floor/receive" component={Receive} />
             <Route path="/console/floor/count/:id?" component={Count} />
             <Route path="/console/report" component={Report} />
+            <Route path="/console/inspections/:id" component={Inspection} />
             <Route path="/console/compliance" component={Compliance} />
             <Route path="/console/injuries" component={Injuries} />
             <Route path="/console/risk" component={Risk} />

@@ -36,6 +36,10 @@ const [place] = await api(manager, '/v1/incidents?select=id:zone_id&zone_id=not.
 
 const [rule] = await api(manager, '/v1/regulations?select=id&code=eq.GLOBAL-INSPECTION');
 
+const [inspection] = await api(manager, '/v1/checklist_runs?select=id&status=eq.scheduled&template_id=not.is.null&limit=1');
+
+const [inspected] = await api(manager, '/v1/checklist_runs?select=id&status=eq.completed&template_id=not.is.null&limit=1');
+
 const pages = [
   ['home', '/console/'],
   ['orders', '/console/c/orders'],
@@ -59,6 +63,8 @@ const pages = [
   ['injuries', '/console/injuries'],
   ['rule', `/console/compliance?rule=${rule.id}`],
   ['incident', `/console/c/incidents/${incident.id}`],
+  ['inspection to do', `/console/inspections/${inspection.id}`],
+  ['inspection done', `/console/inspections/${inspected.id}`],
   ['report', '/console/report'],
   ['action', `/console/c/actions/${action.id}`],
   ['floor', '/console/floor'],

@@ -8,7 +8,7 @@ import { queryClient, useQuery } from '../lib/query';
 import { refKey, selection } from '../lib/records';
 import { unlessScanned } from '../lib/scanner';
 import type { Row } from '../database';
-import { Badge, Button, Card, Empty, Head, Problem, Skeleton } from '../ui/basic';
+import { Badge, Button, LinkButton, Card, Empty, Head, Problem, Skeleton } from '../ui/basic';
 import { Icon } from '../ui/icon';
 import { Ask, Dialog } from '../ui/dialog';
 import { fail, Menu, toast } from '../ui/overlay';
@@ -126,6 +126,11 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
         sub={subOf(c, r, catalog)}
       >
         <RecordVerbs c={c} r={r} p={p} done={again} />
+        {c.name === 'checklist_runs' && r['template_id'] ? (
+          <LinkButton kind={isUnderWay(r) ? 'primary' : undefined} icon="shield" href={`/console/inspections/${r.id}`}>
+            {isUnderWay(r) ? _('Answer the questions') : _('How it went')}
+          </LinkButton>
+        ) : null}
         {c.name === 'orders' && p.verbs ? <OrderVerbs o={r} p={p} done={again} /> : c.name === 'incidents' ? null : <Moves c={c} r={r} p={p} done={again} />}
         <PrintButton c={c} r={r} />
         {editable.length ? (
@@ -241,6 +246,8 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
     </>
   );
 }
+
+const isUnderWay = (r: Row) => ['scheduled', 'in_progress'].includes(String(r['status']));
 
 // subOf is the line under a record's name: of an incident what kind it was, when and where, else when it changed.
 function subOf(c: Collection, r: Row, catalog: Catalog): string | undefined {
