@@ -112,9 +112,9 @@ export function value(f: Field, v: unknown): string {
 }
 
 const tones: Record<string, string[]> = {
-  good: ['active', 'completed', 'delivered', 'received', 'verified', 'closed', 'released', 'compliant', 'available', 'in_service', 'approved', 'published', 'accepted', 'applied', 'succeeded', 'ready', 'passed', 'certified', 'effective', 'on_time', 'low'],
+  good: ['pass', 'active', 'completed', 'delivered', 'received', 'verified', 'closed', 'released', 'compliant', 'available', 'in_service', 'approved', 'published', 'accepted', 'applied', 'succeeded', 'ready', 'passed', 'certified', 'effective', 'on_time', 'low'],
   warn: ['on_hold', 'quarantine', 'warning', 'maintenance', 'exception', 'short', 'paused', 'expiring', 'suspended', 'medium', 'triaged', 'invited', 'retrying', 'question', 'high', 'part_allocated', 'unallocated', 'on_leave', 'damaged'],
-  bad: ['failed', 'breach', 'critical', 'recalled', 'blocked', 'expired', 'out_of_service', 'overdue', 'invalid', 'disabled', 'dead', 'rejected', 'fatal', 'lost'],
+  bad: ['failed', 'fail', 'breach', 'critical', 'recalled', 'blocked', 'expired', 'out_of_service', 'overdue', 'invalid', 'disabled', 'dead', 'rejected', 'fatal', 'lost'],
   info: ['in_progress', 'confirmed', 'picking', 'picked', 'packed', 'allocated', 'in_transit', 'assigned', 'on_trip', 'open', 'reported', 'investigating', 'pending', 'processing', 'applying', 'arrived', 'scheduled', 'part_received', 'part_shipped', 'shipped', 'queued', 'done', 'expected'],
 };
 const toneOf = new Map(Object.entries(tones).flatMap(([tone, list]) => list.map((s) => [s, tone] as const)));
