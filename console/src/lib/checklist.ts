@@ -51,13 +51,13 @@ export function askedOf(sections: Section[], given: Values): Set<string> {
   const answers = { ...given };
   const asked = new Set<string>();
   const done = new Set<string>();
-  const visit = (q: Question | undefined): void => {
+  const visitQuestion = (q: Question | undefined): void => {
     if (!q || done.has(q.key)) return;
     done.add(q.key);
-    for (const key of keysOf(q.show_when)) visit(all.get(key));
+    for (const key of keysOf(q.show_when)) visitQuestion(all.get(key));
     if (q.show_when && !isMet(q.show_when, answers)) delete answers[q.key];
     else asked.add(q.key);
   };
-  for (const q of all.values()) visit(q);
+  for (const q of all.values()) visitQuestion(q);
   return asked;
 }

@@ -70,7 +70,7 @@ const ways: Record<string, () => string> = {
   HF010: () => _('Make somebody else an owner first.'),
   HF003: () => _('Correct what the message names: nothing was booked.'),
   HF005: () => _('Choose another place to lie in: no place lies in itself, and there are six levels at most.'),
-  HF006: () => _('Look at the lines of the order: the message names what does not fit.'),
+  HF006: () => _('Something is missing or does not fit: the message names it.'),
   HF007: () => _('Complete the report: the message names what is missing.'),
   HF011: () => _('Correct the question, answer or repetition that the message names.'),
   HF012: () => _('Correct what the message names: the paragraph that it cites asks for it.'),

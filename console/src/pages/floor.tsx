@@ -46,7 +46,7 @@ export function Work({ p }: { p: Permissions }) {
   const trips = useRows(['my-trips'], () => supabase.from('shipments').select('id,shipment_no,status,stop_seq,eta').in('status', ['ready', 'in_transit', 'exception']).is('route_id', null).order('stop_seq').limit(20), p.role === 'driver' && reads('shipments'));
   const routes = useTrips(['started', 'planned'], 20, p.role === 'driver' && reads('routes'));
   const tasks = useRows(['my-actions'], () => supabase.from('actions').select('id,action_no,title,due_on,status').in('status', ['open', 'in_progress']).order('due_on').limit(20), reads('actions'));
-  const checks = useRows(['my-inspections'], () => supabase.from('checklist_runs').select('id,title,due_at,status').in('status', ['scheduled', 'in_progress']).or(`assignee_user_id.eq.${p.user_id},assignee_user_id.is.null`).lte('due_at', new Date(Date.now() + 86_400_000).toISOString().slice(0, 13) + ':59:59Z').order('due_at').limit(10), reads('checklist_runs') && !!p.collections['checklist_answers']?.create);
+  const checks = useRows(['my-inspections'], () => supabase.from('checklist_runs').select('id,title,due_at,status').in('status', ['scheduled', 'in_progress']).or(`assignee_user_id.eq.${p.user_id},assignee_user_id.is.null`).lte('due_at', new Date(Date.now() + 86_400_000).toISOString().slice(0, 13) + ':59:59Z').order('assignee_user_id', { nullsFirst: false }).order('due_at').limit(20), reads('checklist_runs') && !!p.collections['checklist_answers']?.create);
   const points = useQuery({ queryKey: ['engagement'], queryFn: () => api<{ total_points: number }>('/functions/v1/safety-engagement'), ...fresh });
   const [found, setFound] = useState<Scanned | null>(null);
   const [said, setSaid] = useState<Said | null>(null);

@@ -7,7 +7,7 @@ import { ago, number } from '../lib/format';
 import { _, plural } from '../lib/i18n';
 import { queryClient, useQuery } from '../lib/query';
 import type { Row } from '../database';
-import { Asked } from '../ui/answer';
+import { Asked, type Said } from '../ui/answer';
 import { Badge, Button, Card, Empty, Head, LinkButton, Note, Problem, Skeleton } from '../ui/basic';
 import { toast } from '../ui/overlay';
 import { hrefOf } from '../ui/value';
@@ -45,15 +45,19 @@ export function InspectionPage() {
   });
   const answers = useQuery({
     queryKey: ['c', 'checklist_answers', 'of', id],
-    queryFn: () => want<Row[]>(records('checklist_answers').select('*').eq('run_id', id).limit(300)),
+    queryFn: () => want<Row[]>(records('checklist_answers').select('*').eq('run_id', id).order('id').limit(300)),
     meta: { live: true },
   });
   if (!p || run.isPending || answers.isPending) return <Skeleton lines={8} />;
-  if (run.error ?? answers.error) return <Problem error={run.error ?? answers.error} retry={() => void run.refetch()} />;
+  if (run.error ?? answers.error)
+    return <Problem error={run.error ?? answers.error} retry={() => void run.refetch()} />;
   const r = run.data;
   if (!r) return <Empty title={_('This record is not there')} icon="shield" />;
   const isOpen = ['scheduled', 'in_progress'].includes(r.status);
-  const about = [r.zone ? `${r.zone.code} · ${r.zone.name}` : '', r.equipment ? `${r.equipment.asset_no} · ${r.equipment.name}` : ''];
+  const about = [
+    r.zone ? `${r.zone.code} · ${r.zone.name}` : '',
+    r.equipment ? `${r.equipment.asset_no} · ${r.equipment.name}` : '',
+  ];
   return (
     <div class="report inspection">
       <Head
@@ -79,6 +83,9 @@ export function InspectionPage() {
   );
 }
 
+const valuesOf = (answers: Row[]): Values =>
+  Object.fromEntries(answers.map((a) => [String(a['item_key']), a['value']]));
+
 interface RunGiven {
   r: Run;
   sections: Section[];
@@ -89,25 +96,25 @@ function Runner({ r, sections, answers }: RunGiven) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const byKey = new Map(answers.map((a) => [String(a['item_key']), a]));
-  const values: Values = Object.fromEntries(answers.map((a) => [String(a['item_key']), a['value']]));
-  const asked = askedOf(sections, values);
+  const asked = askedOf(sections, valuesOf(answers));
   const questions = sections.flatMap((s) => s.items).filter((q) => asked.has(q.key));
   const answered = questions.filter((q) => byKey.has(q.key)).length;
   const missing = questions.filter((q) => q.required && !byKey.has(q.key));
-  const again = () => queryClient.invalidateQueries({ queryKey: ['c'] });
-  const give = async (q: Question, set: { value?: unknown; note?: string | null }) => {
-    const before = byKey.get(q.key);
+  const refresh = () => queryClient.invalidateQueries({ queryKey: ['c'] });
+  const saveAnswer = async (q: Question, set: Said) => {
     const all = records('checklist_answers');
-    await want(before ? all.update(set).eq('id', before.id) : all.insert({ run_id: r.id, item_key: q.key, ...set }));
-    await again();
+    const before = byKey.get(q.key);
+    if (before && !('value' in set)) await want(all.update({ ...set }).eq('id', before.id));
+    else await want(all.upsert({ run_id: r.id, item_key: q.key, ...set }, { onConflict: 'run_id,item_key' }));
+    await refresh();
   };
-  const finish = async () => {
+  const finishInspection = async () => {
     setBusy(true);
     setError(null);
     try {
       await want(records('checklist_runs').update({ status: 'completed' }).eq('id', r.id));
       toast(_('The inspection is done'));
-      await again();
+      await refresh();
     } catch (e) {
       setError(e);
     } finally {
@@ -129,7 +136,7 @@ function Runner({ r, sections, answers }: RunGiven) {
               {s.items
                 .filter((q) => asked.has(q.key))
                 .map((q) => (
-                  <Asked key={q.key} run={r.id} q={q} answer={byKey.get(q.key)} give={give} />
+                  <Asked key={q.key} run={r.id} q={q} answer={byKey.get(q.key)} saveAnswer={saveAnswer} />
                 ))}
             </ul>
           </Card>
@@ -137,26 +144,39 @@ function Runner({ r, sections, answers }: RunGiven) {
       )}
       {missing.length ? (
         <Note kind="warn">
-          {plural(missing.length, '{n} question still needs an answer: {list}', '{n} questions still need an answer: {list}', {
-            list: missing
-              .slice(0, 3)
-              .map((q) => q.prompt)
-              .join(' · '),
-          })}
+          {plural(
+            missing.length,
+            '{n} question still needs an answer: {list}',
+            '{n} questions still need an answer: {list}',
+            {
+              list: missing
+                .slice(0, 3)
+                .map((q) => q.prompt)
+                .join(' · '),
+            },
+          )}
         </Note>
       ) : null}
       <Problem error={error} />
-      <Button kind="primary" size="big" busy={busy} disabled={!!missing.length || !answered} onClick={() => void finish()}>
+      <Button kind="primary" size="big" busy={busy} onClick={() => void finishInspection()}>
         {_('Finish the inspection')}
       </Button>
     </>
   );
 }
 
-// Result says how an inspection went: its score, what failed first, and what was made because of it.
+// Result says how an inspection went: its score, the actions that came of it, and the answers that count, those that
+// failed first.
 function Result({ r, sections, answers }: RunGiven) {
-  const prompts = new Map(sections.flatMap((s) => s.items).map((q) => [q.key, q.prompt]));
-  const order = [...answers].sort((a, b) => Number(b['result'] === 'fail') - Number(a['result'] === 'fail'));
+  const asked = askedOf(sections, valuesOf(answers));
+  const byKey = new Map(answers.map((a) => [String(a['item_key']), a]));
+  const told = sections
+    .flatMap((s) => s.items)
+    .flatMap((q) => {
+      const a = asked.has(q.key) ? byKey.get(q.key) : undefined;
+      return a ? [{ q, a }] : [];
+    })
+    .sort((x, y) => Number(y.a['result'] === 'fail') - Number(x.a['result'] === 'fail'));
   const actions = useQuery({
     queryKey: ['c', 'actions', 'of inspection', r.id],
     queryFn: () =>
@@ -194,10 +214,10 @@ function Result({ r, sections, answers }: RunGiven) {
       ) : null}
       <Card flush title={_('Answers')}>
         <ul class="lines">
-          {order.map((a) => (
+          {told.map(({ q, a }) => (
             <li key={a.id}>
               <span class="grow">
-                {prompts.get(String(a['item_key'])) ?? words(String(a['item_key']))}
+                {q.prompt}
                 {a['note'] ? <span class="small muted"> {String(a['note'])}</span> : null}
               </span>
               <b>{saidOf(a['value'])}</b>

@@ -725,4 +725,5 @@ export const dePages: Record<string, string> = {
   'Answer the questions': 'Fragen beantworten',
   'How it went': 'Wie es ausging',
   'To inspect': 'Zu prüfen',
+  'The first {n} stand here; all of them are in the list.': 'Hier stehen die ersten {n}; alle sind in der Liste.',
 };

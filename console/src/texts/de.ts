@@ -46,7 +46,7 @@ export const de: Record<string, string> = {
   'Make somebody else an owner first.': 'Mach zuerst jemand anderen zum Eigentümer.',
   'Correct what the message names: nothing was booked.': 'Berichtige, was die Meldung nennt: Es wurde nichts gebucht.',
   'Choose another place to lie in: no place lies in itself, and there are six levels at most.': 'Wähle einen anderen übergeordneten Platz: Kein Platz liegt in sich selbst, und es gibt höchstens sechs Ebenen.',
-  'Look at the lines of the order: the message names what does not fit.': 'Sieh dir die Zeilen des Auftrags an: Die Meldung nennt, was nicht passt.',
+  'Something is missing or does not fit: the message names it.': 'Etwas fehlt oder passt nicht: Die Meldung nennt es.',
   'Complete the report: the message names what is missing.': 'Ergänze den Bericht: Die Meldung nennt, was fehlt.',
   'Correct the question, answer or repetition that the message names.': 'Berichtige die Frage, Antwort oder Wiederholung, die die Meldung nennt.',
   'Correct what the message names: the paragraph that it cites asks for it.': 'Berichtige, was die Meldung nennt: Der angeführte Paragraf verlangt es.',

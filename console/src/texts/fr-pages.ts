@@ -765,4 +765,5 @@ export const frPages: Record<string, string> = {
   'Answer the questions': 'Répondre aux questions',
   'How it went': 'Le résultat',
   'To inspect': 'À inspecter',
+  'The first {n} stand here; all of them are in the list.': 'Voici les {n} premières ; toutes sont dans la liste.',
 };

@@ -52,7 +52,7 @@ export const fr: Record<string, string> = {
   'Make somebody else an owner first.': 'Nommez d’abord un autre propriétaire.',
   'Correct what the message names: nothing was booked.': 'Corrigez ce que le message nomme : rien n’a été comptabilisé.',
   'Choose another place to lie in: no place lies in itself, and there are six levels at most.': 'Choisissez un autre emplacement parent : aucun n’est contenu dans lui-même, et il y a six niveaux au plus.',
-  'Look at the lines of the order: the message names what does not fit.': 'Regardez les lignes de la commande : le message nomme ce qui ne convient pas.',
+  'Something is missing or does not fit: the message names it.': 'Il manque quelque chose, ou quelque chose ne convient pas : le message le nomme.',
   'Complete the report: the message names what is missing.': 'Complétez le rapport : le message nomme ce qui manque.',
   'Correct the question, answer or repetition that the message names.': 'Corrigez la question, la réponse ou la répétition que le message nomme.',
   'Correct what the message names: the paragraph that it cites asks for it.': 'Corrigez ce que le message nomme : le paragraphe cité l’exige.',

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { api } from '../lib/client';
 import { words } from '../lib/catalog';
 import type { Question } from '../lib/checklist';
@@ -13,11 +13,25 @@ import { Area, Input } from './form';
 import { Icon } from './icon';
 import { NumberInput } from './number';
 
-export interface AnswerGiven {
+export interface Said {
+  value?: unknown;
+  note?: string | null;
+}
+
+interface AskedGiven {
   run: string;
   q: Question;
   answer?: Row;
-  give: (q: Question, set: { value?: unknown; note?: string | null }) => Promise<void>;
+  saveAnswer: (q: Question, set: Said) => Promise<void>;
+}
+
+// Of is what each kind of answer needs: save tells whether the server has it.
+interface Of {
+  run: string;
+  q: Question;
+  value: unknown;
+  busy: boolean;
+  save: (set: Said) => Promise<boolean>;
 }
 
 const yesNo = () => [
@@ -27,16 +41,29 @@ const yesNo = () => [
 ];
 
 // Asked is one question of an inspection with what was answered: an answer is saved as soon as it is given.
-export function Asked({ run, q, answer, give }: AnswerGiven) {
+export function Asked({ run, q, answer, saveAnswer }: AskedGiven) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState('');
-  const say = async (set: { value?: unknown; note?: string | null }) => {
+  // Answers to one question go out one after the other: the last tap wins.
+  const last = useRef<Promise<boolean>>(Promise.resolve(true));
+  const save = (set: Said) => {
     setBusy(true);
-    setError('');
-    await give(q, set).catch((e) => setError(toFault(e).message));
-    setBusy(false);
+    const mine = last.current.then(async () => {
+      setError('');
+      try {
+        await saveAnswer(q, set);
+        return true;
+      } catch (e) {
+        setError(toFault(e).message);
+        return false;
+      } finally {
+        if (last.current === mine) setBusy(false);
+      }
+    });
+    last.current = mine;
+    return mine;
   };
-  const value = answer?.['value'];
+  const of = { run, q, value: answer?.['value'], busy, save };
   return (
     <li class="asked" aria-busy={busy}>
       <fieldset class="stack tight">
@@ -47,25 +74,30 @@ export function Asked({ run, q, answer, give }: AnswerGiven) {
           {answer?.['result'] === 'fail' ? <Badge state="fail" /> : null}
         </legend>
         {q.type === 'yes_no_na' || q.type === 'choice' ? (
-          <Choose q={q} value={value} put={(v) => void say({ value: v })} />
+          <Choose {...of} />
         ) : q.type === 'photo' ? (
-          <Photos run={run} value={value} put={(v) => say({ value: v })} refuse={setError} />
+          <Photos {...of} refuse={setError} />
         ) : (
-          <Typed run={run} q={q} value={value} busy={busy} put={(v) => say({ value: v })} />
+          <Typed {...of} />
         )}
         {error ? <Note kind="bad">{error}</Note> : null}
-        {answer ? <Remark run={run} q={q} said={String(answer['note'] ?? '')} put={(note) => say({ note })} /> : null}
+        {answer ? <Remark {...of} said={String(answer['note'] ?? '')} /> : null}
       </fieldset>
     </li>
   );
 }
 
-function Choose({ q, value, put }: { q: Question; value: unknown; put: (v: string) => void }) {
+function Choose({ q, value, save }: Of) {
   const list = q.type === 'choice' ? (q.options ?? []).map((v) => ({ value: v, text: words(v) })) : yesNo();
   return (
     <div class="answers">
       {list.map((x) => (
-        <button key={x.value} type="button" aria-pressed={x.value === value} onClick={() => put(x.value)}>
+        <button
+          key={x.value}
+          type="button"
+          aria-pressed={x.value === value}
+          onClick={() => void save({ value: x.value })}
+        >
           {x.text}
         </button>
       ))}
@@ -74,18 +106,18 @@ function Choose({ q, value, put }: { q: Question; value: unknown; put: (v: strin
 }
 
 // Typed takes a number, words or a name, kept on the device until it is saved.
-function Typed({ run, q, value, busy, put }: { run: string; q: Question; value: unknown; busy: boolean; put: (v: unknown) => Promise<void> }) {
+function Typed({ run, q, value, busy, save }: Of) {
   const draft = useDraft(`inspection ${run} ${q.key}`);
   const [text, setText] = draft.field('text', String(value ?? ''));
-  const isChanged = text !== '' && text !== String(value ?? '');
+  const isChanged = text.trim() !== '' && text !== String(value ?? '');
   const label = q.type === 'signature' ? _('Your name, as a signature') : _('Answer');
   return (
     <form
       class="stack tight"
       onSubmit={(e) => {
         e.preventDefault();
-        if (q.type === 'number' && typedOf(text) !== null) return;
-        void put(q.type === 'number' ? Number(text) : text).then(() => draft.drop());
+        if (busy || !isChanged || (q.type === 'number' && typedOf(text) !== null)) return;
+        void save({ value: q.type === 'number' ? Number(text) : text }).then((isSaved) => isSaved && draft.restart());
       }}
     >
       {q.type === 'number' ? (
@@ -104,18 +136,26 @@ function Typed({ run, q, value, busy, put }: { run: string; q: Question; value: 
   );
 }
 
-function Photos({ run, value, put, refuse }: { run: string; value: unknown; put: (ids: string[]) => Promise<void>; refuse: (why: string) => void }) {
+function Photos({ run, value, busy, save, refuse }: Of & { refuse: (why: string) => void }) {
   const ids = Array.isArray(value) ? value.map(String) : [];
-  const take = async (file: File | undefined) => {
+  const known = useRef(ids);
+  known.current = ids;
+  const [isSending, setSending] = useState(false);
+  const addPhoto = async (input: HTMLInputElement) => {
+    const file = input.files?.[0];
     if (!file) return;
+    setSending(true);
     refuse('');
     try {
       const form = new FormData();
       form.set('file', fileOf(await shrinkPicture(file), 'photo.jpg'));
       const made = await api<{ id: string }>(`/v1/checklist-runs/${run}/photos`, { method: 'POST', body: form });
-      await put([...ids, made.id]);
+      await save({ value: [...known.current, made.id] });
     } catch (e) {
       refuse(toFault(e).message);
+    } finally {
+      input.value = ''; // the same file may be tried again
+      setSending(false);
     }
   };
   return (
@@ -123,15 +163,20 @@ function Photos({ run, value, put, refuse }: { run: string; value: unknown; put:
       <label class="btn big take">
         <Icon name="camera" size={20} />
         {ids.length ? _('Another photo') : _('Add a photo')}
-        <input type="file" accept="image/jpeg,image/png,image/webp" onChange={(e) => void take(e.currentTarget.files?.[0])} />
+        <input
+          type="file"
+          accept="image/jpeg,image/png,image/webp"
+          disabled={busy || isSending}
+          onChange={(e) => void addPhoto(e.currentTarget)}
+        />
       </label>
       {ids.length ? <span role="status">{_('Photos: {n}', { n: ids.length })}</span> : null}
     </p>
   );
 }
 
-// Remark is what somebody adds to an answer; it is open where something failed.
-function Remark({ run, q, said, put }: { run: string; q: Question; said: string; put: (note: string | null) => Promise<void> }) {
+// Remark is what somebody adds to an answer.
+function Remark({ run, q, said, save }: Of & { said: string }) {
   const draft = useDraft(`inspection ${run} ${q.key} note`);
   const [text, setText] = draft.field('note', said);
   const [isOpen, setOpen] = useState(said !== '');
@@ -149,7 +194,8 @@ function Remark({ run, q, said, put }: { run: string; q: Question; said: string;
       class="stack tight"
       onSubmit={(e) => {
         e.preventDefault();
-        void put(text.trim() || null).then(() => draft.drop());
+        if (text === said) return;
+        void save({ note: text.trim() || null }).then((isSaved) => isSaved && draft.restart());
       }}
     >
       <Area label={_('Note')} value={text} put={setText} rows={2} />

@@ -167,6 +167,7 @@ function PartCard({ x, rows, r, catalog, p }: { x: Part; rows: Row[]; r: Row; ca
   const c = catalog.get(x.of) as Collection;
   const limit = x.limit ?? most;
   const shown = columnsIn(x, p);
+  const isCut = rows.length > limit;
   const actions: ComponentChildren = (
     <>
       <OfSeen p={p} of={x.of} />
@@ -180,10 +181,11 @@ function PartCard({ x, rows, r, catalog, p }: { x: Part; rows: Row[]; r: Row; ca
       {!rows.length ? (
         <p class="body muted">{_('None')}</p>
       ) : x.person ? (
-        <Sent rows={rows.slice(0, limit)} p={p} />
+        <Sent rows={rows.slice(0, limit)} p={p} isCut={isCut} />
       ) : (
         <Rows c={c} rows={rows.slice(0, limit)} shown={shown} />
       )}
+      {isCut ? <p class="body muted small">{_('The first {n} stand here; all of them are in the list.', { n: limit })}</p> : null}
     </Card>
   );
 }
@@ -194,8 +196,8 @@ interface Sale {
   party_name: string | null;
 }
 
-// Sent are the orders that goods left with, and whose they are, each once.
-function Sent({ rows, p }: { rows: Row[]; p: Permissions }) {
+// Sent are the orders that goods left with, and whose they are, each once. Of a list that is cut no sum is told.
+function Sent({ rows, p, isCut }: { rows: Row[]; p: Permissions; isCut: boolean }) {
   const orders = rows.flatMap((l) =>
     (l['sale'] as { order: Sale | null } | null)?.order
       ? [[(l['sale'] as { order: Sale }).order, Number(l['quantity'])] as const]
@@ -211,8 +213,12 @@ function Sent({ rows, p }: { rows: Row[]; p: Permissions }) {
             {order.order_no}
           </a>
           <span class="grow">{order.party_name}</span>
-          <OfSeen p={p} of="reservations" fields={['quantity']} />
-          <span class="num">{number(n)}</span>
+          {isCut ? null : (
+            <>
+              <OfSeen p={p} of="reservations" fields={['quantity']} />
+              <span class="num">{number(n)}</span>
+            </>
+          )}
         </li>
       ))}
     </ul>
