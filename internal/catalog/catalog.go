@@ -115,48 +115,6 @@ func (f *Field) AllPrefixes() []string {
 	return append([]string{f.Prefix}, slices.Sorted(maps.Values(f.Prefixes.Of))...)
 }
 
-// Scope is how far a grant reaches.
-type Scope uint8
-
-// Scopes of a grant.
-const (
-	None   Scope = iota
-	Own          // rows whose Own columns name the caller (user or worker)
-	Goods        // rows whose Goods lead to the goods owner of the caller, a client
-	Parent       // rows beside a record that the caller may read, one of those that Parents point to
-	All          // every row of the tenant
-)
-
-// Grant gives roles a scope, optionally on some fields only.
-type Grant struct {
-	Roles  []actor.Role
-	Scope  Scope
-	Fields []string // Update: only these; empty = all writable fields
-	Also   string   // Own: the column of a closed set by which more rows are reached,
-	In     []string // those with one of these words
-}
-
-// Access says who may do what. A role without a grant is refused; the zero
-// Access admits the service key alone.
-type Access struct {
-	Read, Create, Update, Delete []Grant
-}
-
-// Find returns the grant of role r in gs.
-func Find(gs []Grant, r actor.Role) (Grant, bool) {
-	if r == actor.Service {
-		return Grant{Scope: All}, true
-	}
-	for _, g := range gs {
-		for _, x := range g.Roles {
-			if x == r {
-				return g, true
-			}
-		}
-	}
-	return Grant{}, false
-}
-
 // States is the state machine of one field.
 type States struct {
 	Field   string

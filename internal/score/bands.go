@@ -67,6 +67,12 @@ type Standing struct {
 	HasCritical       bool // a critical incident in the period
 }
 
+// IsUnclear reports a score beside peers that rests on too little to tell its band; a
+// critical incident tells it.
+func (s Standing) IsUnclear() bool {
+	return s.IsRelative && !s.HasCritical && s.Confidence < LeastConfidence
+}
+
 // findBand finds the band of a standing among the four, by their cuts. A critical
 // incident is at least High, whatever the score. Beside peers, High begins above their
 // mean, and a score that rests on too little is in none (4).
@@ -78,7 +84,7 @@ func (s Standing) findBand(bands *[4]Band) int {
 	switch {
 	case s.HasCritical:
 		return min(b, 1)
-	case s.IsRelative && s.Confidence < LeastConfidence:
+	case s.IsUnclear():
 		return 4
 	case s.IsRelative && s.Score <= peerMean:
 		return max(b, 2)

@@ -1,6 +1,7 @@
 package programme
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -49,7 +50,7 @@ type AssignmentOut struct {
 type SkippedOut struct {
 	Worker string `json:"worker_id" format:"uuid" doc:"The worker."`
 	Course string `json:"course_id" format:"uuid" doc:"The course."`
-	Reason string `json:"reason" enum:"open,valid,left" doc:"The course is open, is valid for 30 more days, or the worker has left."`
+	Reason string `json:"reason" enum:"open,valid,left,unclear" doc:"unclear: the score rests on too little."`
 }
 
 // TrainingOut is the answer of auto-assign-training.
@@ -149,9 +150,10 @@ func (o *TrainingOut) hidePeople() {
 
 // Why a worker got no course.
 const (
-	skippedOpen  = "open"
-	skippedValid = "valid"
-	skippedLeft  = "left"
+	skippedOpen    = "open"
+	skippedValid   = "valid"
+	skippedLeft    = "left"
+	skippedUnclear = "unclear" // the score rests on too little to tell its band
 )
 
 // heldCoursesSQL selects who has a course open, or a certificate of it that is
@@ -307,7 +309,8 @@ func (r *roll) readPeople(tx *db.Tx, tenant string, now time.Time) error {
 }
 
 // makeAssignments makes the assignments, and lists whom they leave out: for each
-// course the highest score that asks for it gives the reason.
+// course the highest score that asks for it gives the reason. A score whose band cannot
+// be told asks for none.
 func (r *roll) makeAssignments(tenant string, now time.Time) ([]AssignmentOut, []SkippedOut) {
 	out, skipped := []AssignmentOut{}, []SkippedOut{}
 	due := localtime.DateOf(now, localtime.Zone(r.st.place)).AddDays(int(r.st.dueDays)).String()
@@ -315,12 +318,17 @@ func (r *roll) makeAssignments(tenant string, now time.Time) ([]AssignmentOut, [
 	for k := range r.courses {
 		c := &r.courses[k]
 		seen := map[string]bool{}
+		var unclear []trainee
 		for i := range r.scores {
 			x := &r.scores[i]
 			if x.score < c.threshold {
 				break // the rest is lower
 			}
 			if !c.isReachedBy(x) {
+				continue
+			}
+			if x.standing.IsUnclear() { // those at 50 for want of a record have earned no course
+				unclear = append(unclear, r.people[x.entity]...)
 				continue
 			}
 			for _, person := range r.people[x.entity] {
@@ -338,6 +346,13 @@ func (r *roll) makeAssignments(tenant string, now time.Time) ([]AssignmentOut, [
 					made.User = &person.user
 				}
 				out = append(out, made)
+			}
+		}
+		for _, person := range unclear { // whom no other score reached
+			if !seen[person.worker] {
+				seen[person.worker] = true
+				why := cmp.Or(r.skipReason(c, person), skippedUnclear)
+				skipped = append(skipped, SkippedOut{person.worker, c.id, why})
 			}
 		}
 	}

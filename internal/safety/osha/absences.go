@@ -29,6 +29,18 @@ const (
 var countedFields = [...]string{awayColumn, restrictedColumn, awayFromColumn, awayUntilColumn, restrictedFromColumn,
 	restrictedUntilColumn}
 
+// checkFollow refuses a change that moves an injury behind the first absence, at the
+// field that moves it. A case that has got there otherwise, as with the time zone of its
+// establishment, is written and counted as it is.
+func checkFollow(periods []absence.Period, injured time.Time, field string) error {
+	if len(periods) == 0 || !periods[0].From.Before(injured) {
+		return nil
+	}
+	first := periods[0]
+	return refuseRule(field, "29 CFR 1904.7(b)(3)(i)", "%s: %s lies behind %s, from which on somebody was %s",
+		field, absence.WriteDay(injured), absence.WriteDay(first.From), first.Kind)
+}
+
 // takeAbsences gives a case the days of its absences, and with them the outcome that
 // is the most serious (29 CFR 1904.33(b)(1)), unless the change itself decides it. Days
 // that are expected decide too: they come without anybody writing to the case, and the

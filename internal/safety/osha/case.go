@@ -146,7 +146,7 @@ func checkPeriods(c store.Row, f Facts) *fault.Error {
 			return refuseRule(p[0], "29 CFR 1904.7(b)(3)", "more than %d days are a typing error", longestDays)
 		case from.IsZero() && !until.IsZero():
 			return refuseRule(p[1], "29 CFR 1904.7(b)(3)(i)", "%s needs %s", p[2], p[1])
-		case !from.IsZero() && from.Before(f.Injured):
+		case !from.IsZero() && from.Before(f.Injured) && !f.Counted: // absences are checked where they are written
 			return refuseRule(p[1], "29 CFR 1904.7(b)(3)(i)", "%s lies before the injury", p[1])
 		case !until.IsZero() && until.Before(from):
 			return refuseRule(p[2], "29 CFR 1904.7(b)(3)(iv)", "%s lies before %s", p[2], p[1])

@@ -154,6 +154,12 @@ func (b *background) establishmentZone(site string) *time.Location {
 	return localtime.Zone(b.zone)
 }
 
+// injuryDay is the day of a case's injury where it happened.
+func (b *background) injuryDay(c store.Row) time.Time {
+	at := momentField(b.incidents[c.Text("incident_id")], occurredColumn)
+	return localtime.DateOf(at, b.establishmentZone(c.Text(siteColumn))).UTC()
+}
+
 // completeCase fills what the server keeps and what other records know, then holds
 // the case to the rules.
 func (b *background) completeCase(ch store.Change, now time.Time) error {
@@ -169,7 +175,7 @@ func (b *background) completeCase(ch store.Change, now time.Time) error {
 		c["site_id"] = in["site_id"]
 	}
 	loc := b.establishmentZone(c.Text("site_id"))
-	injured := localtime.DateOf(momentField(in, "occurred_at"), loc).UTC()
+	injured := b.injuryDay(c)
 	c["year"] = int64(injured.Year())
 	b.fromWorker(c)
 	if c["illness_type"] == nil && in.Text("kind") == "injury" {
@@ -178,9 +184,10 @@ func (b *background) completeCase(ch store.Change, now time.Time) error {
 	today := localtime.DateOf(now, loc).UTC()
 	absences := b.absences[c.Text(idColumn)]
 	tally := absence.CountPeriods(absences, injured, today)
-	if len(absences) > 0 && absences[0].From.Before(injured) {
-		return refuseRule(occurredColumn, "29 CFR 1904.7(b)(3)(i)", "%s: %s lies behind %s, from which on somebody was %s",
-			occurredColumn, absence.WriteDay(injured), absence.WriteDay(absences[0].From), absences[0].Kind)
+	if ch.Op == store.Update && safety.IsChanged(ch, siteColumn) {
+		if err := checkFollow(absences, injured, siteColumn); err != nil {
+			return err
+		}
 	}
 	if len(absences) == 0 {
 		countDays(c, injured)

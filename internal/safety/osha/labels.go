@@ -2,6 +2,7 @@ package osha
 
 import (
 	"fmt"
+	"maps"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
@@ -116,12 +117,38 @@ func followLabels(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	sets := make([]store.Row, len(cases))
+	var later []store.Change // cases whose injury has another moment
 	for i, row := range cases {
 		incident := row.Text("incident_id")
 		sets[i] = followedBy(row, moved[incident], places[incident][siteColumn])
+		if safety.IsChanged(moved[incident], occurredColumn) {
+			after := maps.Clone(row)
+			maps.Copy(after, sets[i])
+			later = append(later, store.Change{Op: store.Update, Before: row, After: after})
+		}
+	}
+	if err := checkMoments(tx, later); err != nil {
+		return err
 	}
 	if err := tx.UpdateEach("osha_cases", sets); err != nil {
 		return blameLabel(err, moved)
+	}
+	return nil
+}
+
+// checkMoments holds the new moments of injuries to the absences of their cases.
+func checkMoments(tx *store.Tx, cases []store.Change) error {
+	if len(cases) == 0 {
+		return nil
+	}
+	b, err := readBackground(tx, cases)
+	if err != nil {
+		return err
+	}
+	for _, c := range cases {
+		if err := checkFollow(b.absences[c.After.Text(idColumn)], b.injuryDay(c.After), occurredColumn); err != nil {
+			return err
+		}
 	}
 	return nil
 }

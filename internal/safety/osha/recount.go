@@ -41,15 +41,20 @@ func RecountCase(tx *store.Tx, id string) error {
 	return tx.UpdateEach("osha_cases", []store.Row{{idColumn: id}})
 }
 
-// RecountSummaries totals the open summaries of a tenant anew.
-func RecountSummaries(tx *store.Tx) error {
+// ListOpen lists the open summaries of a tenant.
+func ListOpen(tx *store.Tx) ([]string, error) {
 	open, err := tx.Rows("osha_summaries", "status = 'open' ORDER BY id")
 	if err != nil {
-		return fmt.Errorf("osha: read summaries: %w", err)
+		return nil, fmt.Errorf("osha: read summaries: %w", err)
 	}
 	ids := make([]string, len(open))
 	for i, sum := range open {
 		ids[i] = sum.Text(idColumn)
 	}
-	return tx.UpdateRows("osha_summaries", ids, store.Row{})
+	return ids, nil
+}
+
+// RecountSummary totals an open summary anew.
+func RecountSummary(tx *store.Tx, id string) error {
+	return tx.UpdateRows("osha_summaries", []string{id}, store.Row{})
 }

@@ -1,6 +1,7 @@
 package regimes
 
 import (
+	"slices"
 	"time"
 
 	"holdfast/internal/db"
@@ -102,7 +103,8 @@ func scanStated(r *db.Row) stated {
 }
 
 // assumePeriods makes periods of what a case states itself. A number of days without
-// its dates is taken to follow the accident, away before restricted.
+// its dates is taken to follow the accident, away before restricted where days away have
+// an end.
 func (c *accident) assumePeriods(s stated) {
 	next := c.injured.AddDate(0, 0, 1)
 	for _, k := range [...]struct {
@@ -125,7 +127,9 @@ func (c *accident) assumePeriods(s stated) {
 			c.isAssumed = true
 		}
 		c.periods = append(c.periods, p)
-		next = p.Until.AddDate(0, 0, 1)
+		if !p.Until.IsZero() { // behind what lasts nothing follows
+			next = p.Until.AddDate(0, 0, 1)
+		}
 	}
 }
 
@@ -176,31 +180,44 @@ func (c *accident) allAway() int64 { return c.awayDays(c.injured, c.today) }
 
 // unfitDays are the calendar days away or at restricted work.
 func (c *accident) unfitDays() int64 {
-	n := int64(0)
-	for _, p := range c.periods {
-		n += countDays(c.daysOf(p))
-	}
-	return n
+	all, _ := c.countRuns()
+	return all
 }
 
 // longestRun is the most consecutive calendar days away or at restricted work.
 func (c *accident) longestRun() int64 {
-	longest, run := int64(0), int64(0)
-	var end time.Time
-	for _, p := range c.periods { // in the order of their days
-		from, until := c.daysOf(p)
-		n := countDays(from, until)
-		if n == 0 {
-			continue
-		}
-		if from.Equal(end.AddDate(0, 0, 1)) {
-			run += n
-		} else {
-			run = n
-		}
-		end, longest = until, max(longest, run)
-	}
+	_, longest := c.countRuns()
 	return longest
+}
+
+// days are calendar days, both included.
+type days struct{ from, until time.Time }
+
+// countRuns counts the calendar days away or at restricted work, all of them and the
+// longest run. A case may state its days in any order, and a day as both: each counts
+// once.
+func (c *accident) countRuns() (all, longest int64) {
+	var list []days
+	for _, p := range c.periods {
+		if from, until := c.daysOf(p); !until.Before(from) {
+			list = append(list, days{from, until})
+		}
+	}
+	slices.SortFunc(list, func(x, y days) int { return x.from.Compare(y.from) })
+	var run days
+	for i, d := range list {
+		if i > 0 && !d.from.After(run.until.AddDate(0, 0, 1)) {
+			if d.until.After(run.until) {
+				all += countDays(run.until.AddDate(0, 0, 1), d.until)
+				run.until = d.until
+			}
+		} else {
+			all += countDays(d.from, d.until)
+			run = d
+		}
+		longest = max(longest, countDays(run.from, run.until))
+	}
+	return all, longest
 }
 
 // hasDied reports a death of the accident, whenever it came.

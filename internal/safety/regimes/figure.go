@@ -77,17 +77,22 @@ func (r *Regime) fillFigures(a Asked) {
 			r.Assumed++
 		}
 	}
-	known := r.measureYear(a.Year)
+	known := r.measureYear(a.Year, nil)
 	r.Hours, r.Employees, r.Equivalents = known[byHours].value, known[byEmployees].value, known[byEquivalents].value
 	for _, rule := range figuresOf(r.Country) {
 		f := &Figure{Code: rule.code, Name: rule.name, Status: "ok", Unit: rule.unit, Counts: rule.counts,
 			Denominator: rule.by, Citation: rule.citation}
+		counted := map[string]bool{} // sites
 		for _, c := range r.accidents {
-			if c.thisYear || rule.anyYear {
-				f.Count += rule.count(c, first, last)
+			if !c.thisYear && !rule.anyYear {
+				continue
+			}
+			if n := rule.count(c, first, last); n > 0 {
+				f.Count += n
+				counted[c.site] = true
 			}
 		}
-		f.divideBy(a, rule, known[rule.by])
+		f.divideBy(a, rule, r.measureYear(a.Year, counted)[rule.by])
 		r.Figures = append(r.Figures, f)
 	}
 }
@@ -117,17 +122,19 @@ func (f *Figure) divideBy(a Asked, rule figureRule, by measure) {
 	f.Value, f.Low, f.High = a.RateCount(f.Count, *by.value, rule.per)
 }
 
-// measureYear works out the denominators of a year. One that an establishment with
-// accidents lacks is not known, for what the others have would make the figure too
-// high.
-func (r *Regime) measureYear(year int64) map[string]measure {
+// measureYear works out the denominators of a year. One that an establishment lacks
+// that had accidents, or where a figure counted anything, is not known, for what the
+// others have would make the figure too high: days of an accident of last year need the
+// hours of their own establishment as well.
+func (r *Regime) measureYear(year int64, counted map[string]bool) map[string]measure {
+	isMeant := func(s *site) bool { return s.accidents > 0 || counted[s.id] }
 	known := map[string]measure{
 		byHours: r.sumSites("hours worked: approved shifts, and additional_hours of the year's summary",
-			func(s *site) (float64, bool) { return s.hours, s.accidents > 0 }),
+			func(s *site) (float64, bool) { return s.hours, isMeant(s) }),
 		byEmployees: r.sumSites("people employed: avg_employees of the year's summary, else the workers' dates of hire",
-			func(s *site) (float64, bool) { return s.employees, s.accidents > 0 }),
+			func(s *site) (float64, bool) { return s.employees, isMeant(s) }),
 		byEquivalents: r.sumSites("full_time_equivalents of the year's summary",
-			func(s *site) (float64, bool) { return s.equivalents, s.accidents > 0 || s.employees > 0 }),
+			func(s *site) (float64, bool) { return s.equivalents, isMeant(s) || s.employees > 0 }),
 	}
 	hours := known[byHours]
 	workers := measure{basis: hours.basis}
