@@ -195,7 +195,7 @@ test('what is saved while a limit is passed for a second is saved after it, once
 // What the server says is English; what to do about it is not, where its code tells.
 test('beside a refusal stands in the language of the person what to do', async () => {
   const said = [
-    [403, '42501', 'permission denied for table orders', 'Bitte einen Administrator deiner Organisation um dieses Recht.'],
+    [403, '42501', 'permission denied for table orders', 'Bitte einen Administrator deiner Organisation um dieses Recht.', undefined, 'Deine Rolle darf das nicht.'],
     [409, 'HF001', 'orders cannot move to "packed"', 'Lade die Seite neu: sie zeigt, was jetzt möglich ist.'],
     [409, 'HF002', 'not enough stock', 'Gib eine kleinere Menge ein, oder wähle einen anderen Platz oder eine andere Charge.'],
     [409, 'HF002', 'the goods were not there then', 'Wähle ein späteres Datum, oder buche zuerst, was davor hereinkam.', 'occurred_at: is before the goods came'],
@@ -209,13 +209,40 @@ test('beside a refusal stands in the language of the person what to do', async (
     await context.addInitScript(() => localStorage.setItem('holdfast.language', '"de"'));
     let answer;
     await page.route('**/rest/v1/orders?**', (route) => route.fulfill(answer));
-    for (const [status, code, message, advice, details] of said) {
+    for (const [status, code, message, advice, details, shown = message] of said) {
       answer = { status, headers: status === 429 ? { 'Retry-After': '7' } : {}, json: { code, message, details } };
       await page.goto(`${url}/console/c/orders`);
-      const alert = page.getByRole('alert').filter({ hasText: message });
+      const alert = page.getByRole('alert').filter({ hasText: shown });
       await alert.waitFor();
       if (advice) await alert.getByText(advice).waitFor();
       else assert.equal(await alert.locator('.small').count(), 0);
+    }
+  });
+});
+
+// Integrators read the sentences of SQL; a person reads what they mean.
+test('no word of the database reaches a person', async () => {
+  const said = [
+    ['23505', 'duplicate key value violates unique constraint "items_sku_key"', 'Key (sku)=(BOLT) already exists.', 'BOLT is taken already.'],
+    ['23502', 'null value in column "due_on" of relation "actions" violates not-null constraint', '', 'Due on is needed.'],
+    ['23503', 'insert or update on table "order_lines" violates foreign key constraint "x_fkey"', 'Key (item_id)=(1) is not present in table "items".', 'Item: this record is not there.'],
+    ['23503', 'update or delete on table "items" violates foreign key constraint "x_fkey" on table "order_lines"', 'Key (id)=(1) is still referenced from table "order_lines".', 'Other records still refer to it: Order lines.'],
+    ['23514', 'new row for relation "items" violates a check constraint', '', 'A value is not one that the record takes.'],
+    ['22001', 'value too long for column "name": at most 200 characters', '', 'Name: at most 200 characters.'],
+    ['22003', '"99999999999" is out of range for column "quantity" of type decimal', '', 'Quantity: this is too large.'],
+    ['22P02', 'invalid input syntax for type uuid: "abc"', '', '"abc" cannot be read here.'],
+    ['42501', 'permission denied for column "unit_cost" of table items', '', 'Your role may not do this.'],
+    ['42501', 'new row violates row-level security policy for table "items"', '', 'Your role may not do this.'],
+  ];
+  await as(manager, async (page) => {
+    let answer;
+    await page.route('**/rest/v1/orders?**', (route) => route.fulfill(answer));
+    for (const [code, message, details, shown] of said) {
+      answer = { status: 400, json: { code, message, details } };
+      await page.goto(`${url}/console/c/orders`);
+      const alert = page.getByRole('alert').filter({ hasText: shown });
+      await alert.waitFor();
+      assert.doesNotMatch(await alert.innerText(), /violates|constraint|relation|column|syntax|row-level|Key \(/);
     }
   });
 });

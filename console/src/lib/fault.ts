@@ -1,5 +1,6 @@
 // What went wrong, in the server's words, with what a person needs to ask about it.
 import { _ } from './i18n';
+import { isOfTheDatabase, plainWords } from './plainwords';
 
 // InTheWay is a record that keeps something from being done, and why.
 export interface InTheWay {
@@ -21,9 +22,15 @@ export class Fault extends Error {
   // 'look' where it would be done twice.
   lost: '' | 'again' | 'look' = '';
 
+  // told is what the server said, word for word.
+  readonly told: string;
+
   constructor(message: string, more: Partial<Fault> = {}) {
     super(message);
     Object.assign(this, more);
+    this.told = `${message} ${this.details}`;
+    this.message = plainWords(message, this.details);
+    if (isOfTheDatabase(this.details)) this.details = '';
     if (this.code === 'HF014') this.message = _('What you sent before was done after all. What you changed since was not sent: look at what is there now, then send it if it is still right.');
   }
 
@@ -45,7 +52,7 @@ export class Fault extends Error {
     if (this.stale) return _('Load the record again, then make your change once more.');
     if (/[a-z]/.test(this.code)) return '';
     // 42501 is also what is never changed by anybody.
-    if (this.code === '42501' && !this.message.startsWith('permission denied')) return '';
+    if (this.code === '42501' && !this.told.startsWith('permission denied')) return '';
     return (this.wayOfField ?? ways[this.code] ?? ways[this.status])?.() ?? '';
   }
 
@@ -57,7 +64,7 @@ export class Fault extends Error {
 
   // The fields of a form that the sentence names, by their quotes or their place in front of a colon.
   fields(names: string[]): string[] {
-    const text = `${this.message} ${this.details}`;
+    const text = this.told;
     return names.filter((n) => text.includes(`"${n}"`) || new RegExp(`(^|[ ;(,])${n}:`).test(text) || text.startsWith(`${n} `));
   }
 }
