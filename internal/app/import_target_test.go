@@ -13,12 +13,13 @@ import (
 func TestTargetOfAFileChanges(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		f := sender{T: t, k: k, as: testkit.As(actor.Manager)}
-		id := f.upload("items", "places.csv", "code,name,kind\nRT-1,First,bin\nRT-2,Second,bin\n")
-		f.patch(id, map[string]any{"options": map[string]any{"encoding": "utf-8", "defaults": map[string]any{"base_uom": "EA"}},
+		id := f.sendFile("items", "places.csv", "code,name,kind\nRT-1,First,bin\nRT-2,Second,bin\n")
+		f.changeJob(id, map[string]any{
+			"options": map[string]any{"encoding": "utf-8", "defaults": map[string]any{"base_uom": "EA"}},
 			"mapping": map[string]any{"sku": "code", "name": "name"}}, 200)
-		f.step("process-import-job", id, 200)
+		f.runStep("process-import-job", id, 200)
 
-		job := f.patch(id, map[string]any{"target": "zones"}, 200)
+		job := f.changeJob(id, map[string]any{"target": "zones"}, 200)
 		want := map[string]string{"target": `"zones"`, "status": `"uploaded"`, "mapping": "null", "total_rows": "0",
 			"message": "null", "options": `{"encoding":"utf-8"}`}
 		for member, text := range want {
@@ -26,16 +27,16 @@ func TestTargetOfAFileChanges(t *testing.T) {
 				t.Errorf("%s is %s, want %s", member, got, text)
 			}
 		}
-		f.step("apply-import-job", id, 409) // what was read for items is not applied to zones
-		f.step("process-import-job", id, 200)
-		f.step("apply-import-job", id, 200)
+		f.runStep("apply-import-job", id, 409) // what was read for items is not applied to zones
+		f.runStep("process-import-job", id, 200)
+		f.runStep("apply-import-job", id, 200)
 		if got := first(t, k, "/v1/zones?select=name&code=eq.RT-2", "name"); got != "Second" {
 			t.Errorf("the zone is %v", got)
 		}
 		if r := k.Get(f.as, "/v1/items?select=id&sku=like.RT-*"); string(r.Body) != "[]" {
 			t.Errorf("items were made: %s", r.Body)
 		}
-		f.patch(id, map[string]any{"target": "items"}, 409) // rows are applied
+		f.changeJob(id, map[string]any{"target": "items"}, 409) // rows are applied
 	})
 }
 
@@ -44,15 +45,15 @@ func TestTargetOfAFileChanges(t *testing.T) {
 func TestTargetsThatAreRefused(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		manager := sender{T: t, k: k, as: testkit.As(actor.Manager)}
-		id := manager.upload("items", "things.csv", "sku,name\nRT-3,Third\n")
-		manager.patch(id, map[string]any{"target": "nonsense"}, 400)
-		manager.patch(id, map[string]any{"target": nil}, 400)
+		id := manager.sendFile("items", "things.csv", "sku,name\nRT-3,Third\n")
+		manager.changeJob(id, map[string]any{"target": "nonsense"}, 400)
+		manager.changeJob(id, map[string]any{"target": nil}, 400)
 		safety := sender{T: t, k: k, as: testkit.As(actor.Safety)}
-		safety.patch(id, map[string]any{"target": "incidents"}, 403)
+		safety.changeJob(id, map[string]any{"target": "incidents"}, 403)
 		operator := sender{T: t, k: k, as: testkit.As(actor.Operator)}
-		operator.patch(id, map[string]any{"target": "zones"}, 403)
-		own := safety.upload("incidents", "reports.csv", "title,kind,severity,occurred_at\nOil,hazard,low,2026-01-05\n")
-		safety.patch(own, map[string]any{"target": "items"}, 403)
+		operator.changeJob(id, map[string]any{"target": "zones"}, 403)
+		own := safety.sendFile("incidents", "reports.csv", "title,kind,severity,occurred_at\nOil,hazard,low,2026-01-05\n")
+		safety.changeJob(own, map[string]any{"target": "items"}, 403)
 		if got := first(t, k, "/v1/import_jobs?select=target&id=eq."+id, "target"); got != "items" {
 			t.Errorf("the target is %v", got)
 		}
@@ -72,7 +73,7 @@ type sender struct {
 	as string
 }
 
-func (f sender) upload(target, name, text string) string {
+func (f sender) sendFile(target, name, text string) string {
 	f.Helper()
 	body, kind := form(f.T, target, name, text)
 	r := f.k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: f.as, Body: body,
@@ -84,8 +85,8 @@ func (f sender) upload(target, name, text string) string {
 	return job.ID
 }
 
-// patch changes a job as a record, and returns it.
-func (f sender) patch(id string, set map[string]any, want int) map[string]any {
+// changeJob changes a job as a record, and returns it.
+func (f sender) changeJob(id string, set map[string]any, want int) map[string]any {
 	f.Helper()
 	r := f.k.Call(testkit.Request{Method: "PATCH", Path: "/v1/import_jobs?id=eq." + id, As: f.as, Body: set,
 		Header: representation})
@@ -100,7 +101,7 @@ func (f sender) patch(id string, set map[string]any, want int) map[string]any {
 	return nil
 }
 
-func (f sender) step(function, id string, want int) {
+func (f sender) runStep(function, id string, want int) {
 	f.Helper()
 	if r := f.k.Post(f.as, "/functions/v1/"+function, map[string]any{"job_id": id}); r.Status != want {
 		f.Errorf("%s: %d %s, want %d", function, r.Status, r.Body, want)

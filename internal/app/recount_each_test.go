@@ -13,8 +13,8 @@ import (
 	"holdfast/internal/testkit"
 )
 
-// rewrite changes stored rows behind the server's back, and makes the night due.
-func (s *story) rewrite(t *testing.T, sql string, args ...any) {
+// rewriteRows changes stored rows behind the server's back, and makes the night due.
+func (s *story) rewriteRows(t *testing.T, sql string, args ...any) {
 	t.Helper()
 	testkit.Must(t, s.k.App.DB.Write(context.Background(), db.Scope{Tenant: demo.North}, func(tx *db.Tx) error {
 		if _, err := tx.Exec(sql, append([]any{demo.North}, args...)...); err != nil {
@@ -40,9 +40,10 @@ func TestNightsCountSummariesOneByOne(t *testing.T) {
 			stories = append(stories, s)
 		}
 		s := stories[1]
-		s.rewrite(t, "UPDATE osha_summaries SET total_dafw_days = 4 WHERE tenant_id = $1")
+		s.rewriteRows(t, "UPDATE osha_summaries SET total_dafw_days = 4 WHERE tenant_id = $1")
 		// Posted within its own year, which the rules refuse since.
-		s.rewrite(t, "UPDATE osha_summaries SET posted_from = $3 WHERE tenant_id = $1 AND id = $2", sums[0], s.dayAfter(0))
+		s.rewriteRows(t, "UPDATE osha_summaries SET posted_from = $3 WHERE tenant_id = $1 AND id = $2", sums[0],
+			s.dayAfter(0))
 
 		for range 2 { // the first call of a server's life only writes down when the job is due
 			if err := run(k.App, "safety-programme"); err != nil {
@@ -85,7 +86,7 @@ func TestCasesBehindTheirAbsencesAreCounted(t *testing.T) {
 		if r.Status != http.StatusNoContent {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
-		s.rewrite(t, "UPDATE osha_cases SET days_away = 2 WHERE tenant_id = $1 AND id = $2", s.self)
+		s.rewriteRows(t, "UPDATE osha_cases SET days_away = 2 WHERE tenant_id = $1 AND id = $2", s.self)
 		for range 2 { // the first call of a server's life only writes down when the job is due
 			testkit.Must(t, run(k.App, "safety-programme"))
 		}

@@ -115,7 +115,8 @@ func TestMovedIncidentIsRefusedAtWhatWasSent(t *testing.T) {
 				t.Errorf("%s: %d %s", what, r.Status, r.Body)
 			}
 		}
-		if after := string(k.Get(safety, "/v1/incidents?select=occurred_at,version&id=eq."+s.incident).Body); after != before {
+		after := string(k.Get(safety, "/v1/incidents?select=occurred_at,version&id=eq."+s.incident).Body)
+		if after != before {
 			t.Errorf("it was written: %s", after)
 		}
 		s.caseIs(t, "refused", "days_away,outcome", `[{"days_away":3,"outcome":"days_away"}]`)

@@ -32,13 +32,13 @@ func TestStatedDaysCountOnce(t *testing.T) {
 			{"APART", days("08", "09", "03", "04"), "0.00", "0.00", "1.00"},
 		} {
 			british := givenRegime(t, k, "GB-"+c.code, "GB", "Europe/London")
-			british.measures(2025, map[string]any{"additional_hours": 1000000, "avg_employees": 600})
-			british.happens("2025-03-02", nil, c.row)
+			british.stateYear(2025, map[string]any{"additional_hours": 1000000, "avg_employees": 600})
+			british.addAccident("2025-03-02", nil, c.row)
 			british.wantFigures(c.code, 2025,
 				map[string]string{"RIDDOR-FREQUENCY": c.reported, "RIDDOR-RECORD": c.recorded})
 
 			german := givenRegime(t, k, "DE-"+c.code, "DE", "Europe/Berlin")
-			german.happens("2025-03-02", nil, c.row)
+			german.addAccident("2025-03-02", nil, c.row)
 			german.wantFigures(c.code, 2025, map[string]string{"ARBSCHG-6-2": c.german})
 		}
 
@@ -48,8 +48,8 @@ func TestStatedDaysCountOnce(t *testing.T) {
 		testkit.Must(t, err)
 		now := time.Now().In(london)
 		injured := now.AddDate(0, 0, -20)
-		open.measures(injured.Year(), map[string]any{"additional_hours": 1000000, "avg_employees": 600})
-		open.happens(injured.Format(time.DateOnly), nil,
+		open.stateYear(injured.Year(), map[string]any{"additional_hours": 1000000, "avg_employees": 600})
+		open.addAccident(injured.Format(time.DateOnly), nil,
 			map[string]any{"away_from": now.AddDate(0, 0, -1).Format(time.DateOnly), "days_restricted": 8})
 		open.wantFigures("away since yesterday", injured.Year(), map[string]string{"RIDDOR-FREQUENCY": "1.00"})
 	})
@@ -60,10 +60,10 @@ func TestStatedDaysCountOnce(t *testing.T) {
 func TestRatesOfDaysNeedTheHoursOfTheirSite(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		one := givenRegime(t, k, "BREST1", "FR", "Europe/Paris")
-		one.isAway(one.happens("2024-05-06", nil, nil), "away", "2024-05-07", "2024-05-08")
-		one.measures(2024, map[string]any{"additional_hours": 100000})
+		one.isAway(one.addAccident("2024-05-06", nil, nil), "away", "2024-05-07", "2024-05-08")
+		one.stateYear(2024, map[string]any{"additional_hours": 100000})
 		two := givenRegime(t, k, "BREST2", "FR", "Europe/Paris")
-		two.isAway(two.happens("2023-12-18", nil, nil), "away", "2023-12-19", "2024-01-20")
+		two.isAway(two.addAccident("2023-12-18", nil, nil), "away", "2023-12-19", "2024-01-20")
 
 		want := func(when, status, days string, value float64) {
 			t.Helper()
@@ -96,7 +96,7 @@ func TestRatesOfDaysNeedTheHoursOfTheirSite(t *testing.T) {
 			}
 		}
 		want("no hours where the days are", "insufficient_data", "missing at 1 of ", 0)
-		two.measures(2024, map[string]any{"additional_hours": 100000})
+		two.stateYear(2024, map[string]any{"additional_hours": 100000})
 		want("hours at both", "ok", "hours worked", 0.11)
 	})
 }

@@ -43,8 +43,8 @@ func givenRegime(t *testing.T, k *testkit.Kit, code, country, zone string) *regi
 		map[string]any{"code": code, "name": code, "country": country, "timezone": zone})}
 }
 
-// happens records an accident at noon of a day, as an undecided case.
-func (r *regimeKit) happens(day string, incident, row map[string]any) string {
+// addAccident records an accident at noon of a day, as an undecided case.
+func (r *regimeKit) addAccident(day string, incident, row map[string]any) string {
 	r.Helper()
 	place, err := time.LoadLocation(r.zone)
 	testkit.Must(r.T, err)
@@ -65,14 +65,14 @@ func (r *regimeKit) isAway(id, kind, from, until string) {
 		map[string]any{"case_id": id, "kind": kind, "from_on": from, "until_on": until})
 }
 
-func (r *regimeKit) measures(year int, row map[string]any) string {
+func (r *regimeKit) stateYear(year int, row map[string]any) string {
 	r.Helper()
 	all := map[string]any{"site_id": r.site, "year": year}
 	maps.Copy(all, row)
 	return r.k.Insert(r.T, testkit.As(actor.Safety), "osha_summaries", all)
 }
 
-func (r *regimeKit) read(year int) regime {
+func (r *regimeKit) readRegime(year int) regime {
 	r.Helper()
 	var out struct{ Regimes []regime }
 	res := r.k.Get(testkit.As(actor.Safety), fmt.Sprintf("/functions/v1/safety-rates?year=%d&site_id=%s", year, r.site))
@@ -86,7 +86,7 @@ func (r *regimeKit) read(year int) regime {
 // wantFigures holds figures to their values as text; null is what is not known.
 func (r *regimeKit) wantFigures(when string, year int, want map[string]string) regime {
 	r.Helper()
-	got := r.read(year)
+	got := r.readRegime(year)
 	seen := map[string]bool{}
 	for _, f := range got.Figures {
 		seen[f.Code] = true
@@ -127,22 +127,22 @@ func TestRatesOfLille(t *testing.T) {
 			map[string]string{"TF": "null", "TG": "null", "IF": "null", "ESAW": "null"})
 
 		exempt := map[string]any{"recordable": "no", "basis": "not_work_related"}
-		lille.isAway(lille.happens("2025-02-03", nil, exempt), "away", "2025-02-03", "2025-02-07")
-		lille.isAway(lille.happens("2025-03-10", nil, nil), "away", "2025-03-11", "2025-03-22")
-		lille.isAway(lille.happens("2025-05-05", nil, nil), "away", "2025-05-06", "2025-06-05")
-		minorAtFirst := lille.happens("2025-09-01", nil, map[string]any{"minor_register": true})
+		lille.isAway(lille.addAccident("2025-02-03", nil, exempt), "away", "2025-02-03", "2025-02-07")
+		lille.isAway(lille.addAccident("2025-03-10", nil, nil), "away", "2025-03-11", "2025-03-22")
+		lille.isAway(lille.addAccident("2025-05-05", nil, nil), "away", "2025-05-06", "2025-06-05")
+		minorAtFirst := lille.addAccident("2025-09-01", nil, map[string]any{"minor_register": true})
 		lille.isAway(minorAtFirst, "away", "2025-09-02", "2025-09-08")
-		lille.isAway(lille.happens("2025-12-02", nil, nil), "away", "2025-12-03", "2026-01-31")
-		lille.isAway(lille.happens("2024-12-16", nil, nil), "away", "2024-12-17", "2025-01-20")
+		lille.isAway(lille.addAccident("2025-12-02", nil, nil), "away", "2025-12-03", "2026-01-31")
+		lille.isAway(lille.addAccident("2024-12-16", nil, nil), "away", "2024-12-17", "2025-01-20")
 		commuting := map[string]any{"journey": "commuting"}
-		lille.isAway(lille.happens("2025-04-07", commuting, nil), "away", "2025-04-08", "2025-04-22")
+		lille.isAway(lille.addAccident("2025-04-07", commuting, nil), "away", "2025-04-08", "2025-04-22")
 		for _, day := range []string{"2025-06-16", "2025-07-15"} {
-			lille.happens(day, nil, nil)
+			lille.addAccident(day, nil, nil)
 		}
 		minor := map[string]any{"minor_register": true}
-		lille.isAway(lille.happens("2025-08-04", nil, minor), "restricted", "2025-08-05", "2025-08-06")
+		lille.isAway(lille.addAccident("2025-08-04", nil, minor), "restricted", "2025-08-05", "2025-08-06")
 		for _, day := range []string{"2025-08-11", "2025-08-12", "2025-08-13"} {
-			lille.happens(day, nil, minor)
+			lille.addAccident(day, nil, minor)
 		}
 		illness := k.Insert(t, testkit.As(actor.Safety), "incidents", map[string]any{"kind": "illness", "title": "Back",
 			"site_id": lille.site, "occurred_at": "2025-08-20T10:00:00Z"})
@@ -151,7 +151,7 @@ func TestRatesOfLille(t *testing.T) {
 		k.Insert(t, testkit.As(actor.Safety), "incidents", map[string]any{"kind": "injury", "title": "A visitor",
 			"site_id": lille.site, "occurred_at": "2025-08-21T10:00:00Z"})
 
-		year := lille.measures(2025, map[string]any{"avg_employees": 131, "additional_hours": 184320})
+		year := lille.stateYear(2025, map[string]any{"avg_employees": 131, "additional_hours": 184320})
 		lille.wantFigures("no equivalents", 2025, map[string]string{"TF": "27.13", "IF": "null", "ESAW": "3816.79"})
 		r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/osha_summaries?id=eq." + year, As: testkit.As(actor.Safety),
 			Body: map[string]any{"full_time_equivalents": 118.4}})
@@ -184,12 +184,12 @@ func TestRatesOfGermany(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		hamburg := givenRegime(t, k, "HAMBURG", "DE", "Europe/Berlin")
 		for _, until := range []string{"2025-03-06", "2025-03-07", "2025-04-30"} {
-			hamburg.isAway(hamburg.happens("2025-03-02", nil, nil), "away", "2025-03-03", until)
+			hamburg.isAway(hamburg.addAccident("2025-03-02", nil, nil), "away", "2025-03-03", until)
 		}
-		hamburg.isAway(hamburg.happens("2025-03-02", nil, nil), "away", "2025-03-03", "2025-03-05")
+		hamburg.isAway(hamburg.addAccident("2025-03-02", nil, nil), "away", "2025-03-03", "2025-03-05")
 		commuting := map[string]any{"journey": "commuting"}
-		hamburg.isAway(hamburg.happens("2025-03-02", commuting, nil), "away", "2025-03-03", "2025-03-09")
-		hamburg.measures(2025, map[string]any{"additional_hours": 240000, "avg_employees": 160})
+		hamburg.isAway(hamburg.addAccident("2025-03-02", commuting, nil), "away", "2025-03-03", "2025-03-09")
+		hamburg.stateYear(2025, map[string]any{"additional_hours": 240000, "avg_employees": 160})
 		hamburg.wantFigures("the year", 2025, map[string]string{"1000-MANN-QUOTE": "18.75", "PER-MILLION-HOURS": "12.50",
 			"ARBSCHG-6-2": "3.00", "ESAW": "1875.00"})
 	})
@@ -202,29 +202,29 @@ func TestRatesOfGermany(t *testing.T) {
 func TestRatesOfBritainAndTheUnion(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		leeds := givenRegime(t, k, "LEEDS", "GB", "Europe/London")
-		eight := leeds.happens("2025-03-03", nil, nil)
+		eight := leeds.addAccident("2025-03-03", nil, nil)
 		leeds.isAway(eight, "away", "2025-03-04", "2025-03-06")
 		leeds.isAway(eight, "restricted", "2025-03-07", "2025-03-11")
-		leeds.isAway(leeds.happens("2025-03-03", nil, nil), "away", "2025-03-04", "2025-03-10")
-		leeds.happens("2025-05-06", nil, map[string]any{"specified_injury": "fracture"})
-		broken := leeds.happens("2025-06-02", nil, nil) // eight days, never more than six of them together
+		leeds.isAway(leeds.addAccident("2025-03-03", nil, nil), "away", "2025-03-04", "2025-03-10")
+		leeds.addAccident("2025-05-06", nil, map[string]any{"specified_injury": "fracture"})
+		broken := leeds.addAccident("2025-06-02", nil, nil) // eight days, never more than six of them together
 		leeds.isAway(broken, "away", "2025-06-03", "2025-06-08")
 		leeds.isAway(broken, "away", "2025-06-12", "2025-06-13")
 		road := map[string]any{"journey": "road"}
-		leeds.isAway(leeds.happens("2025-07-07", road, nil), "away", "2025-07-08", "2025-08-08")
-		leeds.measures(2025, map[string]any{"additional_hours": 300000, "avg_employees": 160})
+		leeds.isAway(leeds.addAccident("2025-07-07", road, nil), "away", "2025-07-08", "2025-08-08")
+		leeds.stateYear(2025, map[string]any{"additional_hours": 300000, "avg_employees": 160})
 		leeds.wantFigures("the year", 2025, map[string]string{"RIDDOR-INCIDENCE": "1250.00", "RIDDOR-FREQUENCY": "6.67",
 			"RIDDOR-RECORD": "4.00"})
 
 		gent := givenRegime(t, k, "GENT", "BE", "Europe/Brussels")
 		for range 3 {
-			gent.isAway(gent.happens("2025-03-03", nil, nil), "away", "2025-03-04", "2025-03-07")
+			gent.isAway(gent.addAccident("2025-03-03", nil, nil), "away", "2025-03-04", "2025-03-07")
 		}
-		gent.isAway(gent.happens("2025-03-03", nil, nil), "away", "2025-03-04", "2025-03-06")
+		gent.isAway(gent.addAccident("2025-03-03", nil, nil), "away", "2025-03-04", "2025-03-06")
 		commuting := map[string]any{"journey": "commuting"}
-		gent.isAway(gent.happens("2025-03-03", commuting, nil), "away", "2025-03-04", "2025-06-06")
-		gent.happens("2025-03-03", nil, map[string]any{"death_date": "2026-03-02"})
-		gent.measures(2025, map[string]any{"avg_employees": 160})
+		gent.isAway(gent.addAccident("2025-03-03", commuting, nil), "away", "2025-03-04", "2025-06-06")
+		gent.addAccident("2025-03-03", nil, map[string]any{"death_date": "2026-03-02"})
+		gent.stateYear(2025, map[string]any{"avg_employees": 160})
 		gent.wantFigures("the year", 2025, map[string]string{"ESAW": "2500.00"})
 	})
 }
@@ -242,8 +242,8 @@ func TestOneStoryInSixRegimes(t *testing.T) {
 			"GB": {"Europe/London", map[string]string{"RIDDOR-FREQUENCY": "1.00", "RIDDOR-RECORD": "1.00"}},
 		} {
 			r := givenRegime(t, k, "STORY"+country, country, c.zone)
-			r.measures(2026, map[string]any{"additional_hours": 1000000, "avg_employees": 600})
-			id := r.happens("2026-03-02", nil, nil)
+			r.stateYear(2026, map[string]any{"additional_hours": 1000000, "avg_employees": 600})
+			id := r.addAccident("2026-03-02", nil, nil)
 			r.isAway(id, "away", "2026-03-03", "2026-03-04")
 			r.isAway(id, "restricted", "2026-03-05", "2026-03-11")
 			got := r.wantFigures(country, 2026, c.want)
@@ -263,12 +263,12 @@ func TestRatesThatAreNotKnown(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		safety := testkit.As(actor.Safety)
 		one := givenRegime(t, k, "LYON1", "FR", "Europe/Paris")
-		one.isAway(one.happens("2025-01-06", nil, nil), "away", "2025-01-07", "2025-08-04") // 210 days
-		one.measures(2025, map[string]any{"additional_hours": 100000, "avg_employees": 60, "full_time_equivalents": 50})
+		one.isAway(one.addAccident("2025-01-06", nil, nil), "away", "2025-01-07", "2025-08-04") // 210 days
+		one.stateYear(2025, map[string]any{"additional_hours": 100000, "avg_employees": 60, "full_time_equivalents": 50})
 		one.wantFigures("one establishment", 2025, map[string]string{"TF": "10.00", "TG": "2.10", "IF": "20.00"})
 
 		two := givenRegime(t, k, "LYON2", "FR", "Europe/Paris")
-		two.happens("2025-02-03", nil, nil)
+		two.addAccident("2025-02-03", nil, nil)
 		two.wantFigures("without hours", 2025, map[string]string{"TF": "null", "TF2": "null", "TG": "null", "IF": "null"})
 		var out struct{ Regimes []regime }
 		k.Get(safety, "/functions/v1/safety-rates?year=2025").JSON(t, &out)
@@ -290,7 +290,7 @@ func TestRatesThatAreNotKnown(t *testing.T) {
 			t.Error("no French figures")
 		}
 
-		number := one.happens("2025-10-01", nil, map[string]any{"days_away": 6})
+		number := one.addAccident("2025-10-01", nil, map[string]any{"days_away": 6})
 		got := one.wantFigures("a number of days", 2025, map[string]string{"TG": "2.16"})
 		if got.Assumed != 1 {
 			t.Errorf("%d accidents with assumed days, want 1 (%s)", got.Assumed, number)

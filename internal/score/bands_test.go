@@ -9,8 +9,8 @@ import (
 	"holdfast/internal/score"
 )
 
-// standings are scores of a model that compares nobody.
-func standings(scores []float64) []score.Standing {
+// makeStandings makes scores of a model that compares nobody.
+func makeStandings(scores []float64) []score.Standing {
 	list := make([]score.Standing, len(scores))
 	for i, s := range scores {
 		list[i].Score = s
@@ -45,7 +45,7 @@ func TestAssign(t *testing.T) {
 		{"nothing in range, nothing created", score.DefaultCuts(), score.Range{Min: 1, Max: 2}, map[string][]int{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := score.Assign(standings(scores), c.cuts, c.in)
+			got, err := score.Assign(makeStandings(scores), c.cuts, c.in)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +83,7 @@ func TestAssignRefusals(t *testing.T) {
 		{"cuts", nil, score.Cuts{Medium: 50, High: 50, Critical: 75}, all},
 		{"critical", nil, score.Cuts{Medium: 25, High: 50, Critical: math.NaN()}, all},
 	} {
-		_, err := score.Assign(standings(c.scores), c.cuts, c.in)
+		_, err := score.Assign(makeStandings(c.scores), c.cuts, c.in)
 		refused(t, err, c.field)
 	}
 }

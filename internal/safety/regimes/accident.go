@@ -69,7 +69,7 @@ func queueAccidents(tx *db.Tx, a Asked, places *Places, add func(*accident)) {
 	}
 	var last *accident
 	first := absence.WriteDay(yearStart(a.Year, time.UTC))
-	tx.Queue(accidentsSQL, []any{a.Tenant, a.Year, first, query.List(places.ids())}, func(r *db.Row) error {
+	tx.Queue(accidentsSQL, []any{a.Tenant, a.Year, first, query.List(places.listIDs())}, func(r *db.Row) error {
 		if last == nil || last.id != r.Text(0) {
 			last = scanAccident(r, a, zones[r.Text(1)])
 			add(last)

@@ -39,7 +39,7 @@ type site struct {
 	accidents                     int64
 }
 
-func (p *Places) ids() []string {
+func (p *Places) listIDs() []string {
 	ids := make([]string, len(p.sites))
 	for i, s := range p.sites {
 		ids[i] = s.id
@@ -151,7 +151,7 @@ func QueueFigures(tx *db.Tx, a Asked, places *Places) func() []Regime {
 		if alike.sites[0] != s {
 			continue
 		}
-		args := []any{a.Tenant, yearStart(a.Year, s.zone), yearStart(a.Year+1, s.zone), query.List(alike.ids())}
+		args := []any{a.Tenant, yearStart(a.Year, s.zone), yearStart(a.Year+1, s.zone), query.List(alike.listIDs())}
 		tx.Queue(hoursSQL, args, func(r *db.Row) error {
 			byID[r.Text(0)].hours += r.Dec(1).Float()
 			return nil
@@ -161,7 +161,7 @@ func QueueFigures(tx *db.Tx, a Asked, places *Places) func() []Regime {
 			return nil
 		})
 	}
-	tx.Queue(statedSQL, []any{a.Tenant, a.Year, query.List(places.ids())}, func(r *db.Row) error {
+	tx.Queue(statedSQL, []any{a.Tenant, a.Year, query.List(places.listIDs())}, func(r *db.Row) error {
 		s := byID[r.Text(0)]
 		s.hours += float64(r.Int(1))
 		if n := r.Int(2); n > 0 {
@@ -182,7 +182,7 @@ func QueueFigures(tx *db.Tx, a Asked, places *Places) func() []Regime {
 func queueEmployees(tx *db.Tx, a Asked, places *Places, byID map[string]*site) {
 	first, last := yearStart(a.Year, time.UTC), yearStart(a.Year+1, time.UTC).AddDate(0, 0, -1)
 	year := float64(countDays(first, last))
-	tx.Queue(employmentsSQL, []any{a.Tenant, query.List(places.ids())}, func(r *db.Row) error {
+	tx.Queue(employmentsSQL, []any{a.Tenant, query.List(places.listIDs())}, func(r *db.Row) error {
 		s := byID[r.Text(0)]
 		if s.stated {
 			return nil
