@@ -42,7 +42,9 @@ test('orders become a wave and the wave pick lists, with the keyboard alone', as
 });
 
 test('what a pick face lacks is found by its rule, brought, and booked', async () => {
-  const [item] = await stocked();
+  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `FACE-${Date.now()}`, name: 'Of a pick face' } });
+  const reserve = await newBin('RESERVE');
+  await api(manager, '/v1/stock_movements', { method: 'POST', body: { type: 'receipt', item_id: item.id, to_zone_id: reserve.id, quantity: 20 } });
   const face = await newBin('FACE');
   await api(manager, '/v1/replenish_rules', { method: 'POST', body: { item_id: item.id, pick_zone_id: face.id, min_qty: 5, max_qty: 8 } });
   await as(manager, async (page) => {
