@@ -1,6 +1,6 @@
 // Each page's task done with the keyboard alone, and the focus in sight at every stop: the floor, planning, shipments, imports.
 import assert from 'node:assert/strict';
-import { api, as, newBin, open, settled, stocked, test } from './page.mjs';
+import { api, as, newBin, newReserve, open, settled, stocked, test } from './page.mjs';
 import { hands } from './hands.mjs';
 import { leaving } from './shipments.mjs';
 
@@ -66,7 +66,7 @@ test('by keys: goods are received, put away and counted', async () => {
 });
 
 test('by keys: what a pick face lacks is brought, and what came back is judged', async () => {
-  const [item] = await stocked();
+  const item = await newReserve('FACEK');
   const face = await newBin('FACEK');
   const place = await newBin('BACKK');
   await made('/v1/replenish_rules', { item_id: item.id, pick_zone_id: face.id, min_qty: 5, max_qty: 8 });

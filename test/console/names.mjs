@@ -156,4 +156,4 @@ test('no list and no record shows an account as an id: people are named, or said
     await settled(page);
     await page.getByText(people.find((m) => m.user_id === done.completed_by).worker.name).first().waitFor();
   });
-});
+}, 900_000);

@@ -269,3 +269,13 @@ export async function newBin(name, more = {}) {
   });
   return bin;
 }
+
+// newReserve is an item of which twenty lie in a bin of the same site, and of which three were shipped.
+export async function newReserve(name) {
+  const manager = 'manager@north.example';
+  const bin = await newBin(`${name}-R`);
+  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `${name}-${Date.now()}`, name: 'Of a reserve' } });
+  for (const moved of [{ type: 'receipt', to_zone_id: bin.id, quantity: 23 }, { type: 'ship', from_zone_id: bin.id, quantity: 3 }])
+    await api(manager, '/v1/stock_movements', { method: 'POST', body: { ...moved, item_id: item.id } });
+  return item;
+}

@@ -1,6 +1,6 @@
 // A planner's morning: a wave, goods brought forward, and what came back.
 import assert from 'node:assert/strict';
-import { api, as, newBin, open, picture, settled, stocked, test, violations } from './page.mjs';
+import { api, as, newBin, newReserve, open, picture, settled, stocked, test, violations } from './page.mjs';
 
 const manager = 'manager@north.example';
 const rpc = (verb, body) => api(manager, `/v1/rpc/${verb}`, { method: 'POST', body });
@@ -42,9 +42,7 @@ test('orders become a wave and the wave pick lists, with the keyboard alone', as
 });
 
 test('what a pick face lacks is found by its rule, brought, and booked', async () => {
-  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `FACE-${Date.now()}`, name: 'Of a pick face' } });
-  const reserve = await newBin('RESERVE');
-  await api(manager, '/v1/stock_movements', { method: 'POST', body: { type: 'receipt', item_id: item.id, to_zone_id: reserve.id, quantity: 20 } });
+  const item = await newReserve('FACE');
   const face = await newBin('FACE');
   await api(manager, '/v1/replenish_rules', { method: 'POST', body: { item_id: item.id, pick_zone_id: face.id, min_qty: 5, max_qty: 8 } });
   await as(manager, async (page) => {
