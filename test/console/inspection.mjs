@@ -113,7 +113,7 @@ test('a worker answers an inspection on a phone, is asked why, and comes back af
       await question(page, 'State of the tyres').getByRole('button', { name: 'Worn' }).tap();
       await page.getByText('5 of 7 answered', { exact: false }).waitFor();
       const tyres = question(page, 'State of the tyres');
-      assert.equal(await tyres.getByRole('button', { name: 'Worn' }).getAttribute('aria-pressed'), 'true');
+      await tyres.getByRole('button', { name: 'Worn', pressed: true }).waitFor();
       await tyres.getByRole('button', { name: 'Add a note' }).tap();
       await tyres.getByLabel('Note').fill('Front left');
       await tyres.getByRole('button', { name: 'Save the note' }).tap();
