@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/db"
 	"holdfast/internal/functions/output"
 	"holdfast/internal/store"
 )
@@ -88,9 +90,10 @@ func (d *dashboard) siteOverview(ctx context.Context, a actor.Actor, _ *Overview
 func (o *overview) queueReads(d *dashboard, tx *store.Tx) {
 	o.kpis.queueKPIs(d, tx)
 	page := store.Page{Size: overviewRows}
-	o.orders.Queue(tx, page, ` AND r.type IN ('outbound', 'transfer')
-		AND r.status IN ('confirmed', 'in_progress', 'on_hold')
-		AND r.promised_at < $2`, "r.promised_at, r.id", o.kpis.to)
+	open := "('" + strings.Join(openOrders, "', '") + "')"
+	o.orders.Queue(tx, page, db.FillWords(` AND r.type IN ('outbound', 'transfer')
+		AND r.status IN {open}
+		AND r.promised_at < $2`, "{open}", open), "r.promised_at, r.id", o.kpis.to)
 	o.zones.Queue(tx, page, ` AND r.kind = 'bin'
 		AND r.status <> 'archived'
 		AND r.utilization IS NOT NULL`, "r.utilization DESC, r.id")
