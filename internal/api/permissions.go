@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/fault"
 	"holdfast/internal/functions"
+	"holdfast/internal/identity/tenants"
 	grammar "holdfast/internal/query"
 	"holdfast/internal/verb"
 	"holdfast/internal/web"
@@ -22,8 +23,8 @@ type Permissions struct {
 	Verbs     []verb.Verb
 	// Member returns an active member of a tenant as an actor.
 	Member func(ctx context.Context, tenantID, userID string) (actor.Actor, error)
-	// Currency returns the currency of a tenant's amounts.
-	Currency func(ctx context.Context, tenantID string) (string, error)
+	// Locale returns what amounts and moments of a tenant are written in.
+	Locale func(ctx context.Context, tenantID string) (tenants.Locale, error)
 }
 
 // right is what a member may do to the rows of a collection in one way.
@@ -47,15 +48,18 @@ type moveView struct {
 }
 
 type permissions struct {
-	UserID      string             `json:"user_id"`
-	TenantID    string             `json:"tenant_id"`
-	Role        actor.Role         `json:"role"`
-	ReadOnly    bool               `json:"read_only"` // the tenant is suspended
-	Currency    string             `json:"currency"`  // of all amounts, whether or not the member reads the tenant
-	ZoneIDs     []string           `json:"zone_ids"`  // an operator or driver is limited to them; empty = all
-	Collections map[string]*rights `json:"collections"`
-	Functions   map[string]bool    `json:"functions"`
-	Verbs       map[string]bool    `json:"verbs"`
+	UserID   string     `json:"user_id"`
+	TenantID string     `json:"tenant_id"`
+	Role     actor.Role `json:"role"`
+	ReadOnly bool       `json:"read_only"` // the tenant is suspended
+	Currency string     `json:"currency"`  // of all amounts, whether or not the member reads the tenant
+	Timezone string     `json:"timezone"`  // IANA name of the zone of the tenant's days
+	// the zones of sites that are in another one than the tenant, by their ids
+	SiteTimezones map[string]string  `json:"site_timezones"`
+	ZoneIDs       []string           `json:"zone_ids"` // an operator or driver is limited to them; empty = all
+	Collections   map[string]*rights `json:"collections"`
+	Functions     map[string]bool    `json:"functions"`
+	Verbs         map[string]bool    `json:"verbs"`
 }
 
 // PermissionsAnswer is the zero answer of GET /v1/permissions.
@@ -77,9 +81,11 @@ func (p *Permissions) Serve(w http.ResponseWriter, c *route.Call) (err error) {
 		}
 	}
 	out := p.permissionsOf(a)
-	if out.Currency, err = p.Currency(c.Context(), a.TenantID); err != nil {
+	locale, err := p.Locale(c.Context(), a.TenantID)
+	if err != nil {
 		return err
 	}
+	out.Currency, out.Timezone, out.SiteTimezones = locale.Currency, locale.Timezone, locale.SiteTimezones
 	return web.JSON(w, http.StatusOK, out)
 }
 

@@ -20,9 +20,11 @@ type permissions struct {
 	UserID      string `json:"user_id"`
 	TenantID    string `json:"tenant_id"`
 	Role        string
-	ReadOnly    bool     `json:"read_only"`
-	Currency    string   `json:"currency"`
-	ZoneIDs     []string `json:"zone_ids"`
+	ReadOnly    bool              `json:"read_only"`
+	Currency    string            `json:"currency"`
+	Timezone    string            `json:"timezone"`
+	Sites       map[string]string `json:"site_timezones"`
+	ZoneIDs     []string          `json:"zone_ids"`
 	Collections map[string]map[string]json.RawMessage
 	Functions   map[string]bool
 }
@@ -39,6 +41,23 @@ func (p permissions) right(t *testing.T, collection, verb string) *reach {
 		t.Fatalf("%s %s: %v", collection, verb, err)
 	}
 	return r
+}
+
+// What moments are told in: the tenant's zone, and those of the sites that are in another one.
+func TestPermissionsSayTheZones(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		admin := testkit.As(actor.Admin)
+		near := k.Insert(t, admin, "sites", map[string]any{"code": "NEAR", "name": "Near", "timezone": "Europe/Berlin"})
+		far := k.Insert(t, admin, "sites", map[string]any{"code": "FAR", "name": "Far", "timezone": "Asia/Tokyo"})
+		for _, role := range actor.Members {
+			var p permissions
+			k.Get(testkit.As(role), "/v1/permissions").JSON(t, &p)
+			_, said := p.Sites[near]
+			if p.Timezone != "Europe/Berlin" || p.Sites[far] != "Asia/Tokyo" || said {
+				t.Errorf("%s: home %s, sites %v", role, p.Timezone, p.Sites)
+			}
+		}
+	})
 }
 
 // What the view says is what requests meet: for every role, every collection

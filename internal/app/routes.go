@@ -129,7 +129,7 @@ func (a routeTable) pageRoutes() []route.Route {
 
 func (a routeTable) newPermissions() *api.Permissions {
 	return &api.Permissions{Catalog: a.catalog, Functions: a.table, Verbs: a.verbs.All(),
-		Member: a.Identity.Tenants.MemberActor, Currency: a.Identity.Tenants.CurrencyOf}
+		Member: a.Identity.Tenants.MemberActor, Locale: a.Identity.Tenants.LocaleOf}
 }
 
 // identityRoutes are those of /auth/v1.

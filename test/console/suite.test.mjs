@@ -25,6 +25,7 @@ await import('./drafts.mjs');
 await import('./scans.mjs');
 await import('./forms.mjs');
 await import('./fields.mjs');
+await import('./zones.mjs');
 await import('./walkforms.mjs');
 await import('./verbs.mjs');
 await import('./routes.mjs');

@@ -1,6 +1,7 @@
 import { useQuery } from './query';
 import { api } from './client';
 import { currency } from './format';
+import { zones } from './zone';
 import { _, language } from './i18n';
 
 // What the collections are (GET /catalog.json) and what the caller may do with them (GET /v1/permissions).
@@ -63,6 +64,8 @@ export interface Permissions {
   role: string;
   read_only: boolean;
   currency: string;
+  timezone: string;
+  site_timezones: Record<string, string>;
   collections: Record<string, Rights>;
   functions: Record<string, boolean>;
   verbs?: Record<string, boolean>;
@@ -84,6 +87,7 @@ export function usePermissionsQuery() {
   const read = async () => {
     const p = await api<Permissions>('/v1/permissions');
     currency.set(p.currency);
+    zones.set({ home: p.timezone, sites: p.site_timezones });
     return p;
   };
   return useQuery({ queryKey: ['permissions'], queryFn: read, staleTime: 5 * 60_000 });

@@ -1,14 +1,10 @@
 import type { Row } from '../database';
 import type { Field } from './catalog';
 import { readNumber, writeNumber } from './numbers';
+import { homeZone, momentOf, wallTime } from './zone';
 
 // The values of a record as the controls of a form hold them: as texts, by the names of their fields.
 export type Draft = Record<string, string>;
-
-const local = (iso: string) => {
-  const d = new Date(iso);
-  return new Date(d.getTime() - d.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-};
 
 // listText is a list as a control holds it: JSON, and nothing for an empty one.
 export const listText = (list: string[]): string => (list.length ? JSON.stringify(list) : '');
@@ -19,20 +15,20 @@ export const listOf = (text: string): string[] => (text ? (JSON.parse(text) as s
 // startOf is what a control of a new record holds: the field's default, which the catalog writes as the server reads it.
 export function startOf(f: Field): string {
   const start = f.default ?? '';
-  return f.type === 'array' && start ? textOf(f, JSON.parse(start)) : start;
+  return f.type === 'array' && start ? textOf(f, JSON.parse(start), homeZone()) : start;
 }
 
-// textOf is a value as a control holds it.
-export function textOf(f: Field, v: unknown): string {
+// textOf is a value as a control holds it, a moment by the clocks of a zone.
+export function textOf(f: Field, v: unknown, zone: string): string {
   if (v == null) return '';
-  if (f.type === 'timestamp') return local(String(v));
+  if (f.type === 'timestamp') return wallTime(String(v), zone);
   if (f.type === 'json') return typeof v === 'string' && !f.parts ? v : typeof v === 'number' ? writeNumber(String(v)) : JSON.stringify(v);
   if (f.type === 'array') return listText(Array.isArray(v) ? v.map(String) : []);
   return String(v);
 }
 
 // valueOf is a control's text as the server takes it.
-export function valueOf(f: Field, text: string): unknown {
+export function valueOf(f: Field, text: string, zone: string): unknown {
   if (f.type === 'array') return listOf(text);
   if (text === '') return null;
   switch (f.type) {
@@ -43,7 +39,7 @@ export function valueOf(f: Field, text: string): unknown {
     case 'boolean':
       return text === 'true';
     case 'timestamp':
-      return new Date(text).toISOString();
+      return momentOf(text, zone);
     case 'json':
       return f.parts ? JSON.parse(text) : scalarOf(text);
     default:
@@ -58,11 +54,11 @@ function scalarOf(text: string): unknown {
 }
 
 // changes is what a form says that differs from the record it began with.
-export function changes(fields: Field[], base: Row | null, draft: Draft): Record<string, unknown> {
+export function changes(fields: Field[], base: Row | null, draft: Draft, zone: string): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   for (const f of fields) {
     const text = draft[f.name];
-    if (text !== undefined && text !== textOf(f, base?.[f.name])) out[f.name] = valueOf(f, text);
+    if (text !== undefined && text !== textOf(f, base?.[f.name], zone)) out[f.name] = valueOf(f, text, zone);
   }
   return out;
 }

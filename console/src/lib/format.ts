@@ -2,6 +2,7 @@ import type { Field } from './catalog';
 import { words } from './catalog';
 import { _, language } from './i18n';
 import { store } from './store';
+import { dayIn, homeZone, isElsewhere } from './zone';
 
 // currency is that of the organisation's amounts; '' until it is known.
 export const currency = store('');
@@ -40,13 +41,32 @@ export function percent(n: number, digits = 1): string {
   return made(`p${digits}`, (l) => new Intl.NumberFormat(l, { style: 'percent', maximumFractionDigits: digits })).format(n / 100);
 }
 
-export function dateTime(v: unknown): string {
-  const d = new Date(String(v));
-  return Number.isNaN(d.getTime()) ? String(v) : made('dt', (l) => new Intl.DateTimeFormat(l, { dateStyle: 'medium', timeStyle: 'short' })).format(d);
+// dateTime is a moment by the clocks of a zone, which it names where this device's clock shows another time.
+export function dateTime(v: unknown, timeZone = homeZone()): string {
+  const at = Date.parse(String(v));
+  if (Number.isNaN(at)) return String(v);
+  const text = made(`dt ${timeZone}`, (l) => new Intl.DateTimeFormat(l, { dateStyle: 'medium', timeStyle: 'short', timeZone })).format(at);
+  return isElsewhere(timeZone, at) ? `${text} ${zoneMark(timeZone, at)}` : text;
 }
 
+// zoneMark is how people write a zone behind a time: CET, GMT+9.
+export function zoneMark(timeZone: string, at: number): string {
+  const f = made(`zone ${timeZone}`, (l) => new Intl.DateTimeFormat(l, { timeZone, timeZoneName: 'short' }));
+  return f.formatToParts(at).find((x) => x.type === 'timeZoneName')?.value ?? timeZone;
+}
+
+// zonePlace is a zone by the place that it is named for, and how that writes a moment: Berlin (CET).
+export function zonePlace(timeZone: string, at = Date.now()): string {
+  const place = (timeZone.split('/').pop() ?? '').replace(/_/g, ' ');
+  const mark = zoneMark(timeZone, at);
+  return place === mark ? place : `${place} (${mark})`;
+}
+
+// date is a date, or that of a moment (text, or milliseconds) in the organisation's zone.
 export function date(v: unknown): string {
-  const d = new Date(`${String(v).slice(0, 10)}T12:00:00Z`);
+  const text = String(v);
+  const at = typeof v === 'number' ? v : text.length > 10 ? Date.parse(text) : NaN;
+  const d = new Date(`${Number.isNaN(at) ? text : dayIn(homeZone(), at)}T12:00:00Z`);
   return Number.isNaN(d.getTime()) ? String(v) : made('d', (l) => new Intl.DateTimeFormat(l, { dateStyle: 'medium', timeZone: 'UTC' })).format(d);
 }
 
@@ -86,8 +106,8 @@ export function flat(v: unknown): string {
     .join('; ');
 }
 
-// value is a field's value as text.
-export function value(f: Field, v: unknown): string {
+// value is a field's value as text, a moment by the clocks of a zone.
+export function value(f: Field, v: unknown, timeZone?: string): string {
   if (v == null || v === '') return '';
   switch (f.type) {
     case 'boolean':
@@ -100,7 +120,7 @@ export function value(f: Field, v: unknown): string {
       return number(Number(v), f.type === 'float' ? 4 : 2) + (u ? ` ${u}` : '');
     }
     case 'timestamp':
-      return dateTime(v);
+      return dateTime(v, timeZone);
     case 'date':
       return date(v);
     case 'array':

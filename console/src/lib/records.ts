@@ -1,5 +1,6 @@
 import type { Row } from '../database';
 import { records, want } from './client';
+import { zones } from './zone';
 import { nameFields, visible, type Catalog, type Collection, type Field, type Permissions, type Rights } from './catalog';
 
 // A condition of a list: field, operator, value, as the API has them.
@@ -95,6 +96,13 @@ export function columnsOf(c: Collection, rights?: Rights): string[] {
 // refKey is where the record that a reference points to is found in a row.
 export const refKey = (field: string) => `${field}__ref`;
 
+// placed are the columns that say in which zone the moments of a row are told, where not all are told in one.
+function placed(c: Collection, columns: string[], p: Permissions): string[] {
+  const told = columns.some((n) => c.fields.find((f) => f.name === n)?.type === 'timestamp');
+  if (!told || !Object.keys(zones.get().sites).length) return [];
+  return visible(c, p.collections[c.name]).map((f) => f.name).filter((n) => n === 'site_id' || n === 'occurred_tz');
+}
+
 // selection asks for columns, and for the names of what they refer to in the same request.
 export function selection(c: Collection, columns: string[], catalog: Catalog, p: Permissions): string {
   const refs = columns.flatMap((n) => {
@@ -108,7 +116,7 @@ export function selection(c: Collection, columns: string[], catalog: Catalog, p:
   });
   // An id of several kinds is named by its kind.
   const kind = columns.includes('entity_id') ? ['entity_type'] : [];
-  return [...new Set(['id', ...columns, ...kind, ...refs])].join(',');
+  return [...new Set(['id', ...columns, ...kind, ...placed(c, columns, p), ...refs])].join(',');
 }
 
 // searchFilter is the search over what names a record, as the conditions of or=().

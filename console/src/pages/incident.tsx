@@ -1,6 +1,6 @@
 import { api, records, want } from '../lib/client';
 import { nameOf, singular, visible, words, type Collection } from '../lib/catalog';
-import { ago, date, dateTime } from '../lib/format';
+import { ago, date } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
 import { refKey } from '../lib/records';
@@ -13,6 +13,7 @@ import { Actions } from '../ui/incident-actions';
 import { Progress } from '../ui/incident-progress';
 import { Timeline } from '../ui/timeline';
 import { collectionOf, hrefOf, Named, useCalledPeople } from '../ui/value';
+import { useTimes } from '../ui/where';
 import { Facts, Related } from './record';
 import '../work.css';
 import '../incident.css';
@@ -58,11 +59,12 @@ function WhatHappened({ c, r, catalog }: IncidentGiven) {
   const zone = r[refKey('zone_id')] as Row | undefined;
   const site = r[refKey('site_id')] as Row | undefined;
   const label = labelsOf(c);
+  const told = useTimes();
   const facts: [string, preact.ComponentChildren][] = [
     [
       _('When'),
       <time dateTime={String(r['occurred_at'])}>
-        {dateTime(r['occurred_at'])} ({ago(r['occurred_at'])})
+        {told(r['occurred_at'])} ({ago(r['occurred_at'])})
       </time>,
     ],
     [
@@ -208,6 +210,7 @@ function PeopleInvolved({ c, r, p }: IncidentGiven) {
 
 // Recordable is the decision of 29 CFR 1904.7, on sites in the United States and for those who read cases.
 function Recordable({ r, p }: IncidentGiven) {
+  const told = useTimes();
   const rights = p.collections['osha_cases'];
   const q = useQuery({
     queryKey: ['c', 'osha_cases', 'of', r.id, r['site_id'], r['zone_id']],
@@ -247,7 +250,7 @@ function Recordable({ r, p }: IncidentGiven) {
               </p>
             ) : null}
             {found['osha_due_at'] && !found['osha_told_at'] ? (
-              <Note kind="bad">{_('OSHA must be told by {when}.', { when: dateTime(found['osha_due_at']) })}</Note>
+              <Note kind="bad">{_('OSHA must be told by {when}.', { when: told(found['osha_due_at']) })}</Note>
             ) : null}
             <p>
               <a href={hrefOf('osha_cases', found.id)}>{_('Open the case')}</a>

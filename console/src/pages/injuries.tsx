@@ -5,6 +5,7 @@ import { usePermissions, words, type Permissions } from '../lib/catalog';
 import { date, number } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
+import { today } from '../lib/zone';
 import type { Row } from '../database';
 import { Badge, Button, Card, Empty, Head, LinkButton, Note, Problem, Skeleton } from '../ui/basic';
 import { Select } from '../ui/form';
@@ -24,7 +25,7 @@ export function InjuryLog() {
   });
   if (!p || sites.isPending) return <Skeleton lines={8} />;
   const site = sites.data?.find((s) => s.id === query['site']) ?? sites.data?.[0];
-  const now = new Date().getFullYear();
+  const now = Number(today().slice(0, 4));
   const year = Number(query['year']) || now;
   const years = Array.from({ length: yearsKept + 1 }, (_unused, n) => now - n);
   const go = (next: Record<string, string>) =>

@@ -8,6 +8,7 @@ import { ago, date, dateTime } from '../lib/format';
 import { _, plural } from '../lib/i18n';
 import { useQuery } from '../lib/query';
 import { useStore } from '../lib/store';
+import { dayIn, endOf, homeZone } from '../lib/zone';
 import { Badge, Button, Card, Copy, Empty, LinkButton, Note, Problem, Segments, Skeleton } from '../ui/basic';
 import { Ask, Dialog } from '../ui/dialog';
 import { Check, Input, Select } from '../ui/form';
@@ -267,9 +268,9 @@ function Scopes({ list }: { list: string[] }) {
   );
 }
 
-// until is the end of a day here, as the server wants a moment.
-const until = (day: string) => (day ? new Date(`${day}T23:59:59`).toISOString() : '');
-const dayOf = (at: string | null) => (at ? new Date(Date.parse(at) - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 10) : '');
+// until is the end of a day of the organisation, as the server wants a moment.
+const until = (day: string) => (day ? endOf(day, homeZone()) : '');
+const dayOf = (at: string | null) => (at ? dayIn(homeZone(), at) : '');
 const lines = (text: string) => text.split(/[\s,;]+/).filter(Boolean);
 
 function Edit({ from, scopes, close, again, done }: { from: Account | null; scopes: string[]; close: () => void; again: () => void; done: (m: Made) => void }) {

@@ -9,9 +9,10 @@ import { _, plural } from '../lib/i18n';
 import { columnsOf, filterable, formatView, narrowed, page, pageSize, parseView, refKey, searchFilter, type Condition, type View } from '../lib/records';
 import { unlessScanned } from '../lib/scanner';
 import { kept, useStore } from '../lib/store';
+import { homeZone, momentOf } from '../lib/zone';
 import type { Row } from '../database';
 import { Button, Card, Empty, Head, LinkButton, Problem, Skeleton } from '../ui/basic';
-import { Check, Input, Select } from '../ui/form';
+import { Check, Input, Moment, Select } from '../ui/form';
 import { NumberInput } from '../ui/number';
 import { Icon } from '../ui/icon';
 import { Ask, Dialog } from '../ui/dialog';
@@ -351,6 +352,14 @@ function operators(f: Field): string[] {
   return ['ilike', 'eq', 'neq', 'is'];
 }
 
+// FilterValue asks for the value of a condition, by the type of its field.
+function FilterValue({ f, v, put }: { f: Field; v: string; put: (v: string) => void }) {
+  const same = { label: _('Value'), value: v, put, required: true };
+  if (numeric(f)) return <NumberInput {...same} />;
+  if (f.type === 'timestamp') return <Moment {...same} zone={homeZone()} />;
+  return <Input {...same} type={f.type === 'date' ? 'date' : 'text'} />;
+}
+
 function AddFilter({ c, p, close, add }: { c: Collection; p: Permissions; close: () => void; add: (x: Condition) => void }) {
   const fields = filterable(c, p);
   const draft = useDraft(`filter ${c.name}`);
@@ -363,14 +372,14 @@ function AddFilter({ c, p, close, add }: { c: Collection; p: Permissions; close:
   const options: [string, string][] | null = chosen === 'is' ? (f.type === 'boolean' ? [['true', _('yes')], ['false', _('no')]] : [['null', _('empty')]]) : f.one_of ? f.one_of.map((x) => [x, words(x)]) : null;
   const value = options ? (options.some(([x]) => x === v) ? v : (options[0]?.[0] ?? '')) : v;
   const act = async () => {
-    const text = chosen === 'ilike' ? `%${value}%` : chosen === 'cs' ? `["${value}"]` : f.type === 'timestamp' && value ? new Date(value).toISOString() : value;
+    const text = chosen === 'ilike' ? `%${value}%` : chosen === 'cs' ? `["${value}"]` : f.type === 'timestamp' && value ? momentOf(value, homeZone()) : value;
     add([f.name, chosen, text]);
   };
   return (
     <Ask title={_('Filter')} yes={_('Add the filter')} close={close} draft={draft} act={act}>
       <Select label={_('Field')} value={f.name} put={setName} options={fields.map((x) => [x.name, _(x.label)])} help={f.doc ? _(f.doc) : undefined} />
       <Select label={_('Condition')} value={chosen} put={setOp} options={ops.map((o) => [o, _(opWords[o] ?? o)])} />
-      {options ? <Select label={_('Value')} value={value} put={setV} options={options} /> : numeric(f) ? <NumberInput label={_('Value')} value={v} put={setV} required /> : <Input label={_('Value')} value={v} put={setV} type={f.type === 'timestamp' ? 'datetime-local' : f.type === 'date' ? 'date' : 'text'} required />}
+      {options ? <Select label={_('Value')} value={value} put={setV} options={options} /> : <FilterValue f={f} v={v} put={setV} />}
     </Ask>
   );
 }

@@ -5,6 +5,7 @@ import { useCatalog, usePermissions, words } from '../lib/catalog';
 import { date, number, percent } from '../lib/format';
 import { _, plural } from '../lib/i18n';
 import { keepPreviousData, useQuery } from '../lib/query';
+import { endOf, homeZone, today } from '../lib/zone';
 import type { Row } from '../database';
 import { Badge, Button, Card, Empty, Head, LinkButton, Meter, Problem, Segments, Skeleton } from '../ui/basic';
 import { Dialog } from '../ui/dialog';
@@ -105,13 +106,6 @@ async function gained(since: string): Promise<Map<string, number>> {
 // daysBack is how far the plan is shown in the past.
 const daysBack = 90;
 
-// dayBefore is the date so many days before today, as people here count days.
-function dayBefore(n: number): string {
-  const d = new Date();
-  d.setDate(d.getDate() - n);
-  return new Intl.DateTimeFormat('sv').format(d);
-}
-
 const holds = new Set(['bin', 'dock', 'staging', 'quarantine']);
 
 // columns and rows of the plan: coordinates in their order, wide gaps drawn
@@ -149,7 +143,7 @@ export function MapPage() {
     enabled: colour === 'risk' && !!p?.collections['predictive_scores']?.read,
   });
   const past = colour === 'use' && /^\d{4}-\d\d-\d\d$/.test(query['day'] ?? '') && p?.collections['stock_movements']?.read ? (query['day'] as string) : '';
-  const since = useQuery({ queryKey: ['zones-gained', past], queryFn: () => gained(new Date(`${past}T23:59:59.999`).toISOString()), enabled: !!past, placeholderData: keepPreviousData, staleTime: 60_000 });
+  const since = useQuery({ queryKey: ['zones-gained', past], queryFn: () => gained(endOf(past, homeZone())), enabled: !!past, placeholderData: keepPreviousData, staleTime: 60_000 });
   // What the colours are worked out from here, besides the places' own figures.
   const sums = ['zones', ...(past ? ['stock_movements'] : []), ...(colour === 'age' ? ['stock_levels'] : [])].filter((of) => p && !readsWhole(p, of)).slice(0, 1);
   const [find, setFind] = useState('');
@@ -312,14 +306,14 @@ function Days({ day, busy, put }: { day: string; busy: boolean; put: (day: strin
   const asked = useRef('');
   const rest = useRef(0);
   useEffect(() => {
-    if (day !== asked.current || !day) setBack(day ? Math.min(daysBack, Math.max(1, Math.round((Date.parse(dayBefore(0)) - Date.parse(day)) / 86_400_000))) : 0);
+    if (day !== asked.current || !day) setBack(day ? Math.min(daysBack, Math.max(1, Math.round((Date.parse(today(0)) - Date.parse(day)) / 86_400_000))) : 0);
   }, [day]);
   const slide = (n: number) => {
     setBack(n);
     clearTimeout(rest.current);
-    rest.current = window.setTimeout(() => put((asked.current = n ? dayBefore(n) : '')), 300);
+    rest.current = window.setTimeout(() => put((asked.current = n ? today(n) : '')), 300);
   };
-  const said = back ? _('Evening of {day}', { day: date(dayBefore(back)) }) : _('Now');
+  const said = back ? _('Evening of {day}', { day: date(today(back)) }) : _('Now');
   return (
     <div class="row days" aria-busy={busy}>
       <label class="grow">

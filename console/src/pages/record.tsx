@@ -1,18 +1,20 @@
 import { lazy, useLocation, useRoute } from 'preact-iso';
 import { useEffect, useState } from 'preact/hooks';
-import { records, supabase, want } from '../lib/client';
+import { records, serverNow, supabase, want } from '../lib/client';
 import { isMadeBeside, nameOf, newOf, titleOf, useCatalog, usePermissions, visible, words, writable, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
 import { ago, dateTime } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { queryClient, useQuery } from '../lib/query';
 import { refKey, selection } from '../lib/records';
 import { unlessScanned } from '../lib/scanner';
+import { zoneOf } from '../lib/zone';
 import type { Row } from '../database';
 import { Badge, Button, LinkButton, Card, Empty, Head, Problem, Skeleton } from '../ui/basic';
 import { Icon } from '../ui/icon';
 import { Ask, Dialog } from '../ui/dialog';
 import { fail, Menu, toast } from '../ui/overlay';
 import { RecordForm, write } from '../ui/record-form';
+import { useTimes, useZoneOf, Where } from '../ui/where';
 import { columnOf, Files } from '../ui/evidence';
 import { Children, Diff, type Entry } from '../ui/related';
 import { ItemPlan, ItemStock } from '../ui/item';
@@ -93,6 +95,7 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
   const [editing, setEditing] = useState(false);
   const [deleting, setDeleting] = useState(false);
   const r = q.data;
+  const zone = useZoneOf(r ?? {});
   const rights = p.collections[c.name];
   const again = () => {
     void queryClient.invalidateQueries({ queryKey: ['c'] });
@@ -114,7 +117,7 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
       </Empty>
     );
   return (
-    <>
+    <Where.Provider value={zone}>
       <Head
         crumbs={crumbsOf(c)}
         title={
@@ -157,7 +160,7 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
                   type="button"
                   onClick={() => {
                     close();
-                    write(c, r, { archived_at: r['archived_at'] ? null : new Date().toISOString() }).then(again, fail);
+                    write(c, r, { archived_at: r['archived_at'] ? null : serverNow().toISOString() }).then(again, fail);
                   }}
                 >
                   <Icon name="box" size={16} />
@@ -243,7 +246,7 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
           }}
         />
       ) : null}
-    </>
+    </Where.Provider>
   );
 }
 
@@ -254,7 +257,7 @@ function subOf(c: Collection, r: Row, catalog: Catalog): string | undefined {
   if (c.name === 'incidents') {
     const zone = r[refKey('zone_id')] as Row | undefined;
     const where = zone ? nameOf(catalog.get('zones'), zone) : '';
-    return [words(String(r['kind'])), dateTime(r['occurred_at']), where].filter(Boolean).join(' · ');
+    return [words(String(r['kind'])), dateTime(r['occurred_at'], zoneOf(r)), where].filter(Boolean).join(' · ');
   }
   return c.name === 'items' || !r['updated_at'] ? undefined : _('Changed {when}', { when: ago(r['updated_at']) });
 }
@@ -372,6 +375,7 @@ export function Related({ c, r, catalog, p }: { c: Collection; r: Row; catalog: 
 
 // History says who changed what and when, from the audit log.
 function History({ c, id, p, r }: { c: Collection; id: string; p: Permissions; r: Row }) {
+  const told = useTimes();
   const may = !!p.collections['audit']?.read;
   const names = useCalledPeople(p);
   const q = useQuery({
@@ -391,7 +395,7 @@ function History({ c, id, p, r }: { c: Collection; id: string; p: Permissions; r
             <span class="grow">
               <span class="row tight">
                 <b>{e.actor_user_id ? (names.get(e.actor_user_id) ?? _('Somebody')) : e.key_id ? _('A key') : _('The server')}</b>
-                <span class="muted small push" title={dateTime(e.at)}>
+                <span class="muted small push" title={told(e.at)}>
                   {ago(e.at)}
                 </span>
               </span>
@@ -402,7 +406,7 @@ function History({ c, id, p, r }: { c: Collection; id: string; p: Permissions; r
         {r['updated_at'] && !list.length ? (
           <li>
             <span class="grow">{_('Changed')}</span>
-            <span class="muted small">{dateTime(r['updated_at'])}</span>
+            <span class="muted small">{told(r['updated_at'])}</span>
           </li>
         ) : null}
         {r['created_at'] ? (
@@ -410,7 +414,7 @@ function History({ c, id, p, r }: { c: Collection; id: string; p: Permissions; r
             <span class="grow">
               {_('Made')} {r['created_by'] && names.get(String(r['created_by'])) ? _('by {who}', { who: names.get(String(r['created_by'])) as string }) : ''}
             </span>
-            <span class="muted small">{dateTime(r['created_at'])}</span>
+            <span class="muted small">{told(r['created_at'])}</span>
           </li>
         ) : null}
       </ul>

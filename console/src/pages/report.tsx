@@ -9,14 +9,16 @@ import { _ } from '../lib/i18n';
 import { fileOf, shrinkPicture } from '../lib/picture';
 import { queryClient, useQuery } from '../lib/query';
 import { takeScans } from '../lib/scanner';
+import { momentOf } from '../lib/zone';
 import type { Row } from '../database';
 import { Badge, Button, Card, Empty, Head, LinkButton, Note, Problem, Skeleton } from '../ui/basic';
-import { Area, Input } from '../ui/form';
+import { Area, Input, Moment } from '../ui/form';
 import { useFound } from '../ui/found';
 import { Icon } from '../ui/icon';
 import { Kept } from '../ui/kept';
 import { Reference } from '../ui/reference';
 import { hrefOf, useCalled } from '../ui/value';
+import { useZoneOf } from '../ui/where';
 import '../evidence.css';
 import '../report.css';
 
@@ -248,6 +250,7 @@ function Words({ r, p }: StepGiven & { p: Permissions }) {
   const [error, setError] = useState<unknown>(null);
   const [unread, setUnread] = useState('');
   const place = useCalled('zones', zone);
+  const timeZone = useZoneOf({ zone_id: zone });
   const incidents = useCatalog()?.get('incidents');
   const mayName =
     !!incidents &&
@@ -273,7 +276,7 @@ function Words({ r, p }: StepGiven & { p: Permissions }) {
             title: titleOf(kind, text, place),
             description: text.trim() || null,
             zone_id: zone || null,
-            occurred_at: (when ? new Date(when) : serverNow()).toISOString(),
+            occurred_at: when ? momentOf(when, timeZone) : serverNow().toISOString(),
             ...(witness ? { entities: [{ entity_type: 'worker', entity_id: witness, role: 'witness' }] } : {}),
           })
           .select('id,incident_no')
@@ -320,7 +323,7 @@ function Words({ r, p }: StepGiven & { p: Permissions }) {
       ) : null}
       <details class="fold">
         <summary>{_('It was not just now')}</summary>
-        <Input label={_('When')} type="datetime-local" value={when} put={setWhen} />
+        <Moment label={_('When')} zone={timeZone} value={when} put={setWhen} />
       </details>
       <Problem error={error} />
       <Button type="submit" kind="primary" size="big" busy={busy}>

@@ -94,4 +94,5 @@ export const de: Record<string, string> = {
   'Your role may not do this.': 'Deine Rolle darf das nicht.',
   '{field} cannot be changed any more.': '{field} lässt sich nicht mehr ändern.',
   '{field} is kept by the server.': '{field} führt der Server.',
+  'Time in {place}': 'Zeit in {place}',
 };

@@ -100,4 +100,5 @@ export const fr: Record<string, string> = {
   'Your role may not do this.': 'Votre rôle ne le permet pas.',
   '{field} cannot be changed any more.': '{field} ne peut plus être changé.',
   '{field} is kept by the server.': '{field} est tenu par le serveur.',
+  'Time in {place}': 'Heure de {place}',
 };

@@ -3,6 +3,7 @@ import { ask } from '../lib/client';
 import { nameOf, words, type Collection } from '../lib/catalog';
 import { date, number } from '../lib/format';
 import { _ } from '../lib/i18n';
+import { today } from '../lib/zone';
 import type { Row } from '../database';
 import { Dialog } from './dialog';
 import { Button, Problem } from './basic';
@@ -14,12 +15,10 @@ interface Day {
   activities: { type: string; lines: number; quantity: number }[];
 }
 
-const dayBefore = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
-
 // OwnerActivity says day by day what was done with the goods of an owner, and what lay there: what a client is billed for.
 export function OwnerActivity({ c, r, close }: { c: Collection; r: Row; close: () => void }) {
-  const [from, setFrom] = useState(dayBefore(30));
-  const [to, setTo] = useState(dayBefore(0));
+  const [from, setFrom] = useState(today(30));
+  const [to, setTo] = useState(today());
   const [days, setDays] = useState<Day[] | null>(null);
   const [error, setError] = useState<unknown>(null);
   const show = () =>

@@ -3,6 +3,7 @@ import { textOf, valueOf } from '../lib/fields';
 import { _ } from '../lib/i18n';
 import { Button } from './basic';
 import { Control } from './record-form';
+import { useWhere } from './where';
 import '../records.css';
 import type { FieldGiven } from './given';
 
@@ -74,11 +75,12 @@ function Elements({ f, list, save }: { f: Field; list: Members[]; save: (v: unkn
 }
 
 function Parts({ f, of, save }: { f: Field; of: Members; save: (v: unknown) => void }) {
+  const zone = useWhere();
   const change = (x: Field, text: string) => {
     const next = { ...of };
     const empty = text === '' || (x.type === 'boolean' && text === 'false');
     if (empty) delete next[x.name];
-    else next[x.name] = valueOf(x, text);
+    else next[x.name] = valueOf(x, text, zone);
     // Another kind of thing has other records.
     if (x.name === 'entity_type') delete next['entity_id'];
     save(Object.keys(next).length ? next : undefined);
@@ -86,7 +88,7 @@ function Parts({ f, of, save }: { f: Field; of: Members; save: (v: unknown) => v
   return (
     <div class="form">
       {partsOf(f, of).map((x) => (
-        <Control key={`${x.name} ${x.ref ?? ''}`} f={{ ...x, doc: undefined }} text={textOf(x, of[x.name])} put={(v) => change(x, v)} />
+        <Control key={`${x.name} ${x.ref ?? ''}`} f={{ ...x, doc: undefined }} text={textOf(x, of[x.name], zone)} put={(v) => change(x, v)} />
       ))}
     </div>
   );

@@ -1,5 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useId } from 'preact/hooks';
+import { zonePlace } from '../lib/format';
+import { _ } from '../lib/i18n';
+import { momentOf } from '../lib/zone';
 import { Icon } from './icon';
 
 interface Around {
@@ -53,6 +56,13 @@ export function Input({ label, help, wrong, required, whole, unit, put, class: m
       }}
     </Field>
   );
+}
+
+// Moment is a date and a time of day by the clocks of a zone, which it names.
+export function Moment({ zone, help, ...rest }: InputProps & { zone: string }) {
+  const at = Date.parse(momentOf(rest.value, zone)) || Date.now();
+  const place = _('Time in {place}', { place: zonePlace(zone, at) });
+  return <Input {...rest} type="datetime-local" help={<>{help ? <>{help} </> : null}{place}</>} />;
 }
 
 export function Area({ label, help, wrong, required, whole, value, put, rows }: Around & { value: string; put: (v: string) => void; rows?: number }) {

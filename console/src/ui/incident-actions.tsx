@@ -4,6 +4,7 @@ import { nameOf, newOf, titleOf, words, writable, type Permissions } from '../li
 import { date } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
+import { today } from '../lib/zone';
 import type { Row } from '../database';
 import { Badge, Button, Card, Note, Problem, Skeleton } from './basic';
 import { Dialog } from './dialog';
@@ -16,8 +17,6 @@ import { hrefOf, useCalledPeople } from './value';
 const openStates = ['open', 'in_progress', 'done'];
 // isOpen says whether an action keeps its incident open.
 export const isOpen = (action: Row) => openStates.includes(String(action['status']));
-
-const today = () => new Date().toISOString().slice(0, 10);
 
 // useActions are the actions that came of an incident, as far as the reader may see them.
 export function useActions(id: string, p: Permissions) {

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { nameOf, words, type Collection } from '../lib/catalog';
 import { useDraft } from '../lib/draft';
 import { dateTime } from '../lib/format';
+import { zoneOf } from '../lib/zone';
 import { _, plural } from '../lib/i18n';
 import type { Row } from '../database';
 import { Button, Card } from './basic';
@@ -104,7 +105,7 @@ function nextOf(r: Row, open: number, serious: boolean): string {
         : _('No action is open: it can be closed.');
     case 'closed':
       return _('Closed {when}. What was concluded changes only by reopening it, with a reason.', {
-        when: dateTime(r['closed_at']),
+        when: dateTime(r['closed_at'], zoneOf(r)),
       });
     default:
       return r['void_reason']

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { rpc } from '../lib/client';
 import { words, type Catalog, type Collection, type Permissions } from '../lib/catalog';
-import { ago, dateTime, number } from '../lib/format';
+import { ago, number } from '../lib/format';
 import { _ } from '../lib/i18n';
 import type { Row, Verb, VerbArgs } from '../database';
 import { Button, Card, Meter } from './basic';
@@ -9,6 +9,7 @@ import { Icon } from './icon';
 import { fail, toast } from './overlay';
 import { Plain } from './plain';
 import { Children } from './related';
+import { useTimes } from './where';
 import '../work.css';
 
 interface Saying {
@@ -95,17 +96,17 @@ export function OrderProgress({ o }: { o: Row }) {
   const ordered = Number(o['qty_ordered']) || 1;
   const part = (name: string) => Number(o[name] ?? 0);
   const bars: [string, string][] = outbound ? [['qty_allocated', 'Promised'], ['qty_picked', 'Picked'], ['qty_packed', 'Packed'], ['qty_shipped', 'Shipped'], ...(transfer ? [['qty_received', 'Received'] as [string, string]] : [])] : [['qty_received', 'Received']];
+  const told = useTimes();
+  const promised = `${told(o['promised_at'])} (${ago(o['promised_at'])})`;
   const late = o['promised_at'] && new Date(String(o['promised_at'])) < new Date() && !['completed', 'cancelled'].includes(String(o['status']));
   return (
     <Card
       title={_('How far it is')}
       actions={
         o['promised_at'] ? (
-          <span class={late ? 'down strong' : 'muted'} title={dateTime(o['promised_at'])}>
-            <span class="row tight">
-              <Icon name="clock" size={16} />
-              {late ? _('Late: promised {when}', { when: ago(o['promised_at']) }) : _('Promised {when}', { when: ago(o['promised_at']) })}
-            </span>
+          <span class={`row tight ${late ? 'down strong' : 'muted'}`}>
+            <Icon name="clock" size={16} />
+            {late ? _('Late: promised {when}', { when: promised }) : _('Promised {when}', { when: promised })}
           </span>
         ) : null
       }

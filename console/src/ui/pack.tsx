@@ -5,13 +5,15 @@ import { useDraft } from '../lib/draft';
 import { number } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
+import { momentOf } from '../lib/zone';
 import type { Row } from '../database';
 import { Empty, Skeleton } from './basic';
 import { Ask } from './dialog';
-import { Check, Input, Select } from './form';
+import { Check, Moment, Select } from './form';
 import { NumberInput } from './number';
 import { toast } from './overlay';
 import { Reference } from './reference';
+import { useZoneOf } from './where';
 import type { VerbGiven } from './given';
 
 interface Line extends Row {
@@ -87,6 +89,7 @@ export function CreateShipment({ c, r, done, close }: VerbGiven) {
   const [driver, setDriver] = draft.field('driver', '');
   const [vehicle, setVehicle] = draft.field('vehicle', '');
   const [planned, setPlanned] = draft.field('planned', '');
+  const zone = useZoneOf(r);
   return (
     <Ask
       title={_('A shipment of {no}', { no: nameOf(c, r) })}
@@ -95,7 +98,7 @@ export function CreateShipment({ c, r, done, close }: VerbGiven) {
       close={close}
       draft={draft}
       act={async () => {
-        const given = { carrier_id: carrier, driver_id: driver, vehicle_id: vehicle, planned_at: planned ? new Date(planned).toISOString() : '' };
+        const given = { carrier_id: carrier, driver_id: driver, vehicle_id: vehicle, planned_at: planned ? momentOf(planned, zone) : '' };
         const made = await rpc<{ shipment: { shipment_no: string } }>('create_shipment', { order_ids: [r.id], ...Object.fromEntries(Object.entries(given).filter(([, v]) => v)) });
         toast(_('{what} was made', { what: made.shipment.shipment_no }));
         done();
@@ -104,7 +107,7 @@ export function CreateShipment({ c, r, done, close }: VerbGiven) {
       <Reference f={refTo('Carrier', 'carriers')} text={carrier} put={setCarrier} />
       <Reference f={refTo('Driver', 'drivers')} text={driver} put={setDriver} />
       <Reference f={refTo('Vehicle', 'vehicles')} text={vehicle} put={setVehicle} />
-      <Input label={_('Planned at')} type="datetime-local" value={planned} put={setPlanned} />
+      <Moment label={_('Planned at')} zone={zone} value={planned} put={setPlanned} />
     </Ask>
   );
 }

@@ -4,6 +4,7 @@ import { useDraft } from '../lib/draft';
 import { _, plural } from '../lib/i18n';
 import { useQuery } from '../lib/query';
 import { changed } from '../lib/trip';
+import { today } from '../lib/zone';
 import type { Row } from '../database';
 import { Ask } from './dialog';
 import { Input, Select } from './form';
@@ -11,8 +12,6 @@ import { toast } from './overlay';
 
 type Driver = Row & { vehicle_id: string | null; worker: { name: string } | null };
 type Vehicle = Row & { plate: string; payload_kg: number | null };
-
-const today = () => new Date(Date.now() - new Date().getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
 
 // PlanRoute asks who drives the chosen shipments with what, and when.
 export function PlanRoute({ chosen, close }: { chosen: string[]; close: () => void }) {

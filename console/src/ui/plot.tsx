@@ -5,6 +5,7 @@ import { date, number } from '../lib/format';
 import { _, language } from '../lib/i18n';
 import { useStore } from '../lib/store';
 import { theme } from '../lib/theme';
+import { homeZone, zones } from '../lib/zone';
 
 export interface Series {
   name: string;
@@ -29,6 +30,8 @@ function colours(): { ink: string; line: string; fill: string; grid: string } {
 export function Plot({ label, at, series, unit, height = 200 }: { label: string; at: number[]; series: Series; unit?: string; height?: number }) {
   const box = useRef<HTMLDivElement>(null);
   const look = useStore(theme);
+  useStore(zones);
+  const zone = homeZone();
   const lang = useStore(language);
   const dark = matchMedia('(prefers-color-scheme: dark)');
   const [night, setNight] = useState(dark.matches);
@@ -43,12 +46,13 @@ export function Plot({ label, at, series, unit, height = 200 }: { label: string;
     const c = colours();
     const font = '12px system-ui, sans-serif';
     const axis = { stroke: c.ink, font, grid: { stroke: c.grid, width: 1 }, ticks: { show: false } };
-    const days = new Intl.DateTimeFormat(lang === 'en' ? 'en-GB' : lang, { day: 'numeric', month: 'short' });
+    const days = new Intl.DateTimeFormat(lang === 'en' ? 'en-GB' : lang, { day: 'numeric', month: 'short', timeZone: zone });
     const plot = new uPlot(
       {
         width: el.clientWidth,
         height,
         legend: { show: false },
+        tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), zone),
         cursor: { drag: { x: false, y: false }, points: { size: 7 } },
         scales: { y: { range: (_u, _low, high) => [0, high > 0 ? high * 1.12 : 1] } },
         axes: [{ ...axis, grid: { show: false }, values: (_u, v) => v.map((x) => days.format(x * 1000)) }, { ...axis, size: 52, values: (_u, v) => v.map((x) => number(x, 1)) }],
@@ -63,7 +67,7 @@ export function Plot({ label, at, series, unit, height = 200 }: { label: string;
       sized.disconnect();
       plot.destroy();
     };
-  }, [at, series, look, lang, night, height]);
+  }, [at, series, look, lang, night, height, zone]);
   const last = at.length - 1;
   return (
     <figure class="plot">
@@ -71,7 +75,7 @@ export function Plot({ label, at, series, unit, height = 200 }: { label: string;
         <b>{label}</b>
         {unit ? <span class="muted small">{unit}</span> : null}
       </figcaption>
-      <div ref={box} role="img" aria-label={_('{what}: {n} on {when}', { what: label, n: number(series.values[last] ?? 0), when: date(new Date((at[last] ?? 0) * 1000).toISOString()) })} />
+      <div ref={box} role="img" aria-label={_('{what}: {n} on {when}', { what: label, n: number(series.values[last] ?? 0), when: date((at[last] ?? 0) * 1000) })} />
       <details class="small">
         <summary>{_('As a table')}</summary>
         <div class="table" tabIndex={0} role="region" aria-label={label} style={{ maxBlockSize: '220px' }}>
@@ -90,7 +94,7 @@ export function Plot({ label, at, series, unit, height = 200 }: { label: string;
                 .reverse()
                 .map(([x, v]) => (
                   <tr key={x}>
-                    <td>{date(new Date(x * 1000).toISOString())}</td>
+                    <td>{date(x * 1000)}</td>
                     <td class="num">{number(v)}</td>
                   </tr>
                 ))}

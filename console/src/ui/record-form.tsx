@@ -8,19 +8,21 @@ import { unitOf, value as shown } from '../lib/format';
 import { _ } from '../lib/i18n';
 import type { Row } from '../database';
 import { Button, Note, Problem } from './basic';
-import { Area, Check, Input, Select } from './form';
+import { Area, Check, Input, Moment, Select } from './form';
 import { DocumentField } from './document';
 import { Kept } from './kept';
 import { ListField } from './list-field';
 import { NumberInput } from './number';
 import { Reference } from './reference';
 import { numeric } from './value';
+import { useWhere, useZoneOf, Where } from './where';
 
 // isNeeded says whether a record is not made without a person saying it.
 const isNeeded = (f: Field) => !!f.required && !f.default && f.type !== 'boolean';
 
 // Control is one field of a form, by its type.
 export function Control({ f, text, put, wrong, start }: { f: Field; text: string; put: (v: string) => void; wrong?: string; start?: string }) {
+  const zone = useWhere();
   const label = _(f.label);
   const help = f.doc ? _(f.doc) : undefined;
   const required = isNeeded(f);
@@ -32,7 +34,7 @@ export function Control({ f, text, put, wrong, start }: { f: Field; text: string
   if (f.type === 'json' && f.parts) return <DocumentField f={f} text={text} put={put} wrong={wrong} />;
   if (f.type === 'json') return <Input {...same} />;
   if (f.type === 'text' && !f.format) return ['notes', 'description', 'immediate_action', 'lessons', 'note'].includes(f.name) ? <Area {...same} whole rows={3} /> : <Input {...same} />;
-  if (f.type === 'timestamp') return <Input {...same} type="datetime-local" />;
+  if (f.type === 'timestamp') return <Moment {...same} zone={zone} />;
   if (f.type === 'date') return <Input {...same} type="date" />;
   if (numeric(f)) return <NumberInput {...same} unit={unitOf(f) || undefined} />;
   return <Input {...same} maxLength={f.max_len || undefined} />;
@@ -65,7 +67,8 @@ export function RecordForm({ c, fields, base, starts, done, cancel, preset, also
   const [conflict, setConflict] = useState<Conflict | null>(null);
   const [missing, setMissing] = useState<string[]>([]);
   const form = useRef<HTMLFormElement>(null);
-  const text = (f: Field) => draft[f.name] ?? textOf(f, from?.[f.name]);
+  const zone = useZoneOf({ ...from, ...draft });
+  const text = (f: Field) => draft[f.name] ?? textOf(f, from?.[f.name], zone);
   const needed = _('This is needed.');
   const at = { ...wrongs(fault, fields), ...Object.fromEntries(missing.filter((n) => !draft[n]).map((n) => [n, needed])) };
   // What is wrong is brought into sight and gets the focus.
@@ -85,7 +88,7 @@ export function RecordForm({ c, fields, base, starts, done, cancel, preset, also
   };
   const save = async () => {
     setBusy(true);
-    const body = changes(fields, from, draft);
+    const body = changes(fields, from, draft, zone);
     try {
       const row = from && !Object.keys(body).length ? from : await write(c, from, { ...also, ...body });
       kept.drop();
@@ -94,7 +97,10 @@ export function RecordForm({ c, fields, base, starts, done, cancel, preset, also
       const f = toFault(e);
       if (!f.stale || !from) return setFault(f);
       const theirs = await want<Row>(records(c.name).select('*').eq('id', from.id).single());
-      const both = fields.filter((x) => x.name in body && textOf(x, theirs[x.name]) !== textOf(x, from[x.name]) && textOf(x, theirs[x.name]) !== draft[x.name]);
+      const both = fields.filter((x) => {
+        const [now, was] = [theirs, from].map((r) => textOf(x, r[x.name], zone));
+        return x.name in body && now !== was && now !== draft[x.name];
+      });
       put((now) => ({ ...now, from: theirs }));
       if (both.length) setConflict({ theirs, fields: both });
       else setFault(toFault({ message: _('Somebody else saved other fields meanwhile. Yours are kept: save again.') }));
@@ -103,6 +109,7 @@ export function RecordForm({ c, fields, base, starts, done, cancel, preset, also
     }
   };
   return (
+    <Where.Provider value={zone}>
     <form
       ref={form}
       class="stack"
@@ -129,7 +136,7 @@ export function RecordForm({ c, fields, base, starts, done, cancel, preset, also
                   <td>{_(f.label)}</td>
                   <td>
                     <Check
-                      label={shown(f, conflict.theirs[f.name]) || _('empty')}
+                      label={shown(f, conflict.theirs[f.name], zone) || _('empty')}
                       on={draft[f.name] === undefined}
                       put={(v) => {
                         const next = { ...draft };
@@ -138,7 +145,7 @@ export function RecordForm({ c, fields, base, starts, done, cancel, preset, also
                       }}
                     />
                   </td>
-                  <td>{draft[f.name] === undefined ? <span class="muted">{_('given up')}</span> : shown(f, valueOf(f, draft[f.name] as string))}</td>
+                  <td>{draft[f.name] === undefined ? <span class="muted">{_('given up')}</span> : shown(f, valueOf(f, draft[f.name] as string, zone), zone)}</td>
                 </tr>
               ))}
             </tbody>
@@ -167,6 +174,7 @@ export function RecordForm({ c, fields, base, starts, done, cancel, preset, also
         </Button>
       </div>
     </form>
+    </Where.Provider>
   );
 }
 

@@ -8,6 +8,7 @@ import type { Row } from '../database';
 import { columnsOf, selection } from '../lib/records';
 import { Empty, Problem, Skeleton } from './basic';
 import { hrefOf, numeric, Value } from './value';
+import { useWhere } from './where';
 
 // Rows is a table of some records of a collection.
 export function Rows({ c, rows, shown }: { c: Collection; rows: Row[]; shown: string[] }) {
@@ -91,12 +92,13 @@ export interface Entry {
 
 // Diff says what a change did, field by field.
 export function Diff({ c, e }: { c?: Collection; e: Pick<Entry, 'action' | 'before' | 'after'> }) {
+  const zone = useWhere();
   if (!e.before || !e.after) return <span class="small muted">{words(e.action.split('.').pop() ?? e.action)}</span>;
   const skip = new Set(['updated_at', 'version']);
   const changed = [...new Set([...Object.keys(e.before), ...Object.keys(e.after)])].filter((k) => !skip.has(k) && JSON.stringify(e.before?.[k]) !== JSON.stringify(e.after?.[k]));
   const text = (k: string, v: unknown) => {
     const f = c?.fields.find((x) => x.name === k);
-    return v == null || v === '' ? _('empty') : f ? value(f, v) : flat(v);
+    return v == null || v === '' ? _('empty') : f ? value(f, v, zone) : flat(v);
   };
   return (
     <ul class="small">

@@ -1,13 +1,14 @@
 import { useState } from 'preact/hooks';
 import { api } from '../lib/client';
 import { words, type Collection, type Field } from '../lib/catalog';
-import { ago, dateTime, value } from '../lib/format';
+import { ago, value } from '../lib/format';
 import { _, language } from '../lib/i18n';
 import { keepPreviousData, useQuery } from '../lib/query';
 import type { Row } from '../database';
 import { Card, Problem, Skeleton } from './basic';
 import { Comment, Composer, useBeside, type Given } from './evidence';
 import { Named, useCalledPeople } from './value';
+import { useTimes, useWhere } from './where';
 
 interface Change {
   field: string;
@@ -101,6 +102,7 @@ const saysSomething = (c: Collection, e: Entry) =>
   e.kind !== 'changed' || !!changesOf(c, e).length || !!e.changes?.some((x) => x.field === c.states?.field);
 
 function Happened({ c, e, given }: { c: Collection; e: Entry; given: Given }) {
+  const at = useTimes();
   const people = useCalledPeople(given.p);
   const name = e.by ? (people.get(e.by) ?? _('A colleague')) : '';
   const state = e.changes?.find((x) => x.field === c.states?.field);
@@ -118,7 +120,7 @@ function Happened({ c, e, given }: { c: Collection; e: Entry; given: Given }) {
             told.map((x) => _(x.f.label)),
           )}
         </span>
-        <time class="muted small" dateTime={e.at} title={dateTime(e.at)}>
+        <time class="muted small" dateTime={e.at} title={at(e.at)}>
           {ago(e.at)}
         </time>
       </p>
@@ -148,10 +150,11 @@ function isShort(f: Field, v: unknown): boolean {
 
 // Said is a value of a change, records and people by their names.
 function Said({ f, v }: { f: Field; v: unknown }) {
+  const zone = useWhere();
   if (isNothing(v)) return <>{_('empty')}</>;
   const of = f.ref ?? f.names;
   if (of) return <Named collection={of} ids={(Array.isArray(v) ? v : [v]).map(String)} />;
-  return <>{Array.isArray(v) && f.one_of ? v.map((x) => words(String(x))).join(', ') : value(f, v)}</>;
+  return <>{Array.isArray(v) && f.one_of ? v.map((x) => words(String(x))).join(', ') : value(f, v, zone)}</>;
 }
 
 // sentenceOf says what happened; what nobody did by name was done by a program, or by somebody whom the reader does not see.

@@ -1,11 +1,14 @@
+import { useContext } from 'preact/hooks';
 import { records, want } from '../lib/client';
 import { nameFields, nameOf, singular, useCatalog, usePermissions, words, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
 import { ago, flat, isMoney, number, unitOf, value } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
 import { refKey } from '../lib/records';
+import { zoneOf } from '../lib/zone';
 import type { Row } from '../database';
 import { Badge, Meter } from './basic';
+import { Where } from './where';
 import '../records.css';
 
 const badged = new Set(['severity', 'potential_severity', 'stage', 'status', 'stock_status', 'outcome', 'cluster', 'result']);
@@ -20,6 +23,8 @@ export function hrefOf(collection: string, id: string): string {
 // Value shows a field of a record as people read it.
 export function Value({ c, f, row, full }: { c: Collection; f: Field; row: Record<string, unknown>; full?: boolean }) {
   const catalog = useCatalog();
+  const where = useContext(Where);
+  const zone = where || zoneOf(row);
   const v = row[f.name];
   if (v == null || v === '' || (Array.isArray(v) && !v.length)) return <span class="muted">–</span>;
   if (f.ref) {
@@ -46,8 +51,8 @@ export function Value({ c, f, row, full }: { c: Collection; f: Field; row: Recor
     );
   if (f.type === 'timestamp')
     return (
-      <time dateTime={String(v)} title={value(f, v)}>
-        {full ? `${value(f, v)} (${ago(v)})` : ago(v)}
+      <time dateTime={String(v)} title={value(f, v, zone)}>
+        {full ? `${value(f, v, zone)} (${ago(v)})` : ago(v)}
       </time>
     );
   if (f.type === 'array' && Array.isArray(v)) {

@@ -153,18 +153,34 @@ func (s *Store) MemberActor(ctx context.Context, tenantID, userID string) (actor
 		Plan: m.Plan, GoodsOwner: m.Owner, Suspended: m.Status == "suspended"}, err
 }
 
-// CurrencyOf returns the currency of a tenant's amounts, "" of a tenant that is gone.
-func (s *Store) CurrencyOf(ctx context.Context, tenantID string) (currency string, err error) {
+// Locale is what amounts and moments of a tenant are written in.
+type Locale struct {
+	Currency string
+	// Timezone is the IANA name of the zone of its days.
+	Timezone string
+	// SiteTimezones has the zones of sites that are in another one, by their ids.
+	SiteTimezones map[string]string
+}
+
+// LocaleOf returns the locale of a tenant, an empty one of a tenant that is gone.
+func (s *Store) LocaleOf(ctx context.Context, tenantID string) (l Locale, err error) {
+	l.SiteTimezones = map[string]string{}
 	err = s.DB.Read(ctx, db.Scope{Tenant: tenantID}, func(tx *db.Tx) error {
-		return tx.Query(selectCurrency, []any{tenantID}, func(r *db.Row) error {
-			currency = r.Text(0)
+		return tx.Query(selectLocale, []any{tenantID}, func(r *db.Row) error {
+			l.Currency, l.Timezone = r.Text(0), r.Text(1)
+			if !r.Null(2) {
+				l.SiteTimezones[r.UUID(2).String()] = r.Text(3)
+			}
 			return nil
 		})
 	})
-	return currency, err
+	return l, err
 }
 
-const selectCurrency = `
-	SELECT currency
-	FROM tenants
-	WHERE id = $1`
+const selectLocale = `
+	SELECT t.currency, t.timezone, s.id, s.timezone
+	FROM tenants AS t
+	LEFT JOIN sites AS s ON s.tenant_id = t.id
+		AND s.timezone <> ''
+		AND s.timezone <> t.timezone
+	WHERE t.id = $1`
