@@ -121,6 +121,15 @@ func bounds(r *catalog.Resource) (out []string) {
 	if len(r.Own) > 0 {
 		add("name the caller by %s", strings.Join(r.Own, ", "))
 	}
+	for _, g := range r.Access.Read {
+		if g.Work != nil {
+			add("are read by %s too while %s is empty and %s is %s", roles(g.Roles), g.Work.Taken, g.Work.Status,
+				strings.Join(g.Work.Open, ", "))
+		}
+		if g.Beside != "" {
+			add("are read by %s too where %s names a record that they read", roles(g.Roles), g.Beside)
+		}
+	}
 	if len(r.Goods) > 0 {
 		add("are about a client's goods by %s", strings.Join(r.Goods, " and its "))
 	}

@@ -63,8 +63,8 @@ var owned = map[string]string{
 		"'compliance_events', 'courses', 'training_assignments', 'report_links', 'comments', 'files')",
 	"orders":               "created_by = $1",
 	"order_lines":          "created_by = $1",
-	"pick_lists":           "assigned_worker_id = $2 OR created_by = $1",
-	"pick_lines":           "assigned_worker_id = $2 OR created_by = $1",
+	"pick_lists":           "assigned_worker_id = $2 OR created_by = $1 OR id IN (" + listsToClaim + ")",
+	"pick_lines":           "assigned_worker_id = $2 OR created_by = $1 OR pick_list_id IN (" + listsToClaim + ")",
 	"shipments":            "assigned_worker_id = $2",
 	"routes":               "assigned_worker_id = $2",
 	"workers":              "user_id = $1",
@@ -87,6 +87,12 @@ var owned = map[string]string{
 	"comments":             besideReadable,
 	"files":                besideReadable,
 }
+
+// listsToClaim are the pick lists that an operator may take: those of nobody, of which no line
+// is at another site than the worker.
+const listsToClaim = "SELECT l.id FROM pick_lists l WHERE $3 = 'operator' AND l.assigned_worker_id IS NULL" +
+	" AND l.status IN ('released', 'in_progress') AND l.id NOT IN (SELECT s.pick_list_id FROM pick_lines s" +
+	" JOIN zones z ON z.id = s.zone_id WHERE z.site_id <> (SELECT w.site_id FROM workers w WHERE w.id = $2))"
 
 // besideReadable are the rows beside a record that a caller reads, by what the other
 // lines say of operators and drivers; leaders and viewers read all such records.

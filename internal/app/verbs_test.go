@@ -31,6 +31,7 @@ close_order       x     x     x       -      -        -      -
 plan_wave         x     x     x       -      -        -      -
 release_picks     x     x     x       -      -        -      -
 claim_pick_list   x     x     x       -      x        -      -
+next_task         x     x     x       -      x        -      -
 pick_line         x     x     x       -      x        -      -
 short_pick        x     x     x       -      x        -      -
 unpick            x     x     x       -      x        -      -

@@ -25,6 +25,19 @@ type Grant struct {
 	Fields []string // Update: only these; empty = all writable fields
 	Also   string   // Own: the column of a closed set by which more rows are reached,
 	In     []string // those with one of these words
+	Work   *Work    // Own: besides, what nobody has taken and the caller may take
+	Beside string   // Own: the reference to a record; besides, the rows of those that the caller may read
+}
+
+// Work is rows that stand for work on the floor. Who has a worker record may take what
+// nobody has, where all of its stops are at the worker's site and in the zones of the
+// membership.
+type Work struct {
+	Taken      string   // the column with the worker who took it
+	Status     string   // the column of its state,
+	Open       []string // and the states in which it may be taken
+	Stops      string   // the resource of its stops,
+	StopOf, At string   // their reference to the work, and to the zone where each is
 }
 
 // Access says who may do what. A role without a grant is refused; the zero
@@ -74,6 +87,19 @@ func grantClients() Grant { return Grant{Roles: []actor.Role{actor.Client}, Scop
 // orWhere widens a grant of own rows to those whose column has one of these words.
 func (g Grant) orWhere(column string, words ...string) Grant {
 	g.Also, g.In = column, words
+	return g
+}
+
+// orWork widens a grant of own rows to work that nobody has taken.
+func (g Grant) orWork(w Work) Grant {
+	g.Work = &w
+	return g
+}
+
+// orOf widens a grant of own rows to those of records that the caller may read, which a
+// reference names.
+func (g Grant) orOf(reference string) Grant {
+	g.Beside = reference
 	return g
 }
 

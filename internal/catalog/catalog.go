@@ -186,6 +186,7 @@ type Resource struct {
 
 	byName  map[string]*Field
 	parents []ParentRecord
+	wholes  map[string]*Resource // of grants' Beside: what the reference names
 	refs    []Relation
 	lists   [][]string // the indexes that keep an order, after tenant_id
 }
@@ -292,6 +293,9 @@ func (c *Catalog) linkResource(r *Resource) error {
 			if err := check("grant", g.Also); err != nil {
 				return err
 			}
+		}
+		if err := c.linkWork(r, g, check); err != nil {
+			return err
 		}
 	}
 	if r.States != nil {

@@ -178,7 +178,8 @@ func orderLines() Resource {
 func pickLists() Resource {
 	return Resource{
 		Name: "pick_lists", Family: "logistics",
-		Doc: "Work for one picker: lines to fetch, in walking order.",
+		Doc: "Work for one picker: lines to fetch, in walking order. Operators read their own, and what they may claim: " +
+			"released lists of nobody, whose lines are at the site of their worker record.",
 		Fields: []Field{
 			{Name: "pick_no", Format: Number, Prefix: "PL", Fixed: true},
 			{Name: "strategy", Required: true, Default: "single", OneOf: strings.Fields("single batch cluster wave zone")},
@@ -196,7 +197,9 @@ func pickLists() Resource {
 		Indexes: [][]string{{"status", "id"}},
 		Own:     []string{"assigned_worker_id", "created_by"},
 		Access: Access{
-			Read:   []Grant{grantAll(plusRoles(leaders, actor.Viewer)), grantOwn(actor.Operator)},
+			Read: []Grant{grantAll(plusRoles(leaders, actor.Viewer)), grantOwn(actor.Operator).orWork(Work{
+				Taken: "assigned_worker_id", Status: "status", Open: []string{"released", "in_progress"},
+				Stops: "pick_lines", StopOf: "pick_list_id", At: "zone_id"})},
 			Create: []Grant{grantAll(managers)},
 			Update: []Grant{grantAll(managers), grantOwn(actor.Operator).onlyFields("status")},
 			Delete: []Grant{grantAll(managers)},
@@ -242,7 +245,7 @@ func pickLines() Resource {
 		Own:     []string{"assigned_worker_id", "created_by"},
 		Checks:  []string{"qty_picked <= qty"},
 		Access: Access{
-			Read:   []Grant{grantAll(plusRoles(leaders, actor.Viewer)), grantOwn(actor.Operator)},
+			Read:   []Grant{grantAll(plusRoles(leaders, actor.Viewer)), grantOwn(actor.Operator).orOf("pick_list_id")},
 			Create: []Grant{grantAll(managers)},
 			Update: []Grant{
 				grantAll(managers),

@@ -28,6 +28,7 @@ type Policy struct {
 	owner  string   // and who that has to be
 	also   string   // column by which more rows are reached,
 	words  []string
+	work   *catalog.Work // what nobody has taken is reached too, in zones, or in any where there are none
 
 	parents []parentPolicy // the records beside which rows are read; nil = rows are not judged by a record
 }
@@ -125,6 +126,8 @@ func newPolicy(a actor.Actor, r *catalog.Resource, g catalog.Grant) Policy {
 	p.limit = true
 	if g.Scope == catalog.Own {
 		p.also, p.words = g.Also, g.In
+		p.addWork(a, g.Work)
+		p.addWhole(a, r, g.Beside)
 	}
 	for _, c := range r.Own {
 		if worker := strings.HasSuffix(c, "worker_id"); worker && a.WorkerID != "" {
@@ -181,7 +184,7 @@ func Reach(a actor.Actor, r *catalog.Resource, g catalog.Grant) string {
 	switch {
 	case !p.limit:
 		return "all"
-	case len(p.parents) > 0:
+	case g.Scope == catalog.Parent && len(p.parents) > 0:
 		return "parent"
 	case len(p.goods) > 0:
 		return "owner"
@@ -278,6 +281,11 @@ func (w *writer) writeOwnRows(p *Policy, t string) {
 	if len(p.goods) > 0 && p.owner != "" {
 		w.s(sep)
 		w.writeOwnGoods(p, t)
+		sep = " OR "
+	}
+	if p.work != nil {
+		w.s(sep)
+		w.writeWork(p, t)
 		sep = " OR "
 	}
 	for i := range p.parents {

@@ -125,6 +125,18 @@ func (c *Call) Records(resource string, rows []store.Row) []Record {
 	return out
 }
 
+// RowsToRead is Rows of those records that the caller may read; an OR in where stands in
+// parentheses.
+func (c *Call) RowsToRead(resource, where string, args ...any) ([]store.Row, error) {
+	policy, ok := query.ReadPolicy(c.Actor, c.Resource(resource))
+	if !ok {
+		return nil, nil
+	}
+	args = append([]any{c.TenantID}, args...)
+	readable := policy.Where(c.DB(), resource, &args)
+	return c.Rows(resource, readable+" AND "+where, args[1:]...)
+}
+
 // Lock reads the rows with these ids and locks them in the order of ids. An id
 // that the tenant does not have is fault.NotFound, blamed on field.
 func (c *Call) Lock(resource, field string, ids ...string) ([]store.Row, error) {

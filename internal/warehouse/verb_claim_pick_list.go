@@ -35,6 +35,9 @@ func (w Watch) claimPickList(c *verb.Call, in *ClaimPickListIn) (*ClaimPickListO
 		return nil, notReady("pick list %s is %s", l.Text("pick_no"), l.Text("status")).At("pick_list_id", "is %s",
 			l.Text("status"))
 	case !mine:
+		if err := checkMayTake(c, in.PickListID, "pick_list_id"); err != nil {
+			return nil, err
+		}
 		if err := w.workOf(c).UpdateRows("pick_lists", []string{in.PickListID},
 			store.Row{"assigned_worker_id": c.WorkerID}); err != nil {
 			return nil, err
@@ -71,9 +74,22 @@ func (w Watch) lockPickLine(c *verb.Call, id string) (line, list store.Row, err 
 		return nil, nil, verb.Missing("pick_lines", "pick_line_id")
 	}
 	if picker == "" && c.WorkerID != "" {
+		if err := checkMayTake(c, list.Text("id"), "pick_line_id"); err != nil {
+			return nil, nil, err
+		}
 		err = w.workOf(c).UpdateRows("pick_lists", []string{list.Text("id")}, store.Row{"assigned_worker_id": c.WorkerID})
 	}
 	return line, list, err
+}
+
+// checkMayTake refuses a list of nobody that the caller may not read: its lines are at another
+// site, or outside of the zones of the membership.
+func checkMayTake(c *verb.Call, list, field string) error {
+	rows, err := c.RowsToRead("pick_lists", "id = $2", list)
+	if err == nil && len(rows) == 0 {
+		err = verb.Missing("pick_lists", field)
+	}
+	return err
 }
 
 // checkPending refuses a line that is closed.

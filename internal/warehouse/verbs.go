@@ -38,6 +38,7 @@ func (w Watch) Verbs() []verb.Verb {
 		verb.New("release_picks", "Makes pick lists of what is reserved for orders, in walking order.", managers,
 			w.releasePicks),
 		verb.New("claim_pick_list", "Takes a released list to pick it.", operators, w.claimPickList),
+		verb.New("next_task", "Names the work that comes next for the caller, or claims it.", operators, w.findNextTask),
 		verb.New("pick_line", "Takes goods from their bin to the staging lane; what is promised of them goes along.",
 			operators, w.pickLine),
 		verb.New("short_pick", "Says that a bin held less: the rest is looked for in other bins, and the bin is counted.",

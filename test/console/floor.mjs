@@ -25,6 +25,28 @@ async function valueOf(field, value) {
   assert.equal(await field.inputValue(), value);
 }
 
+test('the next task of a picker opens the work that the server names, and is theirs', async () => {
+  const [item] = await stocked(1);
+  const [order] = await api(manager, '/v1/orders', { method: 'POST', body: { type: 'outbound', party_name: 'Comes next', priority: 1, promised_at: '2020-01-01T08:00:00Z' } });
+  await api(manager, '/v1/order_lines', { method: 'POST', body: { order_id: order.id, line_no: 10, item_id: item.id, qty_ordered: 1 } });
+  await rpc(manager, 'confirm_order', { order_id: order.id });
+  const { pick_lists: [list] } = await rpc(manager, 'release_picks', { order_ids: [order.id], method: 'single' });
+  const [seen] = await api(operator, `/v1/pick_lists?select=pick_no&id=eq.${list.id}`);
+  assert.equal(seen.pick_no, list.pick_no);
+  const named = await rpc(operator, 'next_task', {});
+  const pages = { pick: 'pick', put_away: 'put', count: 'count' };
+  await as(operator, async (page) => {
+    await open(page, '/console/floor');
+    await page.getByText('nobody’s yet').first().waitFor();
+    await page.getByRole('button', { name: 'Next task', exact: true }).click();
+    await page.waitForURL((url) => url.pathname.endsWith(named.task.id));
+    assert.equal(new URL(page.url()).pathname, named.kind === 'replenish' ? `/console/c/replenish_tasks/${named.task.id}` : `/console/floor/${pages[named.kind]}/${named.task.id}`);
+  }, phone);
+  const again = await rpc(operator, 'next_task', {});
+  assert.deepEqual([again.task.id, again.mine], [named.task.id, true]);
+  await rpc(manager, 'cancel_order', { order_id: order.id, reason: 'A test' });
+});
+
 test('a picker claims a list, scans place and goods, takes them, and says where too little was', async () => {
   const items = await stocked(2);
   const [order] = await api(manager, '/v1/orders', { method: 'POST', body: { type: 'outbound', party_name: 'Picked on a phone', priority: 1 } });

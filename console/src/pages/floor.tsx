@@ -1,6 +1,7 @@
+import { useLocation } from 'preact-iso';
 import { useState } from 'preact/hooks';
 import { beep } from '../lib/beep';
-import { api, supabase } from '../lib/client';
+import { api, rpc, supabase } from '../lib/client';
 import { nameOf, useCatalog, usePermissions, words, type Permissions } from '../lib/catalog';
 import { collectionOf, itemOf, scan, sentenceOf, text, type Scanned } from '../lib/floor';
 import { ago, date, number } from '../lib/format';
@@ -8,7 +9,7 @@ import { _, plural } from '../lib/i18n';
 import { useQuery } from '../lib/query';
 import { next, useTrips } from '../lib/trip';
 import type { Row } from '../database';
-import { Badge, Card, Empty, Head, LinkButton, Skeleton } from '../ui/basic';
+import { Badge, Button, Card, Empty, Head, LinkButton, Skeleton } from '../ui/basic';
 import { Icon } from '../ui/icon';
 import { ScanField, type Said } from '../ui/scan';
 import { hrefOf } from '../ui/value';
@@ -34,13 +35,22 @@ function hrefFor(verb: string, s: Scanned): string | null {
   }
 }
 
+// Where each kind of work is done.
+const workPages: Record<string, (id: string) => string> = {
+  pick: (id) => `/console/floor/pick/${id}`,
+  put_away: (id) => `/console/floor/put/${id}`,
+  count: (id) => `/console/floor/count/${id}`,
+  replenish: (id) => hrefOf('replenish_tasks', id),
+};
+
 // Work is the start of those who work on the floor: scan something, or take the next task.
 export function Work({ p }: { p: Permissions }) {
   const title = useGreeting();
+  const { route } = useLocation();
   const catalog = useCatalog();
   const reads = (n: string) => !!p.collections[n]?.read;
   const floor = !!p.verbs?.['pick_line'];
-  const picks = useRows(['my-picks'], () => supabase.from('pick_lists').select('id,pick_no,status,priority,wave_no,pick_lines(id,status)').in('status', ['released', 'in_progress']).order('priority').limit(20), reads('pick_lists'));
+  const picks = useRows(['my-picks'], () => supabase.from('pick_lists').select('id,pick_no,status,priority,wave_no,assigned_worker_id,pick_lines(id,status)').in('status', ['released', 'in_progress']).order('assigned_worker_id', { nullsFirst: false }).order('priority').limit(20), reads('pick_lists'));
   const puts = useRows(['my-putaways'], () => supabase.from('putaway_tasks').select('id,task_no,quantity,quantity_done,item:item_id(sku,name),from:from_zone_id(code)').in('status', ['open', 'in_progress']).order('id').limit(20), floor && reads('putaway_tasks'));
   const counts = useRows(['my-counts'], () => supabase.from('count_tasks').select('id,count_no,due_on,status,zone:zone_id(code,name)').in('status', ['open', 'counting', 'recount']).order('due_on').limit(20), floor && reads('count_tasks'));
   const trips = useRows(['my-trips'], () => supabase.from('shipments').select('id,shipment_no,status,stop_seq,eta').in('status', ['ready', 'in_transit', 'exception']).is('route_id', null).order('stop_seq').limit(20), p.role === 'driver' && reads('shipments'));
@@ -51,6 +61,20 @@ export function Work({ p }: { p: Permissions }) {
   const [found, setFound] = useState<Scanned | null>(null);
   const [said, setSaid] = useState<Said | null>(null);
   const [busy, setBusy] = useState(false);
+  const take = async () => {
+    setBusy(true);
+    setSaid(null);
+    try {
+      const work = await rpc<{ kind?: string; task: Row | null; why: string }>('next_task', { claim: true });
+      const to = work.kind ? workPages[work.kind] : undefined;
+      if (to && work.task) route(to(work.task.id));
+      else setSaid({ ok: true, text: _(work.why) });
+    } catch (e) {
+      setSaid({ ok: false, text: sentenceOf(e) });
+    } finally {
+      setBusy(false);
+    }
+  };
   const read = async (code: string) => {
     setBusy(true);
     try {
@@ -79,6 +103,11 @@ export function Work({ p }: { p: Permissions }) {
   return (
     <>
       <Head title={title} sub={_('Scan something, or take the next task.')}>
+        {p.verbs?.['next_task'] ? (
+          <Button size="big" icon="pick" onClick={() => void take()} busy={busy}>
+            {_('Next task')}
+          </Button>
+        ) : null}
         {p.collections['incidents']?.create ? (
           <a class="btn primary big" href="/console/report">
             <Icon name="alert" />
@@ -116,7 +145,7 @@ export function Work({ p }: { p: Permissions }) {
               <ul class="lines">
                 {picks.data.map((r) => {
                   const all = (r['pick_lines'] as { status: string }[] | undefined) ?? [];
-                  return line(r, floor ? `/console/floor/pick/${r.id}` : hrefOf('pick_lists', r.id), text(r['pick_no']), `${_('Priority {n}', { n: text(r['priority']) })}${all.length ? ` · ${_('{n} of {m} lines done', { n: all.filter((x) => x.status !== 'pending').length, m: all.length })}` : ''}`, r['status']);
+                  return line(r, floor ? `/console/floor/pick/${r.id}` : hrefOf('pick_lists', r.id), text(r['pick_no']), `${_('Priority {n}', { n: text(r['priority']) })}${all.length ? ` · ${_('{n} of {m} lines done', { n: all.filter((x) => x.status !== 'pending').length, m: all.length })}` : ''}${r['assigned_worker_id'] ? '' : ` · ${_('nobody’s yet')}`}`, r['status']);
                 })}
               </ul>
             ) : (

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"holdfast/internal/actor"
 	"holdfast/internal/fault"
 	"holdfast/internal/gs1"
 	"holdfast/internal/query"
@@ -110,19 +109,16 @@ func (s *scanning) findRawCode() (bool, error) {
 		return found, err
 	}
 	for _, p := range lookups {
-		rows, err := s.readVisible(p.resource, p.column+" = $2", code)
+		rows, err := s.readTwo(p.resource, p.column+" = $2", code)
 		if err != nil {
 			return false, err
 		}
 		if len(rows) == 0 && p.column == "code" {
-			rows, err = s.readVisible(p.resource, "lower(code) = lower($2)", code)
+			rows, err = s.readTwo(p.resource, "lower(code) = lower($2)", code)
 		}
 		if len(rows) > 0 || err != nil {
 			return s.takeFound(p.kind, p.resource, rows, err)
 		}
-	}
-	if found, err := s.findClaimable(code); found || err != nil {
-		return found, err
 	}
 	if found, err := s.findPlate(code); found || err != nil {
 		return found, err
@@ -133,33 +129,16 @@ func (s *scanning) findRawCode() (bool, error) {
 // findPlate finds stock on a license plate; one pallet may hold several lots, of
 // which the first is shown.
 func (s *scanning) findPlate(code string) (bool, error) {
-	rows, err := s.readVisible("stock_levels", "lpn = $2 AND quantity > 0", code)
+	rows, err := s.readTwo("stock_levels", "lpn = $2 AND quantity > 0", code)
 	return s.takeFound("plate", "stock_levels", rows[:min(1, len(rows))], err)
 }
 
-// readVisible reads what the caller may read; archived records are not scanned.
-func (s *scanning) readVisible(resource, where string, args ...any) ([]store.Row, error) {
-	r := s.c.Resource(resource)
-	grant, err := query.Access(s.c.Actor, r, r.Access.Read)
-	if err != nil {
-		return nil, nil // what the role cannot read is not there for it
-	}
-	if r.Archives {
+// readTwo reads the first two rows that the caller may read; archived records are not scanned.
+func (s *scanning) readTwo(resource, where string, args ...any) ([]store.Row, error) {
+	if s.c.Resource(resource).Archives {
 		where += " AND archived_at IS NULL"
 	}
-	rows, err := s.c.Rows(resource, where+" ORDER BY id LIMIT 2", args...)
-	return slices.DeleteFunc(rows, func(row store.Row) bool { return !query.Admits(s.c.Actor, r, grant, row) }), err
-}
-
-// findClaimable finds a pick list that is nobody's yet: an operator may claim it, though
-// the lists that an operator reads are one's own.
-func (s *scanning) findClaimable(code string) (bool, error) {
-	if s.c.Role != actor.Operator || s.c.WorkerID == "" {
-		return false, nil
-	}
-	rows, err := s.c.Rows("pick_lists",
-		"pick_no = $2 AND assigned_worker_id IS NULL AND status IN ('released', 'in_progress')", code)
-	return s.takeFound("pick_list", "pick_lists", rows, err)
+	return s.c.RowsToRead(resource, where+" ORDER BY id LIMIT 2", args...)
 }
 
 // isBeingPicked reports a pick list that is released and not done.
@@ -209,7 +188,7 @@ func (s *scanning) findSerial(item, number string) (bool, error) {
 	if item != "" {
 		where, args = where+" AND item_id = $3", append(args, item)
 	}
-	rows, err := s.readVisible("stock_levels", where, args...)
+	rows, err := s.readTwo("stock_levels", where, args...)
 	found, err := s.takeFound("serial", "stock_levels", rows, err)
 	if found && err == nil {
 		err = s.itemOf(rows[0].Text("item_id"))
@@ -257,7 +236,7 @@ func (s *scanning) findLabelled(p *ScanParsed) error {
 	if p.LotNo == "" {
 		return nil
 	}
-	rows, err := s.readVisible("lots", "item_id = $2 AND lot_no = $3", id, p.LotNo)
+	rows, err := s.readTwo("lots", "item_id = $2 AND lot_no = $3", id, p.LotNo)
 	_, err = s.takeFound("lot", "lots", rows, err)
 	return err
 }
@@ -267,11 +246,11 @@ func (s *scanning) findLogisticUnit(p *ScanParsed) error {
 	if p.SSCC == "" {
 		return nil
 	}
-	rows, err := s.readVisible("packages", "sscc = $2", p.SSCC)
+	rows, err := s.readTwo("packages", "sscc = $2", p.SSCC)
 	if found, err := s.takeFound("package", "packages", rows, err); found || err != nil {
 		return err
 	}
-	rows, err = s.readVisible("shipments", `sscc LIKE '%"' || $2 || '"%'`, p.SSCC)
+	rows, err = s.readTwo("shipments", `sscc LIKE '%"' || $2 || '"%'`, p.SSCC)
 	if found, err := s.takeFound("shipment", "shipments", rows, err); found || err != nil {
 		return err
 	}
