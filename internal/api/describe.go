@@ -41,6 +41,8 @@ type describedSetting struct {
 	Doc     string `json:"doc"`
 	Wants   string `json:"wants"`  // what a value has to be, in words
 	Absent  string `json:"absent"` // what holds where it is not set: JSON, or words
+	// Value is what a value is made of, as a field of a form.
+	Value describedField `json:"value"`
 }
 
 type describedField struct {
@@ -101,7 +103,8 @@ func Description(c *catalog.Catalog) (http.Handler, error) {
 	}
 	settings := make([]describedSetting, 0, 48)
 	for _, x := range catalog.TenantSettings() {
-		settings = append(settings, describedSetting{x.Section, x.Key, x.Doc, x.Wants, x.Absent})
+		value := viewMember(&schema.Member{Name: x.Key, Shape: x.Value})
+		settings = append(settings, describedSetting{x.Section, x.Key, x.Doc, x.Wants, x.Absent, value})
 	}
 	events := make([]describedEvent, 0, len(event.Names()))
 	for _, t := range event.Types() {

@@ -105,12 +105,18 @@ func TestSettingsAreObeyedOrRefused(t *testing.T) {
 		}{
 			{"scoring", "weight_incidnt", 1, "did you mean weight_incident?"},
 			{"general", "over_receipt_tolerance", 0.1, "section stock"},
-			{"stock", "over_receipt_tolerance", "lots", "number from 0 to 10"},
+			{"stock", "over_receipt_tolerance", "lots", "share from 0 to 10"},
 			{"stock", "over_receipt_tolerance", nil, ""},
 			{"safety", "digest", 1, "true or false"},
 			{"scoring", "scores_off", []string{"cat"}, "a list of zone"},
 			{"scoring", "standard_units_per_hour", map[string]any{"zone": 0}, "above 0"},
 			{"scoring", "min_group", 2.5, "whole number"},
+			{"scoring", "standard_units_per_hour", map[string]any{"cat": 1}, "by entity type"},
+			{"scoring", "standard_units_per_hour", map[string]any{"zone": nil}, "by entity type"},
+			{"scoring", "score_bounds", map[string]any{"zone": map[string]any{"hours_low": "few"}}, "by entity type"},
+			{"general", "locale", "tlh", ""},
+			{"security", "mfa_required", "nobody", ""},
+			{"security", "session_max_hours", 1.5, ""},
 		} {
 			r := k.Post(testkit.As(actor.Admin), "/v1/settings", map[string]any{"section": c.section, "key": c.key, "value": c.value})
 			if r.Status != 422 && !(c.value == nil && r.Status == 400) || !strings.Contains(string(r.Body), c.says) {

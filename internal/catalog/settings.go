@@ -2,81 +2,91 @@ package catalog
 
 import (
 	"encoding/json"
-	"math"
 	"slices"
+	"strconv"
+
+	"holdfast/internal/schema"
 )
 
 // Setting is a key of a tenant's settings that the server obeys.
 type Setting struct {
 	Section, Key string
 	Doc          string
-	Wants        string // what a value has to be, in words
-	Absent       string // what holds where it is not set: JSON, or words
-	accepts      func(json.RawMessage) bool
+	Wants        string       // what a value has to be, in words
+	Absent       string       // what holds where it is not set: JSON, or words
+	Value        schema.Shape // what a value is made of
 }
 
 // Accepts reports a value that can be obeyed.
-func (s *Setting) Accepts(value json.RawMessage) bool { return s.accepts == nil || s.accepts(value) }
-
-func acceptsNumber(least, most float64, whole bool) func(json.RawMessage) bool {
-	return func(v json.RawMessage) bool {
-		var n *float64
-		return json.Unmarshal(v, &n) == nil && n != nil && *n >= least && *n <= most && (!whole || *n == math.Trunc(*n))
+func (s *Setting) Accepts(value json.RawMessage) bool {
+	if _, reason := s.Value.Check(value); reason != "" {
+		return false
 	}
+	return s.Value.Kind != schema.Object || hasOnly(value, s.Value.Members)
 }
 
-func isText(v json.RawMessage) bool {
-	var text *string
-	return json.Unmarshal(v, &text) == nil && text != nil
-}
-
-func yesNo(v json.RawMessage) bool { return string(v) == "true" || string(v) == "false" }
-
-// byType accepts a document of one member for each entity type that it names.
-func byType(member func(json.RawMessage) bool) func(json.RawMessage) bool {
-	return func(v json.RawMessage) bool {
-		var m map[string]json.RawMessage
-		if json.Unmarshal(v, &m) != nil || m == nil {
+// hasOnly reports a document that has no other members than these, and none that is null.
+func hasOnly(value json.RawMessage, members []schema.Member) bool {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(value, &m) != nil {
+		return false
+	}
+	for name, v := range m {
+		known := slices.ContainsFunc(members, func(x schema.Member) bool { return x.Name == name })
+		if !known || string(v) == "null" {
 			return false
 		}
-		for kind, value := range m {
-			if !slices.Contains(scored, kind) || !member(value) {
-				return false
-			}
-		}
-		return true
 	}
+	return true
 }
 
-var scored = []string{"zone", "driver", "worker", "equipment"}
+// Share is the unit of a number that people write in percent: 0.05 is 5 %.
+const Share = "share"
 
-func hoursWord(v json.RawMessage) bool {
-	var word string
-	return json.Unmarshal(v, &word) == nil && slices.Contains([]string{"warn", "refuse", "off"}, word)
+var (
+	yesOrNo = schema.Shape{Kind: schema.Bool}
+	anyText = schema.Shape{Kind: schema.Text}
+	// aCount is a whole number whose bounds the package checks that reads it.
+	aCount = schema.Shape{Kind: schema.Integer}
+)
+
+// oneWord is one of a closed set of words.
+func oneWord(words ...string) schema.Shape { return schema.Shape{Kind: schema.Text, OneOf: words} }
+
+// wholeNumber is a whole number between bounds, which are allowed.
+func wholeNumber(least, most int) schema.Shape {
+	return schema.Shape{Kind: schema.Integer, Min: strconv.Itoa(least), Max: strconv.Itoa(most)}
 }
 
-func acceptsBounds(v json.RawMessage) bool {
-	var m map[string]json.RawMessage
-	return json.Unmarshal(v, &m) == nil && m != nil
+// numberIn is a number between bounds, which are allowed; unit is "" where it has none.
+func numberIn(least, most, unit string) schema.Shape {
+	return schema.Shape{Kind: schema.Number, Min: least, Max: most, Unit: unit}
 }
 
-func acceptsKinds(v json.RawMessage) bool {
-	var list []string
-	return json.Unmarshal(v, &list) == nil && list != nil && !slices.ContainsFunc(list, func(k string) bool {
-		return !slices.Contains(scored, k)
-	})
+// mostAmount bounds what may be worth something.
+const mostAmount = "1000000000000"
+
+// byEntityType has one value for each entity type that it names.
+type byEntityType[T any] struct {
+	Zone      T `json:"zone,omitzero" min:"0.0001"`
+	Driver    T `json:"driver,omitzero" min:"0.0001"`
+	Worker    T `json:"worker,omitzero" min:"0.0001"`
+	Equipment T `json:"equipment,omitzero" min:"0.0001"`
 }
 
-// amountSetting makes a setting of a number from least on.
-func amountSetting(section, key, doc string, least, most float64, whole bool, wants string) Setting {
-	return Setting{Section: section, Key: key, Doc: doc, Wants: wants, Absent: absent[key],
-		accepts: acceptsNumber(least, most, whole)}
+// scoreBounds are those of package score; what is not said there has the server's own.
+type scoreBounds struct {
+	HoursLow        float64 `json:"hours_low,omitempty" doc:"Weekly hours that count as 0." unit:"h"`
+	HoursHigh       float64 `json:"hours_high,omitempty" doc:"Weekly hours that count as 1." unit:"h"`
+	LoadLow         float64 `json:"load_low,omitempty" doc:"Workload that counts as 0."`
+	LoadHigh        float64 `json:"load_high,omitempty" doc:"Workload that counts as 1."`
+	IncidentHalf    float64 `json:"incident_half,omitempty" doc:"Incidents in 30 days that count as one half."`
+	NearMissHalf    float64 `json:"near_miss_half,omitempty" doc:"Near misses in 30 days that count as one half."`
+	ConfidenceHours float64 `json:"confidence_hours,omitempty" doc:"Hours at which the confidence is one half." unit:"h"`
 }
 
-// otherSetting makes a setting of any form; nil accepts what its reader does.
-func otherSetting(section, key, doc, wants string, accepts func(json.RawMessage) bool) Setting {
-	return Setting{Section: section, Key: key, Doc: doc, Wants: wants, Absent: absent[key], accepts: accepts}
-}
+var scoredKinds = schema.Shape{Kind: schema.List, Of: &schema.Shape{Kind: schema.Text,
+	OneOf: []string{"zone", "driver", "worker", "equipment"}}}
 
 // absent is what the readers of settings take where none is set. A test holds
 // those with a table of their own to it.
@@ -101,74 +111,105 @@ var absent = map[string]string{
 }
 
 // TenantSettings are the keys of collection settings: each is read by the
-// server, and no other is stored. Those without a check here are checked by the
-// package that reads them.
+// server, and no other is stored.
 func TenantSettings() []Setting {
-	const most = 1e12
+	list := slices.Concat(workSettings(), scoreSettings(), safetySettings(), accessSettings(), pointSettings())
+	for i := range list {
+		list[i].Absent = absent[list[i].Key]
+	}
+	return list
+}
+
+// workSettings are those of stock, picking and imports, and the language of mails.
+func workSettings() []Setting {
+	amount, whether := numberIn("0", mostAmount, Currency), "true or false"
+	return []Setting{
+		{Section: "general", Key: "locale", Doc: "Language of mails and digests.",
+			Wants: `"en" or "de"`, Value: oneWord("en", "de")},
+		{Section: "stock", Key: "over_receipt_tolerance", Doc: "Share of an ordered quantity that may come in above it.",
+			Wants: "a share from 0 to 10; 0.05 is 5 %", Value: numberIn("0", "10", Share)},
+		{Section: "stock", Key: "adjust_limit_value", Doc: "Value above which an adjustment waits for a second person.",
+			Wants: "an amount, 0 or more", Value: amount},
+		{Section: "stock", Key: "count_auto_approve", Doc: "Value up to which a count approves itself.",
+			Wants: "an amount, 0 or more", Value: amount},
+		{Section: "picking", Key: "allow_partial_allocation", Doc: "Whether orders are promised a part of what they ask for.",
+			Wants: whether, Value: yesOrNo},
+		{Section: "picking", Key: "default_site", Doc: "Site of orders that name none.",
+			Wants: "the code of a site", Value: anyText},
+		{Section: "picking", Key: "orders_across_sites",
+			Doc:   "Whether orders are promised stock of other sites after their own.",
+			Wants: whether, Value: yesOrNo},
+		{Section: "import", Key: "keep_files_days", Doc: "Days that files of imports are kept.",
+			Wants: "a whole number of days", Value: aCount},
+	}
+}
+
+// scoreSettings are those of risk scores.
+func scoreSettings() []Setting {
 	list := []Setting{
-		otherSetting("general", "locale", "Language of mails and digests.", `"en" or "de"`, nil),
-		amountSetting("stock", "over_receipt_tolerance", "Share of an ordered quantity that may come in above it.", 0, 10,
-			false, "a number from 0 to 10"),
-		amountSetting("stock", "adjust_limit_value", "Value above which an adjustment waits for a second person.", 0, most,
-			false, "an amount, 0 or more"),
-		amountSetting("stock", "count_auto_approve", "Value up to which a count approves itself.", 0, most, false,
-			"an amount, 0 or more"),
-		otherSetting("picking", "allow_partial_allocation", "Whether orders are promised a part of what they ask for.",
-			"true or false", yesNo),
-		otherSetting("picking", "default_site", "Site of orders that name none.", "the code of a site", isText),
-		otherSetting("picking", "orders_across_sites", "Whether orders are promised stock of other sites after their own.",
-			"true or false", yesNo),
-		otherSetting("scoring", "standard_units_per_hour", "Units an hour that count as a workload of 1, by entity type.",
-			"a document of numbers above 0 by entity type", byType(acceptsNumber(math.SmallestNonzeroFloat64, most, false))),
-		otherSetting(
-			"scoring",
-			"score_bounds",
-			"Values of each input that count as 0 and as 1, by entity type.",
-			"a document by entity type",
-			byType(acceptsBounds),
-		),
-		otherSetting("scoring", "scores_off", "Entity types that are not scored.",
-			"a list of zone, driver, worker, equipment", acceptsKinds),
-		otherSetting(
-			"scoring",
-			"score_places_within",
-			"Whether incidents and hours in the places within a zone count for its score.",
-			"true or false",
-			yesNo,
-		),
-		amountSetting("scoring", "min_group", "People a group needs before a figure of it is shown.", 1, 10_000, true,
-			"a whole number from 1 to 10000"),
-		amountSetting("scoring", "score_retention_days", "Days that scores are kept; 31 at least.", 0, 36_500, true,
-			"a whole number of days, 0 to 36500"),
-		amountSetting("safety", "training_due_days", "Days until training that is assigned is due.", 0, 3650, true,
-			"a whole number of days, 0 to 3650"),
-		amountSetting("safety", "waiver_months", "Months that a waiver of a verdict lasts at most.", 0, 120, true,
-			"a whole number of months, 0 to 120"),
-		otherSetting("safety", "digest", "Whether morning digests are sent.", "true or false", yesNo),
-		otherSetting("safety", "public_reports", "Whether the public report page takes reports.", "true or false", yesNo),
-		otherSetting("safety", "drivers_hours", "What start_route does against a regulation EU-561 in force.",
-			`"warn", "refuse" or "off"`, hoursWord),
-		otherSetting("import", "keep_files_days", "Days that files of imports are kept.", "a whole number of days", nil),
-		otherSetting("security", "mfa_required", "Who needs a second factor.", `"none", "administrators" or "everyone"`, nil),
-		otherSetting("security", "mfa_self", "Whether a factor that a member enrolled himself is required.",
-			`"require" or "ignore"`, nil),
-		otherSetting("security", "session_idle_minutes", "How long a session lives without a refresh.",
-			"a whole number of minutes", nil),
-		otherSetting("security", "session_max_hours", "How long a session lives.", "a whole number of hours", nil),
-		otherSetting("security", "single_session", "Whether a sign-in ends a member's other sessions.", "true or false", nil),
+		{Section: "scoring", Key: "standard_units_per_hour",
+			Doc:   "Units an hour that count as a workload of 1, by entity type.",
+			Wants: "a document of numbers above 0 by entity type", Value: *schema.Of(byEntityType[float64]{})},
+		{Section: "scoring", Key: "score_bounds", Doc: "Values of each input that count as 0 and as 1, by entity type.",
+			Wants: "a document by entity type", Value: *schema.Of(byEntityType[scoreBounds]{})},
+		{Section: "scoring", Key: "scores_off", Doc: "Entity types that are not scored.",
+			Wants: "a list of zone, driver, worker, equipment", Value: scoredKinds},
+		{Section: "scoring", Key: "score_places_within",
+			Doc:   "Whether incidents and hours in the places within a zone count for its score.",
+			Wants: "true or false", Value: yesOrNo},
+		{Section: "scoring", Key: "min_group", Doc: "People a group needs before a figure of it is shown.",
+			Wants: "a whole number from 1 to 10000", Value: wholeNumber(1, 10_000)},
+		{Section: "scoring", Key: "score_retention_days", Doc: "Days that scores are kept; 31 at least.",
+			Wants: "a whole number of days, 0 to 36500", Value: wholeNumber(0, 36_500)},
 	}
 	for _, of := range [...][2]string{{"incident", "incidents"}, {"near_miss", "near misses"},
 		{"shift_hours", "shift hours"}, {"load", "workload"}} {
-		list = append(
-			list,
-			amountSetting("scoring", "weight_"+of[0], "Weight of "+of[1]+" in the weighted score.", 0, 1000, false,
-				"a number from 0 to 1000"),
-		)
+		list = append(list, Setting{Section: "scoring", Key: "weight_" + of[0],
+			Doc:   "Weight of " + of[1] + " in the weighted score.",
+			Wants: "a number from 0 to 1000", Value: numberIn("0", "1000", "")})
 	}
 	for _, band := range []string{"medium", "high", "critical"} {
-		list = append(list, amountSetting("scoring", "cut_"+band, "Score from which a risk is "+band+".", 0, 100, false,
-			"a number from 0 to 100"))
+		list = append(list, Setting{Section: "scoring", Key: "cut_" + band, Doc: "Score from which a risk is " + band + ".",
+			Wants: "a number from 0 to 100", Value: numberIn("0", "100", "")})
 	}
+	return list
+}
+
+// safetySettings are those of training, verdicts and reports.
+func safetySettings() []Setting {
+	return []Setting{
+		{Section: "safety", Key: "training_due_days", Doc: "Days until training that is assigned is due.",
+			Wants: "a whole number of days, 0 to 3650", Value: wholeNumber(0, 3650)},
+		{Section: "safety", Key: "waiver_months", Doc: "Months that a waiver of a verdict lasts at most.",
+			Wants: "a whole number of months, 0 to 120", Value: wholeNumber(0, 120)},
+		{Section: "safety", Key: "digest", Doc: "Whether morning digests are sent.",
+			Wants: "true or false", Value: yesOrNo},
+		{Section: "safety", Key: "public_reports", Doc: "Whether the public report page takes reports.",
+			Wants: "true or false", Value: yesOrNo},
+		{Section: "safety", Key: "drivers_hours", Doc: "What start_route does against a regulation EU-561 in force.",
+			Wants: `"warn", "refuse" or "off"`, Value: oneWord("warn", "refuse", "off")},
+	}
+}
+
+// accessSettings are those of sessions and second factors.
+func accessSettings() []Setting {
+	return []Setting{
+		{Section: "security", Key: "mfa_required", Doc: "Who needs a second factor.",
+			Wants: `"none", "administrators" or "everyone"`, Value: oneWord("none", "administrators", "everyone")},
+		{Section: "security", Key: "mfa_self", Doc: "Whether a factor that a member enrolled himself is required.",
+			Wants: `"require" or "ignore"`, Value: oneWord("require", "ignore")},
+		{Section: "security", Key: "session_idle_minutes", Doc: "How long a session lives without a refresh.",
+			Wants: "a whole number of minutes", Value: aCount},
+		{Section: "security", Key: "session_max_hours", Doc: "How long a session lives.",
+			Wants: "a whole number of hours", Value: aCount},
+		{Section: "security", Key: "single_session", Doc: "Whether a sign-in ends a member's other sessions.",
+			Wants: "true or false", Value: yesOrNo},
+	}
+}
+
+// pointSettings are those of engagement.
+func pointSettings() []Setting {
+	list := make([]Setting, 0, 16)
 	for _, of := range [...][2]string{{"points_near_miss", "Points for the report of a near miss."},
 		{"points_hazard", "Points for the report of a hazard."},
 		{"points_injury_prompt", "Points for the report of an injury within 24 hours."},
@@ -180,11 +221,10 @@ func TenantSettings() []Setting {
 		{"points_course", "Points for a course."}, {"points_talk", "Points for a toolbox talk."},
 		{"points_suggestion", "Points for a suggestion that is put to work."},
 		{"daily_cap", "Most points of a person in a day."}} {
-		list = append(list, amountSetting("engagement", of[0], of[1], 0, 10_000, true, "a whole number from 0 to 10000"))
+		list = append(list, Setting{Section: "engagement", Key: of[0], Doc: of[1],
+			Wants: "a whole number from 0 to 10000", Value: wholeNumber(0, 10_000)})
 	}
-	return append(
-		list,
-		amountSetting("engagement", "monthly_target", "Points of a month that make a full score.", 1, 10_000, true,
-			"a whole number from 1 to 10000"),
-	)
+	return append(list, Setting{Section: "engagement", Key: "monthly_target",
+		Doc:   "Points of a month that make a full score.",
+		Wants: "a whole number from 1 to 10000", Value: wholeNumber(1, 10_000)})
 }

@@ -66,20 +66,78 @@ test('a setting is found by its meaning, set, and shown with when', async () => 
     await open(page, '/console/admin/settings');
     const line = page.getByRole('listitem').filter({ hasText: 'Share of an ordered quantity that may come in above it.' });
     await page.getByRole('searchbox', { name: 'Find a setting' }).fill('ordered quantity');
-    await line.getByText('0', { exact: true }).waitFor();
+    await line.getByText('0%', { exact: true }).waitFor();
     await line.getByRole('button', { name: 'Set' }).click();
     await page.getByRole('dialog').getByLabel('Value').fill('lots');
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
-    await page.getByText('setting over_receipt_tolerance must be a number from 0 to 10').waitFor();
-    await page.getByRole('dialog').getByLabel('Value').fill('0.05');
+    await page.getByText('This is not a number.').waitFor();
+    await page.getByRole('dialog').getByLabel('Value').fill('2000');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await page.getByText('setting over_receipt_tolerance must be a share from 0 to 10').waitFor();
+    await page.getByRole('dialog').getByLabel('Value').fill('5');
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
     const now = page.getByRole('listitem').filter({ hasText: 'Share of an ordered quantity that may come in above it.' });
-    await now.getByText('0.05', { exact: true }).waitFor();
+    await now.getByText('5%', { exact: true }).waitFor();
     await now.getByText(/^set /).waitFor();
     assert.deepEqual(await violations(page, 'settings'), []);
   });
   const [set] = await api(admin, '/v1/settings?select=section,value&key=eq.over_receipt_tolerance');
   assert.deepEqual(set, { section: 'stock', value: 0.05 });
+});
+
+// What is typed or chosen for a setting, and what is stored, by what its value is made of.
+async function setValue(form, s) {
+  const box = form.getByLabel(/^Value/);
+  const { type, one_of: words, unit, min, parts } = s.value;
+  if (s.key === 'default_site') {
+    const [site] = await api(admin, '/v1/sites?select=code&archived_at=is.null&order=code&limit=1');
+    await box.selectOption(site.code);
+    return site.code;
+  }
+  if (type === 'array') {
+    await form.getByLabel('Driver', { exact: true }).check();
+    return ['driver'];
+  }
+  if (type === 'json') {
+    const number = form.getByRole('group', { name: 'Zone' }).getByLabel('Hours low').or(form.getByLabel('Zone', { exact: true })).first();
+    await number.fill('12.5');
+    return { zone: parts[0].parts ? { hours_low: 12.5 } : 12.5 };
+  }
+  const held = type === 'boolean' ? false : words ? words[0] : s.key === 'session_idle_minutes' ? 43200 : Math.max(Number(min ?? 0), 90);
+  if (type === 'boolean' || words) await box.selectOption(String(held));
+  else await box.fill(String(held));
+  return unit === 'share' ? held / 100 : held;
+}
+
+test('each setting is chosen or typed by what it is, an amount in the currency of the organisation, none as JSON', async () => {
+  const { settings } = await api(admin, '/catalog.json');
+  const before = await api(admin, '/v1/settings?select=id,section,key,value');
+  assert.ok(settings.length > 40, `${settings.length} settings`);
+  const wrong = [];
+  try {
+    await as(admin, async (page) => {
+      await open(page, '/console/admin/settings');
+      for (const s of settings) {
+        const line = page.getByRole('listitem').filter({ hasText: s.doc });
+        await line.getByRole('button', { name: /^(Set|Change .*)$/ }).first().click();
+        const form = page.getByRole('dialog');
+        await form.getByRole('button', { name: 'Save' }).waitFor();
+        if (s.value.unit === 'currency') await form.getByText('EUR', { exact: true }).waitFor();
+        for (const text of await form.locator('input, textarea').evaluateAll((list) => list.map((x) => x.value))) if (/[[{"]/.test(text)) wrong.push(`${s.key} shows ${text}`);
+        const wanted = await setValue(form, s);
+        await form.getByRole('button', { name: 'Save' }).click();
+        await form.waitFor({ state: 'detached' });
+        const [now] = await api(admin, `/v1/settings?select=value&key=eq.${s.key}`);
+        if (JSON.stringify(now?.value) !== JSON.stringify(wanted)) wrong.push(`${s.key}: ${JSON.stringify(now?.value)}, not ${JSON.stringify(wanted)}`);
+      }
+    });
+  } finally {
+    for (const { id } of await api(admin, '/v1/settings?select=id')) {
+      const was = before.find((x) => x.id === id);
+      await api(admin, `/v1/settings?id=eq.${id}`, was ? { method: 'PATCH', body: { value: was.value } } : { method: 'DELETE' });
+    }
+  }
+  assert.deepEqual(wrong, []);
 });
 
 test('the state of the server says its database and how old the last backup is', async () => {

@@ -15,9 +15,13 @@ test('every column, state, collection and setting of the catalog, and what it is
     const text = name.split(/[_.]/).map((w) => acronyms[w] ?? w).join(' ').trim();
     return text.charAt(0).toUpperCase() + text.slice(1);
   };
+  // What only programs write in a document is not shown.
+  const unasked = /^(key|photo_id|filter|show_when|item|all|any)$/;
+  const called = (f) => [f.label || words(f.name), ...(f.one_of ?? []).filter((v) => /[a-z]/.test(v)).map((v) => words(String(v))), ...(f.parts ?? []).filter((x) => !unasked.test(x.name)).flatMap(called)];
+  const said = (f) => [f.doc ?? '', ...called(f)];
   const wanted = [
-    ...collections.flatMap((c) => [words(c.name), c.doc, ...c.fields.flatMap((f) => [f.label ?? words(f.name), f.doc ?? '', ...(f.one_of ?? []).filter(Boolean).map((v) => words(String(v)))])]),
-    ...settings.flatMap((s) => [words(s.section), words(s.key), s.doc, s.wants]),
+    ...collections.flatMap((c) => [words(c.name), c.doc, ...c.fields.flatMap(said)]),
+    ...settings.flatMap((s) => [words(s.section), words(s.key), s.doc, s.wants, ...called(s.value)]),
     ...events.flatMap((e) => [words(e.name.split('.')[0]), e.doc]),
   ];
   assert.ok(wanted.length > 2000, `${wanted.length} words`);

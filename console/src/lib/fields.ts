@@ -1,5 +1,6 @@
 import type { Row } from '../database';
 import type { Field } from './catalog';
+import { isShare, percentOf } from './format';
 import { readNumber, writeNumber } from './numbers';
 import { homeZone, momentOf, wallTime } from './zone';
 
@@ -24,6 +25,7 @@ export function textOf(f: Field, v: unknown, zone: string): string {
   if (f.type === 'timestamp') return wallTime(String(v), zone);
   if (f.type === 'json') return typeof v === 'string' && !f.parts ? v : typeof v === 'number' ? writeNumber(String(v)) : JSON.stringify(v);
   if (f.type === 'array') return listText(Array.isArray(v) ? v.map(String) : []);
+  if (isShare(f)) return String(percentOf(Number(v)));
   return String(v);
 }
 
@@ -35,7 +37,7 @@ export function valueOf(f: Field, text: string, zone: string): unknown {
     case 'integer':
     case 'decimal':
     case 'float':
-      return Number.isFinite(Number(text)) ? Number(text) : text;
+      return Number.isFinite(Number(text)) ? (isShare(f) ? Number((Number(text) / 100).toPrecision(12)) : Number(text)) : text;
     case 'boolean':
       return text === 'true';
     case 'timestamp':

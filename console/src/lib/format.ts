@@ -84,9 +84,14 @@ export function ago(v: unknown): string {
   return '';
 }
 
-const units: Record<string, string> = { percent: '%', m3: 'm³', C: '°C' };
+const units: Record<string, string> = { percent: '%', share: '%', m3: 'm³', C: '°C' };
 
 export const isMoney = (f: Field) => f.unit === 'currency';
+
+// isShare says of a number that people read and write it in percent: 0.05 is 5 %.
+export const isShare = (f: Field) => f.unit === 'share';
+
+export const percentOf = (share: number) => Number((share * 100).toPrecision(12));
 
 export function unitOf(f: Field): string {
   if (isMoney(f)) return currency.get();
@@ -116,6 +121,7 @@ export function value(f: Field, v: unknown, timeZone?: string): string {
     case 'decimal':
     case 'float': {
       if (isMoney(f)) return money(Number(v));
+      if (isShare(f)) return percent(percentOf(Number(v)), 2);
       const u = unitOf(f);
       return number(Number(v), f.type === 'float' ? 4 : 2) + (u ? ` ${u}` : '');
     }

@@ -1,16 +1,19 @@
 import { useState } from 'preact/hooks';
 import { api, records, want } from '../lib/client';
-import { words } from '../lib/catalog';
+import { words, type Field } from '../lib/catalog';
 import { useDraft } from '../lib/draft';
-import { ago } from '../lib/format';
+import { textOf, valueOf } from '../lib/fields';
+import { ago, value } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
 import { again, useTable } from '../lib/table';
+import { homeZone } from '../lib/zone';
 import type { Row } from '../database';
 import { Button, Card, Problem, Skeleton } from '../ui/basic';
 import { Ask } from '../ui/dialog';
-import { Input } from '../ui/form';
+import { Select } from '../ui/form';
 import { toast } from '../ui/overlay';
+import { Control } from '../ui/record-form';
 import { Json } from '../ui/value';
 
 interface Setting {
@@ -19,6 +22,14 @@ interface Setting {
   doc: string;
   wants: string;
   absent: string;
+  value: Field;
+}
+
+// absentOf is what holds where a setting is not set, in words.
+function absentOf({ absent, value: f }: Setting): string {
+  const v = said(absent);
+  if (Array.isArray(v)) return _('None');
+  return v === undefined ? (f.one_of?.includes(absent) ? words(absent) : _(absent)) : value(f, v);
 }
 
 // useKnown are the settings that the server obeys, in its words.
@@ -68,10 +79,10 @@ export function Settings() {
                       </span>
                       {row ? (
                         <b class="clip" style={{ maxInlineSize: '50%' }}>
-                          <Json v={row['value']} />
+                          <Held f={s.value} v={row['value']} />
                         </b>
                       ) : (
-                        <span class="muted">{s.absent === 'true' ? _('Yes') : s.absent === 'false' ? _('No') : _(s.absent)}</span>
+                        <span class="muted">{absentOf(s)}</span>
                       )}
                       {row ? (
                         <Button size="small" kind="quiet" icon="edit" label={_('Change {what}', { what: words(s.key) })} onClick={() => setAt([s, row])} />
@@ -93,16 +104,44 @@ export function Settings() {
   );
 }
 
+const said = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // words
+  }
+};
+
+// Held is what a setting is, in words.
+function Held({ f, v }: { f: Field; v: unknown }) {
+  if (v && typeof v === 'object') return <>{Array.isArray(v) && !v.length ? _('None') : <Json v={v} />}</>;
+  return <>{f.one_of ? words(String(v)) : value(f, v)}</>;
+}
+
+// SiteCode chooses a site by its code.
+function SiteCode({ text, put, help }: { text: string; put: (v: string) => void; help: string }) {
+  const read = () => want(records('sites').select('id,code,name').is('archived_at', null).order('code').limit(500));
+  const sites = useQuery({ queryKey: ['c', 'sites', 'codes'], queryFn: read }).data ?? [];
+  const options = sites.map((x): [string, string] => [String(x['code']), `${x['code']} ${x['name']}`]);
+  return <Select label={_('Value')} help={help} value={text} put={put} options={[['', '–'], ...options]} required />;
+}
+
+// SettingValue is the control of a setting, by what its value is made of.
+function SettingValue({ f, text, put, help }: { f: Field; text: string; put: (v: string) => void; help: string }) {
+  if (f.name === 'default_site') return <SiteCode text={text} put={put} help={help} />;
+  const whether: [string, string][] = [['true', _('Yes')], ['false', _('No')]];
+  if (f.type === 'boolean') return <Select label={_('Value')} help={help} value={text} put={put} options={whether} />;
+  return <Control f={{ ...f, doc: help }} text={text} put={put} />;
+}
+
 function Change({ setting, row, close }: { setting: Setting; row?: Row; close: () => void }) {
+  const zone = homeZone();
+  const f = { ...setting.value, label: 'Value', required: true };
+  const now = row ? row['value'] : said(setting.absent);
   const draft = useDraft(`setting ${setting.key} ${String(row?.version ?? '')}`);
-  const [text, setText] = draft.field('text', row ? (typeof row['value'] === 'string' ? row['value'] : JSON.stringify(row['value'])) : '');
+  const [text, setText] = draft.field('text', now === undefined ? (f.one_of?.[0] ?? '') : textOf(f, now, zone));
   const act = async () => {
-    let value: unknown = text;
-    try {
-      value = JSON.parse(text);
-    } catch {
-      // a text without quotes is a text
-    }
+    const value = f.type === 'json' && !text ? {} : valueOf(f, text, zone);
     await want(row ? records('settings').update({ value }).eq('id', row.id) : records('settings').insert({ section: setting.section, key: setting.key, value }));
     toast(_('Saved'));
     again();
@@ -114,9 +153,10 @@ function Change({ setting, row, close }: { setting: Setting; row?: Row; close: (
     again();
     close();
   };
+  const help = _('{wants}; not set: {absent}', { wants: _(setting.wants), absent: absentOf(setting) });
   return (
     <Ask title={words(setting.key)} text={_(setting.doc)} yes={_('Save')} close={close} draft={draft} act={act}>
-      <Input label={_('Value')} value={text} put={setText} required autofocus help={_('{wants}; not set: {absent}', { wants: _(setting.wants), absent: _(setting.absent) })} />
+      <SettingValue f={f} text={text} put={setText} help={help} />
       {row ? (
         <Button size="small" onClick={() => void forget()}>
           {_('Take the default again')}
