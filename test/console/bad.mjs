@@ -118,6 +118,38 @@ test('who loses a permission while a form is open is told so, keeps what was typ
   });
 });
 
+test('a form that is open over a change of the program says so, and after a reload has what was typed', async () => {
+  const sku = `CHANGED-${Date.now()}`;
+  const older = async (route) => {
+    const now = await (await route.fetch()).json();
+    const items = now.collections.find((c) => c.name === 'items');
+    items.fields.splice(2, 0, { name: 'shelf_colour', type: 'text', label: 'Shelf colour' });
+    items.fields = items.fields.filter((f) => f.name !== 'unit_cost');
+    await route.fulfill({ json: now });
+  };
+  await as(manager, async (page) => {
+    await page.route('**/catalog.json', older);
+    await open(page, '/console/c/items/new');
+    await page.getByLabel('SKU *').fill(sku);
+    await page.getByLabel('Name *').fill('Typed over a change');
+    await page.getByLabel('Shelf colour').fill('ultramarine');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    const alert = page.getByRole('alert').first();
+    await alert.getByText('Shelf colour is no longer kept: this form is from before a change of the program.').waitFor();
+    await alert.getByText('Load the page again: what you typed is kept.').waitFor();
+    assert.deepEqual(await api(manager, `/v1/items?sku=eq.${sku}`), []);
+    await page.unroute('**/catalog.json', older);
+    await page.reload();
+    await page.getByText('These records no longer have what you typed here: Shelf colour: ultramarine').waitFor();
+    assert.equal(await page.getByLabel('Name *').inputValue(), 'Typed over a change');
+    await page.getByLabel('Unit cost').fill('3.5');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('heading', { name: 'Details', exact: true }).waitFor();
+    const [made] = await api(manager, `/v1/items?select=name,unit_cost&sku=eq.${sku}`);
+    assert.deepEqual(made, { name: 'Typed over a change', unit_cost: 3.5 });
+  });
+});
+
 test('a number that another record has is refused at its field, and what was typed stays', async () => {
   const sku = `TWICE-${Date.now()}`;
   await api(manager, '/v1/items', { method: 'POST', body: { sku, name: 'The first' } });

@@ -7,6 +7,7 @@ import { misfits } from './layout.mjs';
 const manager = 'manager@north.example';
 const admin = 'admin@north.example';
 const operator = 'operator@north.example';
+const officer = 'safety@north.example';
 
 const one = async (path, who = manager) => {
   const [row] = await api(who, `/v1/${path}&limit=1`);
@@ -43,7 +44,7 @@ async function kinds() {
     lots: [await one('stock_levels?select=id:lot_id&lot_id=not.is.null'), ['Where it lies', 'Who was sent it']],
     zones: [await one('stock_levels?select=id:zone_id&quantity=gt.0'), ['What lies here']],
     workers: [await one('training_assignments?select=id:worker_id&worker_id=not.is.null'), ['Certificates']],
-    equipment: [await one('equipment?select=id'), ['Inspections']],
+    equipment: [await one('equipment?select=id'), ['Inspections', 'Open incidents', 'Open actions']],
     vehicles: [await one('shipments?select=id:vehicle_id&vehicle_id=not.is.null'), ['Next routes', 'Load', 'Inspections']],
     count_tasks: [await waiting(), ['Lines']],
   };
@@ -94,6 +95,35 @@ test('a count that waits for a second person says so on its page', async () => {
     await page.getByRole('columnheader', { name: 'Counted' }).waitFor();
     const text = await page.locator('main').innerText();
     assert.doesNotMatch(text, /Expected|Variance|€500/);
+  });
+});
+
+test('the page of a machine shows what is open about it: reports that name it, and actions of these and of its failed inspections', async () => {
+  const mark = `MACHINE-${Date.now()}`;
+  const make = async (path, body) => (await api(officer, `/v1/${path}`, { method: 'POST', body }))[0];
+  const [truck] = await api(admin, '/v1/equipment', { method: 'POST', body: { asset_no: mark, name: 'Truck of a test', kind: 'forklift' } });
+  const occurred_at = new Date(Date.now() - 36e5).toISOString();
+  const report = (title, entities) => make('incidents', { kind: 'near_miss', severity: 'low', title, occurred_at, entities });
+  const named = await report(`${mark} was too fast`, [{ entity_type: 'equipment', entity_id: truck.id, role: 'involved' }]);
+  await report(`${mark} of another`, []);
+  await make('actions', { title: `${mark} slower`, incident_id: named.id, source: 'incident' });
+  const items = [{ key: 'horn', prompt: 'Does the horn work?', type: 'yes_no_na', required: true, on_fail: 'action' }];
+  const template = await make('checklist_templates', { code: mark, title: `${mark} check`, sections: [{ title: 'Truck', items }] });
+  await api(officer, `/v1/checklist_templates?id=eq.${template.id}`, { method: 'PATCH', body: { status: 'published' } });
+  const due_at = new Date(Date.now() + 36e5).toISOString();
+  const run = await make('checklist_runs', { template_id: template.id, title: `${mark} check`, due_at, equipment_id: truck.id });
+  await api(officer, `/v1/checklist_runs?id=eq.${run.id}`, { method: 'PATCH', body: { status: 'in_progress' } });
+  await make('checklist_answers', { run_id: run.id, item_key: 'horn', value: 'no' });
+  await api(officer, `/v1/checklist_runs?id=eq.${run.id}`, { method: 'PATCH', body: { status: 'completed' } });
+  await as(officer, async (page) => {
+    await open(page, `/console/c/equipment/${truck.id}`);
+    const card = (title) => page.locator('.card', { has: page.getByRole('heading', { name: title, exact: true }) });
+    await card('Open incidents').getByText(`${mark} was too fast`).waitFor();
+    assert.equal(await card('Open incidents').getByText(`${mark} of another`).count(), 0);
+    await card('Open actions').getByText(`${mark} slower`).waitFor();
+    await card('Open actions').getByText(/horn/i).waitFor();
+    await card('Open incidents').getByRole('link', { name: 'Show all' }).click();
+    await page.getByRole('cell', { name: `${mark} was too fast` }).waitFor();
   });
 });
 

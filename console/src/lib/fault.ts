@@ -91,6 +91,7 @@ const ways: Record<string, () => string> = {
   HF024: () => _('Mend what the list names, then send the shipment off.'),
   HF025: () => _('Scan again: the goods or the place that the work is about.'),
   HF026: () => _('Choose another place: goods of another owner lie there.'),
+  PGRST204: () => _('Load the page again: what you typed is kept.'),
   '23505': () => _('Choose another value: this one is taken.'),
   '42501': () => _('Ask an administrator of your organisation for this right.'),
   '422': () => _('Correct what the message names, then send it again.'),

@@ -51,6 +51,7 @@ const sayings: [RegExp, Saying][] = [
     /^column "(?<field>\w+)" can only be set when/,
     ofField((field) => _('{field} cannot be changed any more.', { field })),
   ],
+  [/^"\w+" has no column "(?<field>\w+)"/, ofField((field) => _('{field} is no longer kept: this form is from before a change of the program.', { field }))],
   [/^column "(?<field>\w+)" is kept by the server/, ofField((field) => _('{field} is kept by the server.', { field }))],
 ];
 

@@ -25,6 +25,7 @@ import { Timeline } from '../ui/timeline';
 import { isBare, RecordVerbs, verbFor } from '../ui/verbs';
 import { hrefOf, useCalledPeople, Value } from '../ui/value';
 
+const Concerns = lazy(() => import('../ui/concerns').then((m) => m.Concerns));
 const Purpose = lazy(() => import('../ui/purpose').then((m) => m.Purpose));
 const IncidentView = lazy(() => import('./incident').then((m) => m.IncidentView));
 
@@ -197,6 +198,7 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
           </>
         ) : null}
         {purposes[c.name] ? <Purpose c={c} r={r} catalog={catalog} p={p} /> : null}
+        {c.name === 'equipment' ? <Concerns r={r} catalog={catalog} p={p} /> : null}
         {c.name === 'incidents' ? (
           <IncidentView c={c} r={r} p={p} catalog={catalog} done={again} />
         ) : columnOf(c) && p.collections['comments']?.read ? (

@@ -726,4 +726,6 @@ export const dePages: Record<string, string> = {
   'How it went': 'Wie es ausging',
   'To inspect': 'Zu prüfen',
   'The first {n} stand here; all of them are in the list.': 'Hier stehen die ersten {n}; alle sind in der Liste.',
+  'Open actions': 'Offene Maßnahmen',
+  'These records no longer have what you typed here: {list}': 'Was du hier geschrieben hast, gibt es in diesen Datensätzen nicht mehr: {list}',
 };

@@ -98,4 +98,6 @@ export const de: Record<string, string> = {
   '{field} cannot be changed any more.': '{field} lässt sich nicht mehr ändern.',
   '{field} is kept by the server.': '{field} führt der Server.',
   'Time in {place}': 'Zeit in {place}',
+  '{field} is no longer kept: this form is from before a change of the program.': '{field} gibt es nicht mehr: dieses Formular ist von vor einer Änderung des Programms.',
+  'Load the page again: what you typed is kept.': 'Lade die Seite neu: was du geschrieben hast, bleibt erhalten.',
 };

@@ -769,4 +769,6 @@ export const frPages: Record<string, string> = {
   'How it went': 'Le résultat',
   'To inspect': 'À inspecter',
   'The first {n} stand here; all of them are in the list.': 'Voici les {n} premières ; toutes sont dans la liste.',
+  'Open actions': 'Actions ouvertes',
+  'These records no longer have what you typed here: {list}': 'Ces enregistrements n’ont plus ce que vous aviez saisi ici : {list}',
 };

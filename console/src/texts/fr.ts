@@ -101,4 +101,6 @@ export const fr: Record<string, string> = {
   '{field} cannot be changed any more.': '{field} ne peut plus être changé.',
   '{field} is kept by the server.': '{field} est tenu par le serveur.',
   'Time in {place}': 'Heure de {place}',
+  '{field} is no longer kept: this form is from before a change of the program.': '{field} n’existe plus : ce formulaire date d’avant un changement du programme.',
+  'Load the page again: what you typed is kept.': 'Rechargez la page : ce que vous avez saisi est conservé.',
 };

@@ -235,6 +235,7 @@ export const purposes: Record<string, Purpose> = {
     key: 'kind,zone_id,service_due_on,hours_meter,required_course_id,serial_no',
     parts: [
       inspections('equipment_id'),
+      { of: 'checklist_schedules', by: 'equipment_id', columns: 'template_id,title,next_due_at,status' },
       {
         of: 'shifts',
         by: 'equipment_id',

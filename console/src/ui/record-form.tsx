@@ -154,6 +154,7 @@ export function RecordForm({ c, fields, base, starts, done, cancel, preset, also
         </Note>
       ) : null}
       <Kept draft={kept} />
+      {kept.isFound ? <Gone c={c} draft={draft} preset={preset} /> : null}
       {fault ? <Problem error={fault} /> : null}
       <div class="form">
         {fields.map((f) => (
@@ -176,6 +177,14 @@ export function RecordForm({ c, fields, base, starts, done, cancel, preset, also
     </form>
     </Where.Provider>
   );
+}
+
+// Gone is what was typed for fields that the records no longer have, so that it can be written elsewhere.
+function Gone({ c, draft, preset }: { c: Collection; draft: Draft; preset?: Draft }) {
+  const names = Object.keys(draft).filter((n) => draft[n] && !(preset && n in preset) && !c.fields.some((f) => f.name === n));
+  if (!names.length) return null;
+  const list = names.map((n) => `${words(n)}: ${draft[n] as string}`).join('; ');
+  return <Note kind="warn">{_('These records no longer have what you typed here: {list}', { list })}</Note>;
 }
 
 // write makes a record, or changes it as long as nobody else has.
