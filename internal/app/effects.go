@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/imports/check"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/absence"
+	"holdfast/internal/safety/clocks"
 	"holdfast/internal/safety/evidence"
 	"holdfast/internal/safety/osha"
 	"holdfast/internal/safety/photo"
@@ -32,7 +33,7 @@ func (a *App) effectsTable() store.Effects {
 	chainEffects(e.Before, map[string]store.Effect{"settings": checkSettings})
 	domains := []store.Effects{
 		warehouse.Watch{LowStock: a.announcer.lowStock}.Effects(), safety.Effects(), training.Effects(),
-		osha.Effects(), absence.Effects(), report.Effects(), photo.Effects(a.blobs), evidence.Effects(a.catalog, a.blobs)}
+		osha.Effects(), absence.Effects(), clocks.Effects(), report.Effects(), photo.Effects(a.blobs), evidence.Effects(a.catalog, a.blobs)}
 	for _, domain := range domains {
 		chainEffects(e.Before, domain.Before)
 		chainEffects(e.After, domain.After)

@@ -58,7 +58,7 @@ func admits(list string, role actor.Role) bool {
 // worker's id $2 and his role $3.
 var owned = map[string]string{
 	"members": "user_id = $1",
-	"audit": "actor_user_id = $1 OR entity_type IN ('incidents', 'incident_photos', 'actions', 'osha_cases', 'absences', 'osha_summaries', " +
+	"audit": "actor_user_id = $1 OR entity_type IN ('incidents', 'incident_photos', 'actions', 'osha_cases', 'absences', 'osha_summaries', 'legal_clocks', " +
 		"'checklist_templates', 'checklist_schedules', 'checklist_runs', 'checklist_answers', 'toolbox_talks', 'talk_attendances', 'regulations', " +
 		"'compliance_events', 'courses', 'training_assignments', 'report_links', 'comments', 'files')",
 	"orders":               "created_by = $1",

@@ -5,7 +5,9 @@ import "holdfast/internal/actor"
 // statutoryResources are the records that regulations on recording injuries ask for.
 // They hold health data, so their grants are narrower than the incident's: the
 // safety officer writes, administrators read and certify, managers see totals.
-func statutoryResources() []Resource { return []Resource{oshaCases(), caseAbsences(), oshaSummaries()} }
+func statutoryResources() []Resource {
+	return []Resource{oshaCases(), caseAbsences(), oshaSummaries(), legalClocks()}
+}
 
 func oshaCases() Resource {
 	who := func(f Field) Field { f.Readers = officers; return f } // masked in the audit log
@@ -61,6 +63,7 @@ func oshaCases() Resource {
 				Doc: "Where treatment was given away from the worksite: name and address."}),
 			{Name: "emergency_room", Type: Bool, Required: true, Default: "false"},
 			{Name: "in_patient", Type: Bool, Required: true, Default: "false", Doc: "Hospitalized overnight."},
+			{Name: "in_patient_at", Type: Time},
 			{Name: "amputation", Type: Bool, Required: true, Default: "false"},
 			{Name: "eye_loss", Type: Bool, Required: true, Default: "false"},
 			{Name: "work_began", Format: Name, MaxLen: 5, Doc: "HH:MM, local."},
@@ -71,6 +74,8 @@ func oshaCases() Resource {
 			who(Field{Name: "injury_detail", MaxLen: 5000, Doc: "301 item 16: what the injury or illness was."}),
 			{Name: "object_substance", MaxLen: 1000, Doc: "301 item 17: what directly harmed the employee."},
 			{Name: "death_date", Type: Date},
+			{Name: "death_time", Format: Name, MaxLen: 5, Doc: "HH:MM, local."},
+			{Name: "death_known_at", Type: Time, Doc: "When the employer learned of it."},
 			who(Field{Name: "specified_injury", OneOf: []string{"fracture", "amputation", "loss_of_sight", "crush", "burn",
 				"scalping", "unconscious", "enclosed_space"},
 				Doc: "United Kingdom: the specified injury that is reported whatever the days (RIDDOR 2013 reg. 4(1)); " +

@@ -243,8 +243,8 @@ func auditResource() Resource {
 }
 
 // safetyRecords are the collections whose changes the safety officer sees.
-var safetyRecords = strings.Fields("incidents incident_photos actions osha_cases absences osha_summaries checklist_templates " +
-	"checklist_schedules checklist_runs checklist_answers toolbox_talks talk_attendances regulations " +
+var safetyRecords = strings.Fields("incidents incident_photos actions osha_cases absences osha_summaries legal_clocks " +
+	"checklist_templates checklist_schedules checklist_runs checklist_answers toolbox_talks talk_attendances regulations " +
 	"compliance_events courses training_assignments report_links comments files")
 
 func roleNames() []string {

@@ -35,6 +35,7 @@ func incidentsResource() Resource {
 			{Name: "occurred_at", Type: Time, Required: true},
 			{Name: "occurred_tz", Format: IANA, Label: "Time zone"},
 			{Name: "reported_at", Type: Time, Fixed: true, Doc: "Now when absent."},
+			{Name: "known_at", Type: Time, Doc: "When the employer learned of it; reported_at when absent."},
 			{Name: "reported_by", Type: UUID, Names: "members", Fixed: true, Readers: leaders,
 				Doc: "User who reported; null when anonymous."},
 			{Name: "reporter_name", Format: Name, Fixed: true, Readers: leaders,

@@ -207,7 +207,7 @@ func (w *workplace) fileCase(c, in store.Row, numbers map[string]int64) {
 		numbers[log]++
 		r["case_no"] = numbers[log]
 	}
-	if due := osha.DueAt(r, told, at); !due.IsZero() {
+	if due := osha.DueAt(r, in, at.Location()); !due.IsZero() {
 		r["osha_due_at"], r["osha_told_at"] = formatMoment(due), formatMoment(told.Add(3*time.Hour))
 	}
 	w.addRecord("osha_cases", -1, entered, r)

@@ -33,11 +33,15 @@ func reportIncidents(tx *store.Tx, changes []store.Change) error {
 			fillReport(tx.Actor, in, now)
 		}
 		if zone != nil && isAnonymousReport(c) {
-			if err := RoundMoments(in, zone, "occurred_at", "reported_at", "created_at", "updated_at"); err != nil {
+			err := RoundMoments(in, zone, occurredColumn, reportedColumn, knownColumn, "created_at", "updated_at")
+			if err != nil {
 				return err
 			}
 		}
-		for _, f := range [...]string{"occurred_at", "reported_at"} {
+		if err := checkKnown(c); err != nil {
+			return err
+		}
+		for _, f := range [...]string{occurredColumn, reportedColumn} {
 			isSet := c.Op == store.Insert || c.Op == store.Update && in[f] != c.Before[f]
 			if isSet && IsAhead(in.Text(f), tx.Now()) {
 				return fault.New(fault.Invalid, CodeReport, "%s lies in the future", f).At(f, "lies in the future")
@@ -84,6 +88,29 @@ func reportIncidents(tx *store.Tx, changes []store.Change) error {
 		}
 	}
 	return refs.missingEntity()
+}
+
+// Columns of when an incident happened, became known to the employer and was reported.
+const (
+	occurredColumn = "occurred_at"
+	knownColumn    = "known_at"
+	reportedColumn = "reported_at"
+)
+
+// checkKnown holds when the employer learned of an incident between the incident and its
+// report, which told the employer at the latest.
+func checkKnown(c store.Change) error {
+	at := c.After.Text(knownColumn)
+	isSet := c.Op == store.Insert || IsChanged(c, knownColumn, occurredColumn)
+	switch {
+	case at == "" || !isSet:
+		return nil
+	case at < c.After.Text(occurredColumn):
+		return RefuseField(knownColumn, "lies before the incident")
+	case at > c.After.Text(reportedColumn):
+		return RefuseField(knownColumn, "lies after the report, which told the employer at the latest")
+	}
+	return nil
 }
 
 // checkClosed refuses changes of an incident that was closed and stays so: what was

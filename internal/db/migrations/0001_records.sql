@@ -654,6 +654,7 @@ create table incidents (
   occurred_at timestamptz not null,
   occurred_tz text,
   reported_at timestamptz,
+  known_at timestamptz,
   reported_by uuid,
   reporter_name text,
   anonymous boolean not null,
@@ -810,6 +811,34 @@ create index items_status_created_at_id_idx on items (tenant_id, status, created
 create index items_status_updated_at_id_idx on items (tenant_id, status, updated_at, id);
 create index items_updated_at_id_idx on items (tenant_id, updated_at, id);
 create unique index items_sku_key on items (tenant_id, sku);
+
+create table legal_clocks (
+  tenant_id uuid not null,
+  id uuid not null,
+  code text not null,
+  incident_id uuid not null,
+  site_id uuid,
+  starts_at timestamptz not null,
+  due_at timestamptz not null,
+  skipped_days text not null,
+  state text not null,
+  met_at timestamptz,
+  met_by uuid,
+  proof_ref text,
+  reason text,
+  lapsed boolean not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint legal_clocks_incident_id_fkey foreign key (tenant_id, incident_id) references incidents (tenant_id, id),
+  constraint legal_clocks_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id)
+);
+create index legal_clocks_created_at_id_idx on legal_clocks (tenant_id, created_at, id);
+create index legal_clocks_site_id_idx on legal_clocks (tenant_id, site_id) where site_id is not null;
+create index legal_clocks_state_due_at_idx on legal_clocks (tenant_id, state, due_at);
+create unique index legal_clocks_incident_id_code_key on legal_clocks (tenant_id, incident_id, code);
 
 create table lots (
   tenant_id uuid not null,
@@ -1008,6 +1037,7 @@ create table osha_cases (
   facility text,
   emergency_room boolean not null,
   in_patient boolean not null,
+  in_patient_at timestamptz,
   amputation boolean not null,
   eye_loss boolean not null,
   work_began text,
@@ -1018,6 +1048,8 @@ create table osha_cases (
   injury_detail text,
   object_substance text,
   death_date text,
+  death_time text,
+  death_known_at timestamptz,
   specified_injury text,
   minor_register boolean not null,
   completed_by text,

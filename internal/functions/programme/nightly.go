@@ -30,7 +30,7 @@ type Night struct {
 
 // Nightly does a tenant's round: inspections nobody did are missed,
 // certificates that ran out expire, what is due soon is told, absences that last
-// are counted to today, models are trained, everything is scored and grouped,
+// are counted to today, legal clocks follow, models are trained, everything is scored and grouped,
 // rules are checked, training assigned, the month's boards and badges kept, and
 // scores past their time removed. Each step is safe to repeat; one that fails
 // does not stop the others, the errors come back together, and the round is due
@@ -59,6 +59,7 @@ func (p *Programme) Nightly(ctx context.Context, tenant string) (Night, error) {
 	n.Due, err = p.RemindDeadlines(ctx, tenant)
 	step("deadlines", err)
 	step("days of absences", p.RecountAbsences(ctx, tenant))
+	step("legal clocks", p.RefreshClocks(ctx, tenant))
 	// Requests of other tenants come in between.
 	heavy := func(name string, work func() error) {
 		if slices.Contains(done, name) {

@@ -6,13 +6,13 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/safety"
+	"holdfast/internal/safety/clocks"
 )
 
-// How long after it becomes known OSHA must be told of a death, and of in-patient
-// treatment, an amputation or the loss of an eye (29 CFR 1904.39(a)).
+// How long after it becomes known OSHA must be told.
 const (
-	deathNotice     = 8 * time.Hour
-	treatmentNotice = 24 * time.Hour
+	deathNotice     = clocks.DeathNotice
+	treatmentNotice = clocks.TreatmentNotice
 )
 
 // noticesSQL selects the injuries and illnesses in the United States that OSHA
@@ -21,7 +21,7 @@ const (
 // $3 now, $4 start of the window; the words are the column of the entity, its
 // join, and the condition on incidents without a case.
 const noticesSQL = `
-	SELECT %[1]s, i.reported_at, c.osha_due_at, c.osha_told_at, c.death_date, i.id
+	SELECT %[1]s, coalesce(i.known_at, i.reported_at), c.osha_due_at, c.osha_told_at, c.death_date, i.id, c.in_patient_at
 	FROM incidents AS i
 	LEFT JOIN osha_cases AS c ON c.tenant_id = i.tenant_id AND c.incident_id = i.id
 	LEFT JOIN sites AS s ON s.tenant_id = i.tenant_id AND s.id = i.site_id
@@ -55,7 +55,7 @@ func (s *scan) fillNotices(tx *db.Tx, r *safety.Rule, kind string, t *table, all
 
 	g := s.groups[kind]
 	tx.Queue(fmt.Sprintf(noticesSQL, entity, join, undecided), []any{s.tenant, kind, s.now, s.windowStart(r.WindowDays)}, func(row *db.Row) error {
-		n := notice{reported: row.Time(1), due: row.Time(2), told: row.Time(3), died: !row.Null(4)}
+		n := notice{known: row.Time(1), due: row.Time(2), told: row.Time(3), died: !row.Null(4), admitted: row.Time(6)}
 		if !row.Null(2) && n.allowed() != allowed {
 			return nil
 		}
@@ -72,21 +72,21 @@ func (s *scan) fillNotices(tx *db.Tx, r *safety.Rule, kind string, t *table, all
 
 // notice is what OSHA must be told of, or may have to be: then due is zero.
 type notice struct {
-	reported, due, told time.Time
-	died                bool
+	known, due, told, admitted time.Time
+	died                       bool
 }
 
 // allowed is the time from knowing to telling that due was computed with (see
-// osha.DueAt): a day after the report unless there was a death.
+// osha.DueAt): a day after it was known unless there was a death.
 func (n *notice) allowed() time.Duration {
-	if n.died && !n.due.Equal(n.reported.Add(treatmentNotice)) {
+	if n.died && !n.due.Equal(n.known.Add(treatmentNotice)) && !n.due.Equal(n.admitted.Add(treatmentNotice)) {
 		return deathNotice
 	}
 	return treatmentNotice
 }
 
 func (n *notice) hours(now time.Time) float64 {
-	known := n.reported
+	known := n.known
 	if !n.due.IsZero() {
 		known = n.due.Add(-n.allowed())
 	}

@@ -248,22 +248,3 @@ func Description(c store.Row) string {
 
 // Number is the case's number as forms and files write it.
 func Number(c store.Row) string { return fmt.Sprint(intField(c, "case_no")) }
-
-// DueAt is by when OSHA must be told of a case: 8 hours after a death became
-// known, when it came within 30 days; 24 hours after in-patient treatment, an
-// amputation or the loss of an eye did (29 CFR 1904.39(a), (b)(6)). The zero
-// time when nothing need be told. The report of the incident stands for the
-// moment at which it became known, the day of a later death for that.
-func DueAt(c store.Row, reported, injured time.Time) time.Time {
-	died := parseDay(c.Text("death_date"))
-	if !died.IsZero() && died.Sub(injured) <= 30*24*time.Hour {
-		if died.After(reported) {
-			reported = died
-		}
-		return reported.Add(8 * time.Hour)
-	}
-	if boolField(c, "in_patient") || boolField(c, "amputation") || boolField(c, "eye_loss") {
-		return reported.Add(24 * time.Hour)
-	}
-	return time.Time{}
-}

@@ -183,6 +183,9 @@ func (b *background) completeCase(ch store.Change, now time.Time) error {
 	}
 	today := localtime.DateOf(now, loc).UTC()
 	absences := b.absences[c.Text(idColumn)]
+	if err := checkMomentsOf(c, in, now); err != nil {
+		return err
+	}
 	tally := absence.CountPeriods(absences, injured, today)
 	if ch.Op == store.Update && safety.IsChanged(ch, siteColumn) {
 		if err := checkFollow(absences, injured, siteColumn); err != nil {
@@ -196,7 +199,7 @@ func (b *background) completeCase(ch store.Change, now time.Time) error {
 	}
 	noteDecision(ch, in, now, loc)
 	c["osha_due_at"] = nil
-	if due := DueAt(c, momentField(in, "reported_at"), injured); !due.IsZero() {
+	if due := DueAt(c, in, loc); !due.IsZero() {
 		c["osha_due_at"] = query.FormatTime(due)
 	}
 	return Check(c, Facts{Kind: in.Text("kind"), Injured: injured, Today: today,

@@ -19,6 +19,7 @@ const (
 	siteColumn     = "site_id"
 	zoneColumn     = "zone_id"
 	journeyColumn  = "journey"
+	knownColumn    = "known_at"
 	reasonColumn   = "change_reason"
 )
 
@@ -28,7 +29,7 @@ func findChangedLabel(c store.Change) string {
 	if c.Op != store.Update {
 		return ""
 	}
-	for _, f := range [...]string{kindColumn, severityColumn, occurredColumn, siteColumn, journeyColumn} {
+	for _, f := range [...]string{kindColumn, severityColumn, occurredColumn, siteColumn, journeyColumn, knownColumn} {
 		if safety.IsChanged(c, f) {
 			return f
 		}
@@ -95,7 +96,7 @@ func followLabels(tx *store.Tx, changes []store.Change) error {
 		if c.Op != store.Update {
 			continue
 		}
-		if !safety.IsChanged(c, kindColumn, occurredColumn) && !isMoved(c) {
+		if !safety.IsChanged(c, kindColumn, occurredColumn, knownColumn) && !isMoved(c) {
 			continue
 		}
 		id := c.After.Text(idColumn)

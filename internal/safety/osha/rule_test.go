@@ -127,12 +127,15 @@ func TestDueAt(t *testing.T) {
 		{store.Row{}, time.Time{}},
 		{store.Row{"emergency_room": true}, time.Time{}},
 		{store.Row{"in_patient": true}, reported.Add(24 * time.Hour)},
+		{store.Row{"in_patient": true, "in_patient_at": "2025-03-11T14:00:00Z"}, day("2025-03-11").Add(38 * time.Hour)},
+		{store.Row{"in_patient": true, "in_patient_at": "2025-03-11T14:00:01Z"}, time.Time{}},
 		{store.Row{"amputation": true}, reported.Add(24 * time.Hour)},
 		{store.Row{"in_patient": true, "death_date": "2025-03-10"}, reported.Add(8 * time.Hour)},
 		{store.Row{"death_date": "2025-03-20"}, day("2025-03-20").Add(8 * time.Hour)},
 		{store.Row{"death_date": "2025-04-30"}, time.Time{}},
 	} {
-		if got := osha.DueAt(c.row, reported, day("2025-03-10")); !got.Equal(c.want) {
+		incident := store.Row{"kind": "injury", "occurred_at": "2025-03-10T14:00:00Z", "reported_at": "2025-03-10T15:00:00Z"}
+		if got := osha.DueAt(c.row, incident, time.UTC); !got.Equal(c.want) {
 			t.Errorf("%v: %v, want %v", c.row, got, c.want)
 		}
 	}

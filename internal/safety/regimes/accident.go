@@ -16,17 +16,19 @@ const (
 	onRoad    = "road"
 )
 
-// accident is an injury of somebody who works here, whatever OSHA's log says of it.
-type accident struct {
+// Accident is an injury of somebody who works here, whatever OSHA's log says of it, with
+// what the countries' figures and deadlines ask of it.
+type Accident struct {
+	Journey        string    // empty at the workplace
+	Injured, Today time.Time // local days, as midnight UTC
+	Died           time.Time // likewise; zero for the living
+	IsMinor        bool      // entered in the register of minor accidents
+	IsSpecified    bool      // an injury that is reported whatever the days
+	Periods        []absence.Period
+
 	id, site         string
 	thisYear         bool
-	journey          string
-	injured, died    time.Time // local days, as midnight UTC; died is zero for the living
-	isMinor          bool      // entered in the register of minor accidents
-	isSpecified      bool      // an injury that is reported whatever the days
-	isAssumed        bool      // its days are a number, taken as following the accident
-	today            time.Time
-	periods          []absence.Period
+	isAssumed        bool  // its days are a number, taken as following the accident
 	away, restricted int64 // what the case states itself, for when it has no absences
 }
 
@@ -62,12 +64,12 @@ const accidentsSQL = `
 	ORDER BY osha_case.id, absence.from_on`
 
 // queueAccidents asks for the accidents that a year's figures may count.
-func queueAccidents(tx *db.Tx, a Asked, places *Places, add func(*accident)) {
+func queueAccidents(tx *db.Tx, a Asked, places *Places, add func(*Accident)) {
 	zones := map[string]*time.Location{}
 	for _, s := range places.sites {
 		zones[s.id] = s.zone
 	}
-	var last *accident
+	var last *Accident
 	first := absence.WriteDay(yearStart(a.Year, time.UTC))
 	tx.Queue(accidentsSQL, []any{a.Tenant, a.Year, first, query.List(places.listIDs())}, func(r *db.Row) error {
 		if last == nil || last.id != r.Text(0) {
@@ -80,18 +82,24 @@ func queueAccidents(tx *db.Tx, a Asked, places *Places, add func(*accident)) {
 		}
 		var p absence.Period
 		p.ScanColumns(r, 16)
-		last.periods = append(last.periods, p)
+		last.Periods = append(last.Periods, p)
 		return nil
 	})
 }
 
-func scanAccident(r *db.Row, a Asked, zone *time.Location) *accident {
-	return &accident{
-		id: r.Text(0), site: r.Text(1), thisYear: r.Int(2) == a.Year, died: parseDay(r.Text(3)),
-		isSpecified: r.Bool(4) || r.Bool(5) || r.Text(6) != "", isMinor: r.Bool(7),
-		away: r.Int(8), restricted: r.Int(9), journey: r.Text(15),
-		injured: localtime.DateOf(r.Time(14), zone).UTC(), today: localtime.DateOf(a.Now, zone).UTC(),
+func scanAccident(r *db.Row, a Asked, zone *time.Location) *Accident {
+	return &Accident{
+		id: r.Text(0), site: r.Text(1), thisYear: r.Int(2) == a.Year, Died: parseDay(r.Text(3)),
+		IsSpecified: isSpecified(r.Bool(4), r.Bool(5), r.Text(6)), IsMinor: r.Bool(7),
+		away: r.Int(8), restricted: r.Int(9), Journey: r.Text(15),
+		Injured: localtime.DateOf(r.Time(14), zone).UTC(), Today: localtime.DateOf(a.Now, zone).UTC(),
 	}
+}
+
+// isSpecified reports an injury that the United Kingdom has reported whatever the days
+// (RIDDOR 2013 reg. 4(1)).
+func isSpecified(amputation, eyeLoss bool, specified string) bool {
+	return amputation || eyeLoss || specified != ""
 }
 
 // stated are the days that a case without absences states itself.
@@ -105,8 +113,8 @@ func scanStated(r *db.Row) stated {
 // assumePeriods makes periods of what a case states itself. A number of days without
 // its dates is taken to follow the accident, away before restricted where days away have
 // an end.
-func (c *accident) assumePeriods(s stated) {
-	next := c.injured.AddDate(0, 0, 1)
+func (c *Accident) assumePeriods(s stated) {
+	next := c.Injured.AddDate(0, 0, 1)
 	for _, k := range [...]struct {
 		kind        string
 		days        int64
@@ -126,7 +134,7 @@ func (c *accident) assumePeriods(s stated) {
 			p.Until = p.From.AddDate(0, 0, int(max(k.days, 1))-1)
 			c.isAssumed = true
 		}
-		c.periods = append(c.periods, p)
+		c.Periods = append(c.Periods, p)
 		if !p.Until.IsZero() { // behind what lasts nothing follows
 			next = p.Until.AddDate(0, 0, 1)
 		}
@@ -145,21 +153,21 @@ func parseDay(s string) time.Time {
 
 // daysOf are the days of a period that have passed, both included, without the day of
 // the accident, which counts in no regime.
-func (c *accident) daysOf(p absence.Period) (from, until time.Time) {
+func (c *Accident) daysOf(p absence.Period) (from, until time.Time) {
 	from, until = p.From, p.Until
-	if next := c.injured.AddDate(0, 0, 1); from.Before(next) {
+	if next := c.Injured.AddDate(0, 0, 1); from.Before(next) {
 		from = next
 	}
-	if until.IsZero() || until.After(c.today) {
-		until = c.today
+	if until.IsZero() || until.After(c.Today) {
+		until = c.Today
 	}
 	return from, until
 }
 
 // awayDays counts the calendar days away from one day to another, both included.
-func (c *accident) awayDays(first, last time.Time) int64 {
+func (c *Accident) awayDays(first, last time.Time) int64 {
 	n := int64(0)
-	for _, p := range c.periods {
+	for _, p := range c.Periods {
 		if p.Kind != absence.Away {
 			continue
 		}
@@ -176,16 +184,16 @@ func (c *accident) awayDays(first, last time.Time) int64 {
 }
 
 // allAway are the calendar days away, in whatever year, without an end of counting.
-func (c *accident) allAway() int64 { return c.awayDays(c.injured, c.today) }
+func (c *Accident) allAway() int64 { return c.awayDays(c.Injured, c.Today) }
 
 // unfitDays are the calendar days away or at restricted work.
-func (c *accident) unfitDays() int64 {
+func (c *Accident) unfitDays() int64 {
 	all, _ := c.countRuns()
 	return all
 }
 
 // longestRun is the most consecutive calendar days away or at restricted work.
-func (c *accident) longestRun() int64 {
+func (c *Accident) longestRun() int64 {
 	_, longest := c.countRuns()
 	return longest
 }
@@ -196,9 +204,9 @@ type days struct{ from, until time.Time }
 // countRuns counts the calendar days away or at restricted work, all of them and the
 // longest run. A case may state its days in any order, and a day as both: each counts
 // once.
-func (c *accident) countRuns() (all, longest int64) {
+func (c *Accident) countRuns() (all, longest int64) {
 	var list []days
-	for _, p := range c.periods {
+	for _, p := range c.Periods {
 		if from, until := c.daysOf(p); !until.Before(from) {
 			list = append(list, days{from, until})
 		}
@@ -220,12 +228,12 @@ func (c *accident) countRuns() (all, longest int64) {
 	return all, longest
 }
 
-// hasDied reports a death of the accident, whenever it came.
-func (c *accident) hasDied() bool { return !c.died.IsZero() }
+// HasDied reports a death of the accident, whenever it came.
+func (c *Accident) HasDied() bool { return !c.Died.IsZero() }
 
-// hasDiedInAYear reports a death within a year of the accident.
-func (c *accident) hasDiedInAYear() bool {
-	return c.hasDied() && !c.died.After(c.injured.AddDate(1, 0, 0))
+// HasDiedInAYear reports a death within a year of the accident.
+func (c *Accident) HasDiedInAYear() bool {
+	return c.HasDied() && !c.Died.After(c.Injured.AddDate(1, 0, 0))
 }
 
 func countDays(from, until time.Time) int64 {

@@ -27,7 +27,7 @@ type Regime struct {
 
 	zone      *time.Location
 	sites     []*site
-	accidents []*accident
+	accidents []*Accident
 }
 
 // Figure is one figure with what it stands on.
@@ -68,7 +68,7 @@ func (r *Regime) fillFigures(a Asked) {
 		switch {
 		case !c.thisYear:
 			continue
-		case c.journey == commuting:
+		case c.Journey == commuting:
 			r.Commuting++
 		default:
 			r.Accidents++
@@ -199,12 +199,12 @@ type figureRule struct {
 	by      string
 	per     float64
 	anyYear bool // counts days that fall in the year, whatever year the accident was
-	count   func(c *accident, first, last time.Time) int64
+	count   func(c *Accident, first, last time.Time) int64
 }
 
 // countIf makes a rule's count from a condition.
-func countIf(counts func(c *accident) bool) func(*accident, time.Time, time.Time) int64 {
-	return func(c *accident, _, _ time.Time) int64 {
+func countIf(counts func(c *Accident) bool) func(*Accident, time.Time, time.Time) int64 {
+	return func(c *Accident, _, _ time.Time) int64 {
 		if counts(c) {
 			return 1
 		}
@@ -212,33 +212,12 @@ func countIf(counts func(c *accident) bool) func(*accident, time.Time, time.Time
 	}
 }
 
-func isAtWork(c *accident) bool { return c.journey != commuting }
-
-// hasStopped reports an accident with arrêt: a day away beside that of the accident,
-// or death.
-func (c *accident) hasStopped() bool { return isAtWork(c) && (c.allAway() > 0 || c.hasDied()) }
-
-// europeDays is from how many days away an accident counts in Europe: more than three.
-const europeDays = 4
-
-// isReportableInGermany reports an accident with more than three days away, or death.
-func (c *accident) isReportableInGermany() bool {
-	return isAtWork(c) && (c.allAway() >= europeDays || c.hasDied())
-}
-
-// isReportableInBritain reports an accident that is told to the HSE: of somebody at
-// work, with more than seven consecutive days without the usual work, a specified
-// injury, or death within a year.
-func (c *accident) isReportableInBritain() bool {
-	return isAtWork(c) && c.journey != onRoad && (c.longestRun() > 7 || c.isSpecified || c.hasDiedInAYear())
-}
-
 var esawRule = figureRule{code: "ESAW", name: "Incidence rate of accidents at work",
 	unit:     "accidents per 100,000 employed",
 	counts:   "accidents with at least 4 calendar days away, or death within a year; commuting left out",
 	citation: "Regulation (EU) 349/2011, annex; Eurostat, ESAW summary methodology", by: byEmployees, per: 1e5,
-	count: countIf(func(c *accident) bool {
-		return isAtWork(c) && (c.allAway() >= europeDays || c.hasDiedInAYear())
+	count: countIf(func(c *Accident) bool {
+		return c.IsAtWork() && (c.allAway() >= europeDays || c.HasDiedInAYear())
 	})}
 
 // What two figures of a country have alike.
@@ -253,23 +232,23 @@ var frenchRules = []figureRule{
 	{code: "TF", name: "Taux de fréquence (TF1)", unit: "accidents per 1,000,000 hours",
 		counts:   stoppedWords,
 		citation: "CNAM, statistiques AT/MP (accidents en premier règlement); Code du travail, bilan social",
-		by:       byHours, per: 1e6, count: countIf((*accident).hasStopped)},
+		by:       byHours, per: 1e6, count: countIf((*Accident).HasStopped)},
 	{code: "TF2", name: "Taux de fréquence TF2", unit: "accidents per 1,000,000 hours",
 		counts:   "declared accidents, with or without arrêt; commuting and the register of minor accidents left out",
 		citation: "custom of the trade; CSS L441-2, D441-1",
 		by:       byHours, per: 1e6,
-		count: countIf(func(c *accident) bool { return isAtWork(c) && (c.hasStopped() || !c.isMinor) })},
+		count: countIf(func(c *Accident) bool { return c.IsAtWork() && (c.HasStopped() || !c.IsMinor) })},
 	{code: "TF3", name: "Taux de fréquence TF3", unit: "accidents per 1,000,000 hours",
 		counts:   "declared accidents and those of the register of minor accidents; commuting left out",
 		citation: "custom of the trade; CSS L441-2, D441-1",
-		by:       byHours, per: 1e6, count: countIf(isAtWork)},
+		by:       byHours, per: 1e6, count: countIf((*Accident).IsAtWork)},
 	{code: "TG", name: "Taux de gravité", unit: "days per 1,000 hours",
 		counts: "calendar days of temporary incapacity that fall in the year, whatever year the accident was, without " +
 			"an end of counting; day of the accident and commuting left out",
 		citation: "CNAM, statistiques AT/MP (dénombrement); Code du travail, bilan social",
 		by:       byHours, per: 1e3, anyYear: true,
-		count: func(c *accident, first, last time.Time) int64 {
-			if !isAtWork(c) {
+		count: func(c *Accident, first, last time.Time) int64 {
+			if !c.IsAtWork() {
 				return 0
 			}
 			return c.awayDays(first, last)
@@ -277,22 +256,22 @@ var frenchRules = []figureRule{
 	{code: "IF", name: "Indice de fréquence", unit: "accidents per 1,000 full-time equivalents",
 		counts:   stoppedWords,
 		citation: "evaluation.securite-sociale.fr, AT-MP 2.1.2",
-		by:       byEquivalents, per: 1e3, count: countIf((*accident).hasStopped)},
+		by:       byEquivalents, per: 1e3, count: countIf((*Accident).HasStopped)},
 }
 
 var germanRules = []figureRule{
 	{code: "1000-MANN-QUOTE", name: "1000-Mann-Quote", unit: "accidents per 1,000 full-time workers",
 		counts:   reportableWords,
 		citation: "SGB VII § 193(1); DGUV, Begriffe und Definitionen (Vollarbeiter)",
-		by:       byWorkers, per: 1e3, count: countIf((*accident).isReportableInGermany)},
+		by:       byWorkers, per: 1e3, count: countIf((*Accident).isReportableInGermany)},
 	{code: "PER-MILLION-HOURS", name: "Meldepflichtige Arbeitsunfälle je 1 Mio. Arbeitsstunden",
 		unit: "accidents per 1,000,000 hours", counts: reportableWords,
 		citation: "SGB VII § 193(1); DGUV, Arbeitsunfälle je 1 Million Arbeitsstunden",
-		by:       byHours, per: 1e6, count: countIf((*accident).isReportableInGermany)},
+		by:       byHours, per: 1e6, count: countIf((*Accident).isReportableInGermany)},
 	{code: "ARBSCHG-6-2", name: "Zu erfassende Unfälle", unit: "accidents",
 		counts:   "accidents after which somebody was wholly or partly unfit for more than 3 calendar days, or died",
 		citation: "ArbSchG § 6(2)", by: byNothing,
-		count: countIf(func(c *accident) bool { return isAtWork(c) && (c.unfitDays() >= europeDays || c.hasDied()) })},
+		count: countIf((*Accident).IsRecordableInGermany)},
 }
 
 var britishRules = []figureRule{
@@ -300,16 +279,14 @@ var britishRules = []figureRule{
 		counts: "reportable accidents: more than 7 consecutive calendar days away or at restricted work, day of " +
 			"the accident left out, a specified injury, or death within a year; commuting and roads left out",
 		citation: "RIDDOR 2013 reg. 4, 6, 14(3); HSE, injury frequency rates",
-		by:       byEmployees, per: 1e5, count: countIf((*accident).isReportableInBritain)},
+		by:       byEmployees, per: 1e5, count: countIf((*Accident).IsReportableInBritain)},
 	{code: "RIDDOR-FREQUENCY", name: "RIDDOR frequency rate", unit: "accidents per 1,000,000 hours",
 		counts: "reportable accidents, likewise", citation: "RIDDOR 2013 reg. 4, 6, 14(3); HSE, injury frequency rates",
-		by: byHours, per: 1e6, count: countIf((*accident).isReportableInBritain)},
+		by: byHours, per: 1e6, count: countIf((*Accident).IsReportableInBritain)},
 	{code: "RIDDOR-RECORD", name: "Over-three-day injuries", unit: "accidents",
 		counts:   "accidents with more than 3 consecutive calendar days away or at restricted work: recorded",
 		citation: "RIDDOR 2013 reg. 12(1)(c)", by: byNothing,
-		count: countIf(func(c *accident) bool {
-			return isAtWork(c) && c.journey != onRoad && (c.longestRun() > 3 || c.isReportableInBritain())
-		})},
+		count: countIf((*Accident).IsRecordableInBritain)},
 }
 
 // unionCountries are those whose accidents go into the European statistics: the Union

@@ -171,8 +171,8 @@ func QueueFigures(tx *db.Tx, a Asked, places *Places) func() []Regime {
 		return nil
 	})
 	queueEmployees(tx, a, places, byID)
-	var accidents []*accident
-	queueAccidents(tx, a, places, func(c *accident) { accidents = append(accidents, c) })
+	var accidents []*Accident
+	queueAccidents(tx, a, places, func(c *Accident) { accidents = append(accidents, c) })
 	return func() []Regime { return groupFigures(a, kept, accidents, caseless) }
 }
 
@@ -205,7 +205,7 @@ func yearStart(year int64, zone *time.Location) time.Time {
 }
 
 // groupFigures gives the figures of each country that has an establishment.
-func groupFigures(a Asked, sites []*site, accidents []*accident, caseless map[string]int64) []Regime {
+func groupFigures(a Asked, sites []*site, accidents []*Accident, caseless map[string]int64) []Regime {
 	byCountry := map[string]*Regime{}
 	of := map[string]*Regime{} // by site
 	var order []string

@@ -1,0 +1,297 @@
+package app_test
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/demo"
+	"holdfast/internal/testkit"
+)
+
+// clockRow is a clock as the collection shows it.
+type clockRow struct {
+	ID      string
+	Code    string
+	Starts  string `json:"starts_at"`
+	Due     string `json:"due_at"`
+	Met     string `json:"met_at"`
+	MetBy   string `json:"met_by"`
+	Proof   string `json:"proof_ref"`
+	State   string
+	Reason  string
+	Lapsed  bool
+	Skipped []string `json:"skipped_days"`
+	Version int
+}
+
+// clockKit records accidents at a site and reads their clocks.
+type clockKit struct {
+	*testing.T
+	k    *testkit.Kit
+	site string
+}
+
+func givenSite(t *testing.T, k *testkit.Kit, code, country, zone string) *clockKit {
+	t.Helper()
+	return &clockKit{t, k, k.Insert(t, testkit.As(actor.Admin), "sites",
+		map[string]any{"code": code, "name": code, "country": country, "timezone": zone})}
+}
+
+func (c *clockKit) addInjury(occurred time.Time, more map[string]any) string {
+	c.Helper()
+	row := map[string]any{"kind": "injury", "title": "Fall", "site_id": c.site, "occurred_at": stamp(occurred)}
+	maps.Copy(row, more)
+	return c.k.Insert(c.T, testkit.As(actor.Safety), "incidents", row)
+}
+
+func (c *clockKit) clocksOf(incident string) map[string]clockRow {
+	c.Helper()
+	var list []clockRow
+	c.k.Get(testkit.As(actor.Safety), "/v1/legal_clocks?order=code&incident_id=eq."+incident).JSON(c.T, &list)
+	out := map[string]clockRow{}
+	for _, row := range list {
+		out[row.Code] = row
+	}
+	return out
+}
+
+// wantStates holds the clocks of an incident to "CODE state" in the order of codes.
+func (c *clockKit) wantStates(when, incident, want string) map[string]clockRow {
+	c.Helper()
+	var list []clockRow
+	c.k.Get(testkit.As(actor.Safety), "/v1/legal_clocks?order=code&incident_id=eq."+incident).JSON(c.T, &list)
+	var got []string
+	out := map[string]clockRow{}
+	for _, row := range list {
+		got = append(got, row.Code+" "+row.State)
+		out[row.Code] = row
+	}
+	if s := strings.Join(got, ", "); s != want {
+		c.Errorf("%s: clocks are %q, want %q", when, s, want)
+	}
+	return out
+}
+
+func (c *clockKit) patchRow(as actor.Role, path string, set map[string]any) testkit.Response {
+	c.Helper()
+	return c.k.Call(testkit.Request{Method: "PATCH", Path: path, As: testkit.As(as), Body: set})
+}
+
+func (c *clockKit) mustPatch(as actor.Role, path string, set map[string]any) {
+	c.Helper()
+	if r := c.patchRow(as, path, set); r.Status != http.StatusNoContent {
+		c.Fatalf("PATCH %s %v: %d %s", path, set, r.Status, r.Body)
+	}
+}
+
+// wantRefused holds a change to one 4xx that names the field, and to nothing written.
+func (c *clockKit) wantRefused(as actor.Role, row clockRow, set map[string]any, status int, field string) {
+	c.Helper()
+	r := c.patchRow(as, "/v1/legal_clocks?id=eq."+row.ID, set)
+	if r.Status != status || !strings.Contains(string(r.Body), field) {
+		c.Errorf("%s says %v: %d %s, want %d and %s", as, set, r.Status, r.Body, status, field)
+	}
+	var now []clockRow
+	c.k.Get(testkit.As(actor.Safety), "/v1/legal_clocks?id=eq."+row.ID).JSON(c.T, &now)
+	if len(now) != 1 || now[0].Version != row.Version {
+		c.Errorf("%s says %v, which is refused, and the clock changed: %+v", as, set, now)
+	}
+}
+
+func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }
+
+func momentOf(t *testing.T, text string) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339, text)
+	testkit.Must(t, err)
+	return at
+}
+
+// An accident at a French site starts the declaration's clock with the report, from when
+// the employer learned of it; a person says that it is met, and the reservations begin.
+func TestClocksOfFrance(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		c := givenSite(t, k, "LILLE", "FR", "Europe/Paris")
+		occurred := time.Now().Add(-30 * 24 * time.Hour).Truncate(time.Second)
+		known := occurred.Add(2 * time.Hour)
+		id := c.addInjury(occurred, map[string]any{"reported_at": stamp(known.Add(time.Hour)),
+			"known_at": stamp(known)})
+		clock := c.wantStates("after the report", id, "FR-DAT running")["FR-DAT"]
+		if !momentOf(t, clock.Starts).Equal(known) {
+			t.Errorf("the clock starts at %s, the employer knew at %s", clock.Starts, known)
+		}
+		due := momentOf(t, clock.Due)
+		if want := known.Add(time.Duration(48+24*len(clock.Skipped)) * time.Hour); len(clock.Skipped) == 0 && !due.Equal(want) {
+			t.Errorf("due %s, want %s with %v", due, want, clock.Skipped)
+		}
+		if r := k.Get(testkit.As(actor.Manager), "/v1/legal_clocks?id=eq."+clock.ID); !strings.Contains(string(r.Body), clock.ID) {
+			t.Errorf("a manager reads %s", r.Body)
+		}
+		if r := k.Get(testkit.As(actor.Viewer), "/v1/legal_clocks"); r.Status != http.StatusForbidden {
+			t.Errorf("a viewer reads %d %s", r.Status, r.Body)
+		}
+
+		path := "/v1/legal_clocks?id=eq." + clock.ID
+		sent := stamp(known.Add(5 * time.Hour))
+		c.wantRefused(actor.Manager, clock, map[string]any{"met_at": sent}, http.StatusForbidden, "")
+		c.wantRefused(actor.Safety, clock, map[string]any{"code": "FR-RES"}, http.StatusBadRequest, "code")
+		c.wantRefused(actor.Safety, clock, map[string]any{"due_at": sent}, http.StatusBadRequest, "due_at")
+		c.wantRefused(actor.Safety, clock, map[string]any{"lapsed": true}, http.StatusBadRequest, "lapsed")
+		c.wantRefused(actor.Safety, clock, map[string]any{"state": "met"}, http.StatusBadRequest, "met_at")
+		c.wantRefused(actor.Safety, clock, map[string]any{"state": "not_required"}, http.StatusBadRequest, "reason")
+		c.wantRefused(actor.Safety, clock, map[string]any{"proof_ref": "R 1"}, http.StatusBadRequest, "proof_ref")
+		c.wantRefused(actor.Safety, clock, map[string]any{"reason": "no"}, http.StatusBadRequest, "reason")
+		c.wantRefused(actor.Safety, clock, map[string]any{"met_at": stamp(known.Add(-time.Second))},
+			http.StatusBadRequest, "met_at")
+		c.wantRefused(actor.Safety, clock, map[string]any{"met_at": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)},
+			http.StatusBadRequest, "met_at")
+		if r := k.Call(testkit.Request{Method: "DELETE", Path: path, As: testkit.As(actor.Owner)}); r.Status < 400 {
+			t.Errorf("a clock was deleted: %d", r.Status)
+		}
+
+		c.mustPatch(actor.Safety, path, map[string]any{"met_at": sent, "proof_ref": "AR 2C 118"})
+		both := c.wantStates("after the declaration", id, "FR-DAT met, FR-RES not_required")
+		if both["FR-DAT"].MetBy == "" || both["FR-DAT"].Proof != "AR 2C 118" || !both["FR-RES"].Lapsed {
+			t.Errorf("the declaration is %+v", both)
+		}
+		c.mustPatch(actor.Safety, path, map[string]any{"met_at": stamp(due.Add(time.Second))})
+		c.wantStates("a second late", id, "FR-DAT late, FR-RES not_required")
+		c.mustPatch(actor.Safety, path, map[string]any{"met_at": stamp(due)})
+		c.wantStates("at the last moment", id, "FR-DAT met, FR-RES not_required")
+
+		c.mustPatch(actor.Admin, path, map[string]any{"met_at": nil})
+		c.mustPatch(actor.Admin, path, map[string]any{"state": "not_required", "reason": "No employee of ours"})
+		c.wantStates("somebody else's", id, "FR-DAT not_required, FR-RES not_required")
+		c.mustPatch(actor.Safety, "/v1/incidents?id=eq."+id, map[string]any{"known_at": stamp(occurred)})
+		if got := c.wantStates("known sooner", id, "FR-DAT not_required, FR-RES not_required")["FR-DAT"]; got.Reason !=
+			"No employee of ours" || !momentOf(t, got.Starts).Equal(occurred) {
+			t.Errorf("what was said of a clock is %+v", got)
+		}
+	})
+}
+
+// Clocks follow the facts: a report that is void, a register, days away, another country.
+func TestClocksFollowTheFacts(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		c := givenSite(t, k, "LYON", "FR", "Europe/Paris")
+		occurred := time.Now().Add(-20 * 24 * time.Hour)
+		id := c.addInjury(occurred, nil)
+		row := k.Insert(t, testkit.As(actor.Safety), "osha_cases", map[string]any{"incident_id": id, "minor_register": true})
+		got := c.wantStates("in the register", id, "FR-BENIN running, FR-DAT not_required")
+		if got["FR-DAT"].Reason == "" || !got["FR-DAT"].Lapsed {
+			t.Errorf("the clock ends without a word: %+v", got["FR-DAT"])
+		}
+		day := func(n int) string { return occurred.Add(time.Duration(n) * 24 * time.Hour).UTC().Format(time.DateOnly) }
+		absence := k.Insert(t, testkit.As(actor.Safety), "absences",
+			map[string]any{"case_id": row, "kind": "away", "from_on": day(2), "until_on": day(4)})
+		c.wantStates("with days away", id, "FR-BENIN running, FR-DAT not_required, FR-WORSE running")
+		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/absences?id=eq." + absence,
+			As: testkit.As(actor.Safety)}); r.Status != http.StatusNoContent {
+			t.Fatalf("delete an absence: %d %s", r.Status, r.Body)
+		}
+		c.wantStates("without", id, "FR-BENIN running, FR-DAT not_required, FR-WORSE not_required")
+		c.mustPatch(actor.Safety, "/v1/osha_cases?id=eq."+row, map[string]any{"minor_register": false})
+		c.wantStates("declared", id, "FR-BENIN not_required, FR-DAT running, FR-WORSE not_required")
+
+		for n, want := range map[int]string{3: "", 4: "DE-ANZ running"} {
+			de := givenSite(t, k, "KOELN"+day(n), "DE", "Europe/Berlin")
+			other := de.addInjury(occurred, nil)
+			de.wantStates("before days away", other, "")
+			k.Insert(t, testkit.As(actor.Safety), "absences", map[string]any{"kind": "away", "from_on": day(1), "until_on": day(n),
+				"case_id": k.Insert(t, testkit.As(actor.Safety), "osha_cases", map[string]any{"incident_id": other})})
+			de.wantStates(day(n), other, want)
+		}
+
+		c.mustPatch(actor.Admin, "/v1/sites?id=eq."+c.site, map[string]any{"country": "GB", "timezone": "Europe/London"})
+		c.wantStates("in the United Kingdom", id, "FR-BENIN not_required, FR-DAT not_required, FR-WORSE not_required")
+		c.mustPatch(actor.Safety, "/v1/osha_cases?id=eq."+row, map[string]any{"specified_injury": "fracture"})
+		c.wantStates("a specified injury", id, "FR-BENIN not_required, FR-DAT not_required, FR-WORSE not_required, "+
+			"GB-NOTIFY running, GB-PROC running")
+		c.mustPatch(actor.Safety, "/v1/osha_cases?id=eq."+row, map[string]any{"specified_injury": nil})
+		c.mustPatch(actor.Safety, "/v1/incidents?id=eq."+id, map[string]any{"status": "void", "void_reason": "Entered twice"})
+		void := c.wantStates("void", id, "FR-BENIN not_required, FR-DAT not_required, FR-WORSE not_required, "+
+			"GB-NOTIFY not_required, GB-PROC not_required")
+		if void["GB-PROC"].Reason == "" {
+			t.Errorf("a void report's clock has no reason: %+v", void["GB-PROC"])
+		}
+	})
+}
+
+// OSHA's clocks are the case's own: osha_told_at meets them, and nothing else.
+func TestClocksOfOSHA(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		c := givenSite(t, k, "TULSA", "US", "America/Chicago")
+		occurred := time.Now().Add(-72 * time.Hour).Truncate(time.Second)
+		known := occurred.Add(time.Hour)
+		id := c.addInjury(occurred, map[string]any{"reported_at": stamp(known.Add(time.Hour)),
+			"known_at": stamp(known)})
+		c.wantStates("without a case", id, "")
+		row := k.Insert(t, testkit.As(actor.Safety), "osha_cases", map[string]any{"incident_id": id, "in_patient": true})
+		clock := c.wantStates("in-patient", id, "US-TREATMENT running")["US-TREATMENT"]
+		var cases []struct {
+			Due string `json:"osha_due_at"`
+		}
+		k.Get(testkit.As(actor.Safety), "/v1/osha_cases?id=eq."+row).JSON(t, &cases)
+		if due := momentOf(t, clock.Due); !due.Equal(known.Add(24*time.Hour)) || cases[0].Due != clock.Due {
+			t.Errorf("due %s and in the case %s, known %s", clock.Due, cases[0].Due, known)
+		}
+		c.wantRefused(actor.Safety, clock, map[string]any{"met_at": clock.Due}, http.StatusBadRequest, "osha_told_at")
+		path := "/v1/osha_cases?id=eq." + row
+		c.mustPatch(actor.Safety, path, map[string]any{"osha_told_at": clock.Due})
+		c.wantStates("told in time", id, "US-TREATMENT met")
+		c.mustPatch(actor.Safety, path, map[string]any{"osha_told_at": stamp(known.Add(24*time.Hour + time.Second))})
+		c.wantStates("told late", id, "US-TREATMENT late")
+		c.mustPatch(actor.Safety, path, map[string]any{"osha_told_at": nil,
+			"in_patient_at": stamp(occurred.Add(24*time.Hour + time.Second))})
+		c.wantStates("treated a day later", id, "US-TREATMENT not_required")
+		for field, set := range map[string]map[string]any{
+			"in_patient_at":  {"in_patient_at": stamp(occurred.Add(-time.Hour))},
+			"death_known_at": {"death_known_at": stamp(known)},
+			"death_time":     {"death_time": "10:00"},
+		} {
+			if r := c.patchRow(actor.Safety, path, set); r.Status != http.StatusBadRequest || !strings.Contains(string(r.Body), field) {
+				t.Errorf("%v: %d %s", set, r.Status, r.Body)
+			}
+		}
+		for field, at := range map[string]time.Time{"known_at": occurred.Add(-time.Second), "after the report": known.Add(2 * time.Hour)} {
+			r := k.Call(testkit.Request{Method: "POST", Path: "/v1/incidents", As: testkit.As(actor.Safety), Body: map[string]any{
+				"kind": "injury", "title": "Fall", "occurred_at": stamp(occurred),
+				"reported_at": stamp(known.Add(time.Hour)), "known_at": stamp(at)}})
+			if r.Status != http.StatusBadRequest || !strings.Contains(string(r.Body), "known_at") {
+				t.Errorf("%s: %d %s", field, r.Status, r.Body)
+			}
+		}
+	})
+}
+
+// The night makes up for what started by time alone, and for reports without a name, whose
+// clock does not tell when they came.
+func TestNightsStartClocks(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		c := givenSite(t, k, "NANTES", "FR", "Europe/Paris")
+		id := c.addInjury(time.Now().Add(-3*24*time.Hour), map[string]any{"anonymous": true})
+		c.wantStates("an anonymous report", id, "")
+		testkit.Must(t, k.App.DB.Write(context.Background(), db.Scope{Tenant: demo.North}, func(tx *db.Tx) error {
+			_, err := tx.Exec("DELETE FROM nights WHERE tenant_id = $1", demo.North)
+			return err
+		}))
+		for range 2 { // the first call of a server's life only writes down when the job is due
+			testkit.Must(t, run(k.App, "safety-programme"))
+		}
+		clock := c.wantStates("after the night", id, "FR-DAT running")["FR-DAT"]
+		testkit.Must(t, k.App.DB.Write(context.Background(), db.Scope{Tenant: demo.North}, func(tx *db.Tx) error {
+			_, err := tx.Exec("DELETE FROM nights WHERE tenant_id = $1", demo.North)
+			return err
+		}))
+		testkit.Must(t, run(k.App, "safety-programme"))
+		if again := c.clocksOf(id)["FR-DAT"]; again.Version != clock.Version {
+			t.Errorf("a night without news changed a clock: %+v", again)
+		}
+	})
+}

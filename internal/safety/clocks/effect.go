@@ -1,0 +1,242 @@
+package clocks
+
+import (
+	"fmt"
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/safety"
+	"holdfast/internal/store"
+)
+
+// Window is how long after its report an incident's clocks follow its facts of
+// themselves: a year, for a death that comes within one, and some days of grace.
+const Window = 400 * 24 * time.Hour
+
+// batch is how many incidents are worked out at once.
+const batch = 200
+
+// Effects returns the consequences of changes to what clocks rest on, and of what people
+// say of clocks, for store.New. Bulk work starts none: the night makes up for it.
+func Effects() store.Effects {
+	return store.Effects{
+		Before: map[string]store.Effect{Resource: checkActs},
+		After: map[string]store.Effect{
+			"incidents":  audited(followIncidents),
+			"osha_cases": audited(followCases),
+			"absences":   followAbsences,
+			"sites":      audited(followSites),
+			Resource:     audited(followDeclarations),
+		},
+		Unmoved: map[string]bool{"sites": true},
+	}
+}
+
+// audited is an effect of work that is recorded change by change, tenant by tenant.
+func audited(f store.Effect) store.Effect {
+	byTenant := safety.PerTenant(f)
+	return func(tx *store.Tx, changes []store.Change) error {
+		if !tx.Store.Audited() {
+			return nil
+		}
+		return byTenant(tx, changes)
+	}
+}
+
+// followIncidents starts and moves the clocks of incidents. Those of a new anonymous
+// report wait for the night, or for an officer: a clock's row would tell the moment at
+// which it was made.
+func followIncidents(tx *store.Tx, changes []store.Change) error {
+	var ids []string
+	for _, c := range changes {
+		isNew := c.Op == store.Insert && isHealth(c.After.Text(kindColumn)) && c.After[anonymousColumn] != true
+		isMoved := c.Op == store.Update && safety.IsChanged(c,
+			kindColumn, statusColumn, occurredAtColumn, knownAtColumn, siteColumn, zoneIDColumn, "journey")
+		if isNew || isMoved {
+			ids = append(ids, c.After.Text(idColumn))
+		}
+	}
+	return refreshAll(tx, ids)
+}
+
+func followCases(tx *store.Tx, changes []store.Change) error {
+	var ids []string
+	for _, c := range changes {
+		ids = append(ids, c.After.Text(incidentColumn))
+	}
+	return refreshAll(tx, ids)
+}
+
+// incidentsOfCasesSQL selects whose cases some are. $1 tenant, $2 ids of cases.
+const incidentsOfCasesSQL = `
+	SELECT incident_id
+	FROM osha_cases
+	WHERE tenant_id = $1
+		AND id IN {ids $2}`
+
+// followAbsences moves the clocks of cases whose days changed, deleted ones too.
+func followAbsences(tx *store.Tx, changes []store.Change) error {
+	if !tx.Store.Audited() {
+		return nil
+	}
+	cases := map[string][]string{} // by tenant
+	for _, c := range changes {
+		row := c.After
+		if row == nil {
+			row = c.Before
+		}
+		cases[row.Text(tenantColumn)] = append(cases[row.Text(tenantColumn)], row.Text(caseIDColumn))
+	}
+	for tenant, list := range cases {
+		if err := refreshFound(tx.Of(tenant), incidentsOfCasesSQL, query.List(list)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// incidentsOfSitesSQL selects the incidents of some sites that were reported since a
+// moment. $1 tenant, $2 ids of sites, $3 the moment.
+const incidentsOfSitesSQL = `
+	SELECT incident.id
+	FROM incidents AS incident
+	LEFT JOIN zones AS zone ON zone.tenant_id = $1 AND zone.id = incident.zone_id
+	LEFT JOIN osha_cases AS osha_case ON osha_case.tenant_id = $1 AND osha_case.incident_id = incident.id
+	WHERE incident.tenant_id = $1
+		AND incident.kind IN ('injury', 'illness')
+		AND coalesce(osha_case.site_id, incident.site_id, zone.site_id) IN {ids $2}
+		AND incident.reported_at > $3`
+
+// followSites has clocks follow the country and the time zone of their site.
+func followSites(tx *store.Tx, changes []store.Change) error {
+	var sites []string
+	for _, c := range changes {
+		if c.Op == store.Update && safety.IsChanged(c, "country", "timezone") {
+			sites = append(sites, c.After.Text(idColumn))
+		}
+	}
+	if len(sites) == 0 {
+		return nil
+	}
+	return refreshFound(tx, incidentsOfSitesSQL, query.List(sites), tx.Now().Add(-Window))
+}
+
+// followDeclarations starts the clock of reservations once an accident is declared.
+func followDeclarations(tx *store.Tx, changes []store.Change) error {
+	if isEngine(tx.Actor) {
+		return nil
+	}
+	var ids []string
+	for _, c := range changes {
+		if c.Op == store.Update && safety.IsChanged(c, metColumn, stateColumn) {
+			ids = append(ids, c.After.Text(incidentColumn))
+		}
+	}
+	return refreshAll(tx, ids)
+}
+
+func refreshFound(tx *store.Tx, statement string, args ...any) error {
+	var ids []string
+	err := tx.Query(statement, append([]any{tx.TenantID}, args...), func(r *db.Row) error {
+		ids = append(ids, r.Text(0))
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("clocks: look for incidents: %w", err)
+	}
+	return refreshAll(tx, ids)
+}
+
+func refreshAll(tx *store.Tx, ids []string) error {
+	for len(ids) > 0 {
+		n := min(batch, len(ids))
+		if err := Refresh(tx, ids[:n]); err != nil {
+			return err
+		}
+		ids = ids[n:]
+	}
+	return nil
+}
+
+// checkActs holds what people say of clocks to the two acts: that one is met, and that it
+// is not required.
+func checkActs(tx *store.Tx, changes []store.Change) error {
+	if isEngine(tx.Actor) {
+		return nil
+	}
+	for _, c := range changes {
+		if c.Op == store.Insert || c.After == nil {
+			continue
+		}
+		if err := checkAct(tx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkAct(tx *store.Tx, c store.Change) error {
+	row := c.After
+	if safety.IsChanged(c, metColumn) {
+		return noteMet(tx, c)
+	}
+	if !safety.IsChanged(c, stateColumn) {
+		return checkWords(c)
+	}
+	switch state := row.Text(stateColumn); {
+	case c.Before[metColumn] != nil:
+		return refuseState("%s follows from met_at: take that back first", stateColumn)
+	case state == notRequired && (row[reasonColumn] == nil || !safety.IsChanged(c, reasonColumn)):
+		return safety.RefuseField(reasonColumn, "is missing: say why the clock is not required")
+	case state == notRequired:
+		row[lapsedColumn] = false
+		return checkWords(c)
+	case state == running:
+		row[reasonColumn], row[lapsedColumn] = nil, false
+		return nil
+	}
+	return safety.RefuseField(metColumn, "is missing: say when it was done")
+}
+
+// noteMet takes down when a clock was met, or that it was not.
+func noteMet(tx *store.Tx, c store.Change) error {
+	row := c.After
+	at := row.Text(metColumn)
+	rule, found := Find(row.Text(codeColumn))
+	switch {
+	case found && rule.Country == "US":
+		return safety.RefuseField(metColumn, "of OSHA is osha_told_at of the case: say it there")
+	case at == "":
+		row[metByColumn], row[proofColumn] = nil, nil
+		row[stateColumn] = running
+		return nil
+	case safety.IsAhead(at, tx.Now()):
+		return safety.RefuseField(metColumn, "lies in the future")
+	case at < row.Text(startsColumn):
+		return safety.RefuseField(metColumn, "lies before the clock began")
+	case safety.IsChanged(c, stateColumn):
+		return refuseState("%s follows from met_at: leave it out", stateColumn)
+	}
+	row[metByColumn] = db.Null(tx.UserID)
+	row[reasonColumn], row[lapsedColumn], row[stateColumn] = nil, false, running
+	row[stateColumn] = stateOf(row)
+	return nil
+}
+
+// checkWords holds proof and reason to the state that they belong to.
+func checkWords(c store.Change) error {
+	state := c.After.Text(stateColumn)
+	if safety.IsChanged(c, proofColumn) && c.After[metColumn] == nil {
+		return safety.RefuseField(proofColumn, "belongs to a clock that is met: say met_at")
+	}
+	if safety.IsChanged(c, reasonColumn) && (state != notRequired || c.After[reasonColumn] == nil) {
+		return safety.RefuseField(reasonColumn, "belongs to a clock that is not required, which needs one")
+	}
+	return nil
+}
+
+func refuseState(format string, args ...any) error {
+	return fault.New(fault.Conflict, safety.CodeGuard, format, args...).At(stateColumn, format, args...)
+}

@@ -1,0 +1,114 @@
+package clocks
+
+import (
+	"time"
+
+	"holdfast/internal/localtime"
+	"holdfast/internal/safety/regimes"
+	"holdfast/internal/store"
+)
+
+// Columns of what clocks rest on.
+const (
+	kindColumn         = "kind"
+	occurredAtColumn   = "occurred_at"
+	knownAtColumn      = "known_at"
+	reportedAtColumn   = "reported_at"
+	inPatientColumn    = "in_patient"
+	inPatientAtColumn  = "in_patient_at"
+	amputationColumn   = "amputation"
+	eyeLossColumn      = "eye_loss"
+	deathTimeColumn    = "death_time"
+	deathKnownAtColumn = "death_known_at"
+	statusColumn       = "status"
+	workerIDColumn     = "worker_id"
+	zoneIDColumn       = "zone_id"
+	countryColumn      = "country"
+	timezoneColumn     = "timezone"
+	caseIDColumn       = "case_id"
+	anonymousColumn    = "anonymous"
+)
+
+// Facts are what the clocks of an accident are worked out from. Moments that nobody
+// wrote down are zero.
+type Facts struct {
+	*regimes.Accident
+	Country string
+	Zone    *time.Location
+
+	IsInjury    bool // else an illness
+	IsOthers    bool // of a contractor, whose own employer declares it
+	Occurred    time.Time
+	Known       time.Time // when the employer learned of it
+	DeathAt     time.Time
+	DeathKnown  time.Time // when the employer learned of the death
+	IsInPatient bool
+	InPatientAt time.Time
+	IsMaimed    bool      // an amputation, or the loss of an eye
+	Declared    time.Time // when the declaration to the CPAM was sent
+}
+
+// FactsOf makes facts of the records of an incident.
+func FactsOf(r regimes.Records, country string) *Facts {
+	f := &Facts{
+		Accident: regimes.AccidentOf(r), Country: country, Zone: r.Zone,
+		IsInjury: r.Incident.Text(kindColumn) == "injury",
+		Occurred: momentOf(r.Incident, occurredAtColumn),
+		Known:    momentOf(r.Incident, knownAtColumn),
+	}
+	if f.Known.IsZero() {
+		f.Known = momentOf(r.Incident, reportedAtColumn)
+	}
+	if r.Case == nil {
+		return f
+	}
+	f.IsInPatient, f.InPatientAt = isSet(r.Case, inPatientColumn), momentOf(r.Case, inPatientAtColumn)
+	f.IsMaimed = isSet(r.Case, amputationColumn) || isSet(r.Case, eyeLossColumn)
+	if f.HasDied() {
+		f.DeathAt = f.deathMoment(r.Case.Text(deathTimeColumn))
+		f.DeathKnown = momentOf(r.Case, deathKnownAtColumn)
+		if f.DeathKnown.IsZero() {
+			f.DeathKnown = laterOf(f.Known, f.DeathAt)
+		}
+	}
+	return f
+}
+
+// deathMoment is when somebody died: at a local time, HH:MM, or when that is unknown as
+// early as it can have been, which is the strict reading.
+func (f *Facts) deathMoment(clock string) time.Time {
+	day := localtime.DateOf(f.Died, time.UTC)
+	at, err := time.Parse("15:04", clock)
+	if err == nil {
+		year, month, date := day.UTC().Date()
+		return time.Date(year, month, date, at.Hour(), at.Minute(), 0, 0, f.Zone).UTC()
+	}
+	return laterOf(day.Start(f.Zone), f.Occurred)
+}
+
+// isAccident reports an accident that the European rules are about: an injury of somebody
+// whose employer this is.
+func (f *Facts) isAccident() bool { return f.IsInjury && !f.IsOthers }
+
+// startOf is the first moment of a local day that is given as midnight UTC.
+func (f *Facts) startOf(day time.Time) time.Time {
+	return localtime.DateOf(day, time.UTC).Start(f.Zone)
+}
+
+func laterOf(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+func isSet(row store.Row, name string) bool { b, _ := row[name].(bool); return b }
+
+// momentOf reads a stored time; the zero time when there is none.
+func momentOf(row store.Row, name string) time.Time {
+	at, err := time.Parse(time.RFC3339Nano, row.Text(name))
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}

@@ -1,0 +1,204 @@
+package clocks
+
+import (
+	"fmt"
+	"time"
+
+	"holdfast/internal/db"
+	"holdfast/internal/localtime"
+	"holdfast/internal/query"
+	"holdfast/internal/safety/absence"
+	"holdfast/internal/safety/regimes"
+	"holdfast/internal/store"
+)
+
+// records are what the clocks of some incidents rest on.
+type records struct {
+	incidents map[string]store.Row            // by id
+	clocks    map[string]map[string]store.Row // by incident and code
+	cases     map[string]store.Row            // by incident
+	absences  map[string][]absence.Period     // by case
+	zones     map[string]store.Row            // places in a warehouse, by id
+	sites     map[string]store.Row            // by id
+	isOthers  map[string]bool                 // workers who are contractors
+
+	country, timezone string // of the tenant
+}
+
+// readRecords reads what the clocks of incidents rest on: little where none of them hurt
+// anybody.
+func readRecords(tx *store.Tx, ids []string) (*records, error) {
+	r := &records{incidents: map[string]store.Row{}, clocks: map[string]map[string]store.Row{},
+		cases: map[string]store.Row{}, zones: map[string]store.Row{}, sites: map[string]store.Row{},
+		isOthers: map[string]bool{}}
+	if err := r.readIncidents(tx, ids); err != nil || len(r.incidents) == 0 {
+		return r, err
+	}
+	var cases, workers []string
+	list, err := tx.Rows("osha_cases", "incident_id IN {ids $2}", query.List(ids))
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range list {
+		r.cases[c.Text(incidentColumn)] = c
+		cases, workers = append(cases, c.Text(idColumn)), append(workers, c.Text(workerIDColumn))
+	}
+	if r.absences, err = absence.ListAbsences(tx.Tx, tx.TenantID, cases); err != nil {
+		return nil, err
+	}
+	if err := r.readContractors(tx, workers); err != nil {
+		return nil, err
+	}
+	return r, r.readPlaces(tx)
+}
+
+// readIncidents reads incidents that hurt somebody, or that have clocks, and those.
+func (r *records) readIncidents(tx *store.Tx, ids []string) error {
+	list, err := tx.Rows("incidents", "id IN {ids $2}", query.List(ids))
+	if err != nil {
+		return err
+	}
+	kept, err := tx.Rows(Resource, "incident_id IN {ids $2}", query.List(ids))
+	if err != nil {
+		return err
+	}
+	for _, c := range kept {
+		incident := c.Text(incidentColumn)
+		if r.clocks[incident] == nil {
+			r.clocks[incident] = map[string]store.Row{}
+		}
+		r.clocks[incident][c.Text(codeColumn)] = c
+	}
+	for _, in := range list {
+		if id := in.Text(idColumn); isHealth(in.Text(kindColumn)) || r.clocks[id] != nil {
+			r.incidents[id] = in
+		}
+	}
+	return nil
+}
+
+// contractorsSQL selects those of some workers whose employer is another. $1 tenant, $2
+// their ids.
+const contractorsSQL = `
+	SELECT id
+	FROM workers
+	WHERE tenant_id = $1
+		AND id IN {ids $2}
+		AND employment = 'contractor'`
+
+func (r *records) readContractors(tx *store.Tx, workers []string) error {
+	return tx.Query(contractorsSQL, []any{tx.TenantID, query.List(withoutEmpty(workers))}, func(row *db.Row) error {
+		r.isOthers[row.Text(0)] = true
+		return nil
+	})
+}
+
+// tenantPlaceSQL selects where a tenant is. $1 tenant.
+const tenantPlaceSQL = `
+	SELECT coalesce(country, ''), coalesce(timezone, '')
+	FROM tenants
+	WHERE id = $1`
+
+// readPlaces reads the sites of incidents and of their cases, and the zones that name
+// them.
+func (r *records) readPlaces(tx *store.Tx) error {
+	var zones, sites []string
+	for id, in := range r.incidents {
+		zones = append(zones, in.Text(zoneIDColumn))
+		sites = append(sites, in.Text(siteColumn), r.cases[id].Text(siteColumn))
+	}
+	list, err := tx.Rows("zones", "id IN {ids $2}", query.List(withoutEmpty(zones)))
+	if err != nil {
+		return err
+	}
+	for _, z := range list {
+		r.zones[z.Text(idColumn)] = z
+		sites = append(sites, z.Text(siteColumn))
+	}
+	if list, err = tx.Rows("sites", "id IN {ids $2}", query.List(withoutEmpty(sites))); err != nil {
+		return err
+	}
+	for _, s := range list {
+		r.sites[s.Text(idColumn)] = s
+	}
+	return tx.Query(tenantPlaceSQL, []any{tx.TenantID}, func(row *db.Row) error {
+		r.country, r.timezone = row.Text(0), row.Text(1)
+		return nil
+	})
+}
+
+func withoutEmpty(ids []string) []string {
+	out := make([]string, 0, len(ids))
+	for _, id := range ids {
+		if id != "" {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// siteOf is the establishment of an incident: its case's, else its own, else its zone's;
+// nil without one.
+func (r *records) siteOf(incident string) any {
+	in := r.incidents[incident]
+	for _, row := range [...]store.Row{r.cases[incident], in, r.zones[in.Text(zoneIDColumn)]} {
+		if id := row.Text(siteColumn); id != "" {
+			return id
+		}
+	}
+	return nil
+}
+
+// factsOf are the facts of an incident. A site without a country or time zone has the
+// tenant's.
+func (r *records) factsOf(incident string, now time.Time) *Facts {
+	country, timezone := r.country, r.timezone
+	if id, found := r.siteOf(incident).(string); found {
+		if c := r.sites[id].Text(countryColumn); c != "" {
+			country = c
+		}
+		if z := r.sites[id].Text(timezoneColumn); z != "" {
+			timezone = z
+		}
+	}
+	osha := r.cases[incident]
+	f := FactsOf(regimes.Records{
+		Incident: r.incidents[incident], Case: osha, Periods: r.absences[osha.Text(idColumn)],
+		Zone: localtime.Zone(timezone), Now: now,
+	}, country)
+	f.IsOthers = r.isOthers[osha.Text(workerIDColumn)]
+	for _, code := range [...]string{declaration, worsening} {
+		if at := momentOf(r.clocks[incident][code], metColumn); f.Declared.IsZero() {
+			f.Declared = at
+		}
+	}
+	return f
+}
+
+// followedSQL selects the incidents whose clocks may have to be started or moved: those
+// that hurt somebody and were reported since a moment, and those with a clock that runs.
+// $1 tenant, $2 the moment.
+const followedSQL = `
+	SELECT id
+	FROM incidents
+	WHERE tenant_id = $1
+		AND kind IN ('injury', 'illness')
+		AND reported_at > $2
+	UNION
+	SELECT incident_id
+	FROM legal_clocks
+	WHERE tenant_id = $1
+		AND state = 'running'
+	ORDER BY 1`
+
+// ListFollowed lists the incidents whose clocks the calendar may move.
+func ListFollowed(tx *db.Tx, tenant string, now time.Time) (ids []string, err error) {
+	err = tx.Query(followedSQL, []any{tenant, now.Add(-Window).UTC()}, func(r *db.Row) error {
+		ids = append(ids, r.Text(0))
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("clocks: look for incidents that are followed: %w", err)
+	}
+	return ids, nil
+}

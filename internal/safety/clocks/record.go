@@ -1,0 +1,215 @@
+package clocks
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+// Resource is the collection of clocks.
+const Resource = "legal_clocks"
+
+// Columns of the collection.
+const (
+	idColumn       = "id"
+	tenantColumn   = "tenant_id"
+	codeColumn     = "code"
+	incidentColumn = "incident_id"
+	siteColumn     = "site_id"
+	startsColumn   = "starts_at"
+	dueColumn      = "due_at"
+	skippedColumn  = "skipped_days"
+	stateColumn    = "state"
+	metColumn      = "met_at"
+	metByColumn    = "met_by"
+	proofColumn    = "proof_ref"
+	reasonColumn   = "reason"
+	lapsedColumn   = "lapsed"
+	toldColumn     = "osha_told_at" // of a case
+)
+
+// States of a clock.
+const (
+	running     = "running"
+	met         = "met"
+	late        = "late"
+	notRequired = "not_required"
+)
+
+// Why the server says that a clock is not required.
+const (
+	voidWords    = "the report of the incident is void"
+	factsWords   = "the facts on record do not ask for it, or no longer"
+	reservedTime = "the time in which reservations could be sent has passed"
+)
+
+// engineKey names the server where it moves clocks; what it writes is no act of a person.
+const engineKey = "legal-clocks"
+
+func isEngine(a actor.Actor) bool { return a.KeyID == engineKey }
+
+func engineOf(tenant string) actor.Actor {
+	return actor.Actor{Role: actor.Service, TenantID: tenant, KeyID: engineKey}
+}
+
+// plan is what becomes of the clocks of some incidents.
+type plan struct {
+	inserts, updates []store.Row
+}
+
+// Refresh works out the clocks of incidents by what is on record of them now: it starts
+// those that are new, moves those whose facts moved, and says of those that nothing asks
+// for any more that they are not required.
+func Refresh(tx *store.Tx, incidents []string) error {
+	r, err := readRecords(tx, incidents)
+	if err != nil {
+		return fmt.Errorf("clocks: read what clocks rest on: %w", err)
+	}
+	p := &plan{}
+	for id := range r.incidents {
+		if err := p.compare(r, id, tx.Now()); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.InsertRows(Resource, p.inserts); err != nil {
+		return fmt.Errorf("clocks: start clocks: %w", err)
+	}
+	if err := tx.As(engineOf(tx.TenantID)).UpdateEach(Resource, p.updates); err != nil {
+		return fmt.Errorf("clocks: move clocks: %w", err)
+	}
+	return nil
+}
+
+// compare holds the clocks that are kept of an incident against those that run.
+func (p *plan) compare(r *records, incident string, now time.Time) error {
+	kept := r.clocks[incident]
+	closing := factsWords
+	var wanted []Clock
+	in := r.incidents[incident]
+	if in.Text(statusColumn) == "void" {
+		closing = voidWords
+	} else if isHealth(in.Text(kindColumn)) {
+		wanted = Running(r.factsOf(incident, now))
+	}
+
+	seen := map[string]bool{}
+	for _, c := range wanted {
+		if c.Unit == NoPeriod {
+			continue // the case itself is the record
+		}
+		seen[c.Code] = true
+		row, err := rowOf(c, incident, r.siteOf(incident))
+		if err != nil {
+			return err
+		}
+		if c.Country == "US" {
+			row[metColumn] = r.cases[incident][toldColumn]
+		}
+		if old := kept[c.Code]; old != nil {
+			p.move(old, row, now)
+		} else {
+			row[stateColumn] = stateOf(row)
+			if isOptionOver(row, now) {
+				row[stateColumn], row[reasonColumn], row[lapsedColumn] = notRequired, reservedTime, true
+			}
+			p.inserts = append(p.inserts, row)
+		}
+	}
+	for code, old := range kept {
+		if !seen[code] && isOpen(old, r.cases[incident]) {
+			p.updates = append(p.updates, store.Row{idColumn: old[idColumn], stateColumn: notRequired,
+				metColumn: nil, reasonColumn: closing, lapsedColumn: true})
+		}
+	}
+	return nil
+}
+
+// isOpen reports a clock of which nothing was said: what was done stays done. OSHA's
+// follows its case.
+func isOpen(old, osha store.Row) bool {
+	rule, known := Find(old.Text(codeColumn))
+	if known && rule.Country == "US" {
+		return osha[toldColumn] == nil && old.Text(stateColumn) != notRequired
+	}
+	return old.Text(stateColumn) == running
+}
+
+// rowOf is a clock as the collection keeps it.
+func rowOf(c Clock, incident string, site any) (store.Row, error) {
+	days := make([]string, len(c.Skipped))
+	for i, d := range c.Skipped {
+		days[i] = d.String()
+	}
+	skipped, err := json.Marshal(days)
+	if err != nil {
+		return nil, fmt.Errorf("clocks: write the days that did not count: %w", err)
+	}
+	return store.Row{
+		codeColumn: c.Code, incidentColumn: incident, siteColumn: site,
+		startsColumn: query.FormatTime(c.Starts), dueColumn: query.FormatTime(c.Due),
+		skippedColumn: json.RawMessage(skipped),
+	}, nil
+}
+
+// move has a kept clock follow its facts. What a person said of it stays.
+func (p *plan) move(old, row store.Row, now time.Time) {
+	set := store.Row{}
+	for name, v := range row {
+		if !store.Same(old[name], v) {
+			set[name] = v
+		}
+	}
+	after := store.Row{}
+	for _, list := range [...]store.Row{old, row} {
+		for name, v := range list {
+			after[name] = v
+		}
+	}
+	isLapsed, _ := old[lapsedColumn].(bool)
+	switch {
+	case isOptionOver(after, now):
+		if old.Text(stateColumn) == running {
+			set[stateColumn], set[reasonColumn], set[lapsedColumn] = notRequired, reservedTime, true
+		}
+	case isLapsed:
+		after[stateColumn] = running
+		set[stateColumn], set[reasonColumn], set[lapsedColumn] = stateOf(after), nil, false
+	default:
+		set[stateColumn] = stateOf(after)
+	}
+	if set[stateColumn] == old[stateColumn] {
+		delete(set, stateColumn)
+	}
+	if len(set) > 0 {
+		set[idColumn] = old[idColumn]
+		p.updates = append(p.updates, set)
+	}
+}
+
+// isOptionOver reports a right that was not used in its time: no breach.
+func isOptionOver(row store.Row, now time.Time) bool {
+	rule, known := Find(row.Text(codeColumn))
+	return known && rule.IsOption && row[metColumn] == nil && row.Text(dueColumn) < query.FormatTime(now)
+}
+
+// stateOf is the state of a clock by when it was met. What is to be done without delay has
+// no hour after which it is late.
+func stateOf(row store.Row) string {
+	at := row.Text(metColumn)
+	rule, known := Find(row.Text(codeColumn))
+	switch {
+	case row.Text(stateColumn) == notRequired:
+		return notRequired
+	case at == "":
+		return running
+	case at > row.Text(dueColumn) && !(known && rule.Unit == AtOnce):
+		return late
+	}
+	return met
+}
+
+func isHealth(kind string) bool { return kind == "injury" || kind == "illness" }
