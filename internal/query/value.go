@@ -303,7 +303,7 @@ func parseFloat(f *catalog.Field, s string) (any, error) {
 		return nil, refuseSyntax(f, s)
 	}
 	if (len(s) > 15 || x == 0) && !isExact(s, x) {
-		return nil, refuseValue(f, "22003", "%q has more digits than column %q can hold", clipText(s), f.Name)
+		return nil, outOfRange(f, s)
 	}
 	return x, nil
 }
@@ -418,16 +418,8 @@ func refuseSyntax(f *catalog.Field, s string) error {
 	return refuseValue(f, "22P02", "invalid input syntax for type %s: %q", f.Type, clipText(s))
 }
 
-func outOfRange(f *catalog.Field, s string) error {
-	return refuseValue(f, "22003", "%q is out of range for column %q of type %s", clipText(s), f.Name, f.Type)
-}
-
 func badTime(f *catalog.Field, s string) error {
 	return refuseValue(f, "22007", "invalid input syntax for type %s: %q", f.Type, clipText(s))
-}
-
-func timeRange(f *catalog.Field, s string) error {
-	return refuseValue(f, "22008", "%s out of range: %q", f.Type, clipText(s))
 }
 
 func refuseNUL(f *catalog.Field) error {

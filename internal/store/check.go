@@ -119,8 +119,9 @@ func checkValue(f *catalog.Field, v any) (any, *fault.Error) {
 			why = shapeProblem(f, x)
 		}
 	default:
-		if tv != nil {
-			why = checkBounds(f, tv)
+		if why := checkBounds(f, tv); tv != nil && why != "" {
+			refused := fault.New(fault.Invalid, "23514", "%s %s", f.Label, why).At(f.Name, "%s", why)
+			return nil, refused.With("", "give "+query.NumberLimits(f))
 		}
 	}
 	if why != "" {

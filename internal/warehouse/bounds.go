@@ -31,8 +31,8 @@ const (
 // tooMuch says that field takes a quantity, value or total past its bound.
 func tooMuch(field string, most decimal.Dec) error {
 	return fault.New(fault.Invalid, "22003",
-		"numeric value out of range: %s would take a quantity, value or total past %s", field, most).
-		At(field, "takes a total past %s", most)
+		"%s would take a quantity, a value or a total past %s, the most that is kept", field, most).
+		With("", "give less, or take something away first").At(field, "takes a total past %s", most)
 }
 
 // addWithin is total + change. Past most in either direction only a change back

@@ -33,6 +33,12 @@ const ofField =
   (m) =>
     say(labelOf(m.groups?.['field'] ?? ''), m);
 
+// ofLabel is a saying about a field that the server calls as forms do.
+const ofLabel =
+  (say: (field: string, m: RegExpExecArray) => string): Saying =>
+  (m) =>
+    say(_(m.groups?.['label'] ?? ''), m);
+
 const sayings: [RegExp, Saying][] = [
   [/^duplicate key value/, isTaken],
   [/^null value in column "(?<field>\w+)"/, ofField((field) => _('{field} is needed.', { field }))],
@@ -43,8 +49,9 @@ const sayings: [RegExp, Saying][] = [
     /^value too long for column "(?<field>\w+)": at most (\d+)/,
     ofField((field, m) => _('{field}: at most {n} characters.', { field, n: m[2] ?? '' })),
   ],
-  [/is out of range for column "(?<field>\w+)"/, ofField((field) => _('{field}: this is too large.', { field }))],
-  [/has more digits than column "(?<field>\w+)"/, ofField((field) => _('{field}: too many digits.', { field }))],
+  [/^(?<label>.+) takes (a|an) .*: ".*" is none$/, ofLabel((field) => _('{field}: this is too large, or has too many digits.', { field }))],
+  [/^(?<label>.+) must be at most (-?[\d.]+)$/, ofLabel((field, m) => _('{field}: {n} or less.', { field, n: m[2] ?? '' }))],
+  [/^(?<label>.+) must be at least (-?[\d.]+)$/, ofLabel((field, m) => _('{field}: {n} or more.', { field, n: m[2] ?? '' }))],
   [/^invalid input syntax for type [^:]*: "(.*)"$/, (m) => _('"{value}" cannot be read here.', { value: m[1] ?? '' })],
   [/^permission denied for |row.level security/, () => _('Your role may not do this.')],
   [
