@@ -295,3 +295,59 @@ func TestNightsStartClocks(t *testing.T) {
 		}
 	})
 }
+
+// The KPIs in detail count the clocks that run and name those that are due first, for those
+// who may read them.
+func TestClocksOfKPIs(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		type found struct {
+			ID, Code, Citation string
+			IncidentNo         string `json:"incident_no"`
+			Overdue            bool
+		}
+		read := func(as actor.Role) (c *struct {
+			Running, Overdue int
+			Nearest          []found
+		}) {
+			var out struct {
+				Detail struct {
+					Clocks **struct {
+						Running, Overdue int
+						Nearest          []found
+					} `json:"legal_clocks"`
+				}
+			}
+			out.Detail.Clocks = &c
+			k.Get(testkit.As(as), "/functions/v1/safety-kpis?detail=true").JSON(t, &out)
+			return c
+		}
+		before := read(actor.Safety)
+		c := givenSite(t, k, "LENS", "FR", "Europe/Paris")
+		late := c.addInjury(time.Now().Add(-20*24*time.Hour), map[string]any{"reported_at": stamp(time.Now().Add(-10 * 24 * time.Hour))})
+		c.addInjury(time.Now().Add(-time.Hour), nil)
+		after := read(actor.Safety)
+		if after.Running != before.Running+1 || after.Overdue != before.Overdue+1 {
+			t.Fatalf("one more runs and one is over: %+v, before %+v", after, before)
+		}
+		clock := c.clocksOf(late)["FR-DAT"]
+		n := 0
+		for _, f := range after.Nearest {
+			if f.ID == clock.ID {
+				n++
+				if !f.Overdue || f.Code != "FR-DAT" || !strings.Contains(f.Citation, "L441-2") || f.IncidentNo == "" {
+					t.Errorf("the clock that is over is %+v", f)
+				}
+			}
+		}
+		if n != 1 {
+			t.Errorf("the clock that is over is named %d times in %+v", n, after.Nearest)
+		}
+		if got := read(actor.Viewer); got != nil {
+			t.Errorf("a viewer is told of clocks: %+v", got)
+		}
+		c.mustPatch(actor.Safety, "/v1/legal_clocks?id=eq."+clock.ID, map[string]any{"met_at": stamp(time.Now())})
+		if got := read(actor.Safety); got.Overdue != before.Overdue {
+			t.Errorf("met, and still over: %+v", got)
+		}
+	})
+}

@@ -129,7 +129,7 @@ func (d *dashboard) dashboardFunctions() []Function {
 			Name: "safety-kpis", Methods: []string{"GET"},
 			TTL: time.Minute, Personal: true, shared: d.kpisShared,
 			In: KPIsIn{}, Out: KPIsOut{}, Run: adaptFunction(d.safetyKPIs),
-			Reads: []string{"incidents", "actions", "checklist_runs", "members"},
+			Reads: []string{"incidents", "actions", "checklist_runs", "members", "legal_clocks"},
 			Doc:   "Reports, critical incidents, open and overdue actions and checklist compliance of the last days.",
 		},
 		{

@@ -16,7 +16,7 @@ import (
 // KPIsIn asks for safety KPIs.
 type KPIsIn struct {
 	Days   int64 `query:"days" default:"30" min:"1" max:"365" doc:"Length of the window that ends now, in days of 24 hours."`
-	Detail bool  `query:"detail" default:"false" doc:"Also how well inspections went, and how long reports took to come and to close."`
+	Detail bool  `query:"detail" default:"false" doc:"Also how well inspections went, how long reports took to come and to close, and the law's clocks that run."`
 }
 
 // KPIsOut is the answer of safety-kpis.
@@ -52,6 +52,7 @@ type kpis struct {
 	runsIn, runs int64 // inspections in time, of all that were due
 	last         *store.List
 	care         *care
+	clocks       *ClocksOut
 }
 
 func (d *dashboard) kpisShared(a actor.Actor) bool { return d.lists.Shared(a, "incidents") }
@@ -69,6 +70,7 @@ func (d *dashboard) safetyKPIs(ctx context.Context, a actor.Actor, in *KPIsIn) (
 		k.queueRecent(tx)
 		if in.Detail {
 			k.care = queueCare(tx.Tx, a.TenantID, k.from, k.to)
+			k.clocks = queueClocks(tx, a, now)
 		}
 	})
 	if err != nil {
@@ -121,5 +123,6 @@ func (k *kpis) finishKPIs() {
 	k.out.Recent = k.last.JSON()
 	if k.care != nil {
 		k.out.Detail = k.care.careOut()
+		k.out.Detail.Clocks = k.clocks
 	}
 }

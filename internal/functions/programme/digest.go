@@ -148,6 +148,7 @@ func (d *digest) gatherLines(tx *db.Tx) error {
 	if err := tx.Flush(); err != nil {
 		return err
 	}
+	d.queueClocks(tx)
 	d.queueActions(tx)
 	d.queueRuns(tx)
 	d.queueTraining(tx)

@@ -32,7 +32,8 @@ type Topic int
 
 // Topics of a digest.
 const (
-	OverdueActions Topic = iota
+	LawClocks Topic = iota
+	OverdueActions
 	ActionsToday
 	ToVerify
 	ToReview
@@ -107,6 +108,7 @@ var english = Wording{
 	lead: "This is overdue, or soon will be.",
 	more: func(n int) string { return fmt.Sprintf("and %d more", n) },
 	topics: [topics]string{
+		LawClocks:       "Legal deadlines of accidents",
 		OverdueActions:  "Overdue actions",
 		ActionsToday:    "Actions due today",
 		ToVerify:        "Actions waiting to be verified",
@@ -138,6 +140,7 @@ var german = Wording{
 	lead: "Dies ist überfällig oder wird es bald.",
 	more: func(n int) string { return fmt.Sprintf("und %d weitere", n) },
 	topics: [topics]string{
+		LawClocks:       "Gesetzliche Fristen von Unfällen",
 		OverdueActions:  "Überfällige Maßnahmen",
 		ActionsToday:    "Heute fällige Maßnahmen",
 		ToVerify:        "Maßnahmen, die zu prüfen sind",
