@@ -246,3 +246,43 @@ func TestNextTaskStaysAtTheSite(t *testing.T) {
 		f.is("pick_lists?select=assigned_worker_id&id=eq."+list, `[{"assigned_worker_id":null}]`)
 	})
 }
+
+// Two who claim the next task at the same moment are given different work.
+func TestNextTaskIsClaimedOnce(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		f := newEmptyFloor(t, k)
+		other := k.Insert(t, f.as, "workers", map[string]any{"employee_no": "NT-3", "name": "Picks too"})
+		member := list1(t, k, f.as, "members?select=id&email=eq."+f.as)
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/members/" + member, As: testkit.As(actor.Admin),
+			Body: map[string]any{"worker_id": other}}); r.Status != 200 {
+			t.Fatalf("a worker for the manager: %d %s", r.Status, r.Body)
+		}
+		bin := f.zone("", "BIN", nil)
+		for range 4 {
+			for range 2 {
+				f.release(bin, nil)
+			}
+			answers := make(chan testkit.Response, 2)
+			for _, as := range []string{f.as, f.op} {
+				go func() {
+					answers <- k.Call(testkit.Request{Method: "POST", Path: "/v1/rpc/next_task", As: as,
+						Body: map[string]any{"claim": true, "kind": "pick"}})
+				}()
+			}
+			var tasks []string
+			for range 2 {
+				var out nextTask
+				r := <-answers
+				r.JSON(t, &out)
+				if r.Status != 200 || out.Task == nil {
+					t.Fatalf("claimed at once: %d %s", r.Status, r.Body)
+				}
+				tasks = append(tasks, out.Task.ID)
+			}
+			if tasks[0] == tasks[1] {
+				t.Errorf("two were given %s", tasks[0])
+			}
+			f.patched("pick_lists?id=in.("+strings.Join(tasks, ",")+")", map[string]any{"status": "cancelled"}, 204)
+		}
+	})
+}
