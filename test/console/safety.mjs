@@ -149,3 +149,27 @@ test('an establishment outside the United States has the papers of its own law, 
     assert.equal(await page.getByRole('button', { name: /Form 300,/ }).count(), 0);
   });
 });
+
+test('an accident at a French site shows its clock, and then that it was met', async () => {
+  const [site] = await api('admin@north.example', '/v1/sites', {
+    method: 'POST',
+    body: { code: `FR-${Date.now()}`, name: 'Lille', country: 'FR', timezone: 'Europe/Paris' },
+  });
+  const [incident] = await api(officer, '/v1/incidents', {
+    method: 'POST',
+    body: { kind: 'injury', title: 'Fall of a test', site_id: site.id, occurred_at: new Date(Date.now() - 3_600_000).toISOString() },
+  });
+  await as(officer, async (page) => {
+    await open(page, `/console/c/incidents/${incident.id}`);
+    const card = page.locator('.card').filter({ has: page.getByRole('heading', { name: 'Legal clocks' }) });
+    await card.getByText('Running').waitFor();
+    assert.deepEqual(await violations(page, 'clocks'), []);
+    await card.getByRole('link', { name: 'FR-DAT' }).click();
+    await page.waitForURL(/legal_clocks/);
+    await page.getByText('FR-DAT').first().waitFor();
+    const [clock] = await api(officer, `/v1/legal_clocks?incident_id=eq.${incident.id}`);
+    await api(officer, `/v1/legal_clocks?id=eq.${clock.id}`, { method: 'PATCH', body: { met_at: new Date().toISOString() } });
+    await open(page, `/console/c/incidents/${incident.id}`);
+    await card.getByText('Met', { exact: true }).waitFor();
+  });
+});

@@ -7,6 +7,7 @@ import { refKey } from '../lib/records';
 import type { Row } from '../database';
 import { Badge, Card, LinkButton, Note, Problem } from '../ui/basic';
 import { Causes } from '../ui/causes';
+import { Clocks } from '../ui/clocks';
 import { Files, Thumbnail } from '../ui/evidence';
 import type { IncidentGiven } from '../ui/given';
 import { Actions } from '../ui/incident-actions';
@@ -34,6 +35,7 @@ export function IncidentView(given: IncidentGiven) {
         </div>
         <div class="stack">
           <PeopleInvolved {...given} />
+          <Clocks {...given} />
           <Recordable {...given} />
           <Files c={c} r={r} p={p} />
         </div>

@@ -345,7 +345,7 @@ export function Facts({ c, r, p, without = [] }: { c: Collection; r: Row; p: Per
 const first = ['stock_levels', 'order_lines', 'pick_lines', 'shipment_lines', 'receipt_lines', 'count_lines', 'checklist_answers', 'actions', 'stock_movements', 'lots', 'packages', 'incidents'];
 
 // What the page of a record shows by itself.
-const shownAbove: Record<string, string[]> = { orders: ['order_lines'], items: ['stock_levels'], incidents: ['actions', 'osha_cases'] };
+const shownAbove: Record<string, string[]> = { orders: ['order_lines'], items: ['stock_levels'], incidents: ['actions', 'osha_cases', 'legal_clocks'] };
 
 // Related are the records that point here, a few of each kind.
 export function Related({ c, r, catalog, p }: { c: Collection; r: Row; catalog: Catalog; p: Permissions }) {
