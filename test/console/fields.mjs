@@ -162,3 +162,22 @@ test('a new incident asks neither for its number, nor its state, nor what only i
   assert.ok(made.incident_no);
   assert.equal(made.reported_by, (await session(operator)).user.id);
 });
+
+test('codes of countries, time zones and units are offered with what they mean, in the language of the person', async () => {
+  for (const [language, country] of [['en', 'Germany'], ['de', 'Deutschland'], ['fr', 'Allemagne']]) {
+    const said = wordsIn(language);
+    await as(admin, async (page, context) => {
+      await speak(language, context);
+      await open(page, '/console/c/sites/new');
+      await page.locator('datalist option[value="DE"]', { hasText: country }).waitFor({ state: 'attached' });
+      await page.locator('datalist option[value="Europe/Lisbon"]').waitFor({ state: 'attached' });
+      assert.equal(await page.locator('datalist option:is([value="ZZ"], [value="EU"], [value="DD"])').count(), 0);
+      await page.getByLabel(said('Country'), { exact: true }).fill('DE');
+      await page.locator('.help').getByText(country, { exact: true }).waitFor();
+      await open(page, '/console/c/items/new');
+      await page.locator('datalist option[value="KGM"]').first().waitFor({ state: 'attached' });
+      await page.getByLabel(said('Base unit'), { exact: true }).fill('KGM');
+      await page.locator('.help').getByText(/kilogram/i).waitFor();
+    });
+  }
+});

@@ -161,3 +161,34 @@ test('no list and no record shows an account as an id: people are named, or said
     await page.getByText(people.find((m) => m.user_id === done.completed_by).worker.name).first().waitFor();
   });
 }, 900_000);
+
+// Ids that stand for nothing that a person can open.
+const ofNothing = {
+  'audit.session_id': 'a session ends, and its id is what programs compare',
+  'audit.entity_id': 'the log names its record by kind',
+  'compliance_states.event_id': 'the verdict that the page shows itself',
+  'point_events.source_id': 'of a kind that only the points know',
+  'stock_movements.ref_id': 'of the program that booked it',
+  'webhook_deliveries.event_id': 'of the event as its receiver has it',
+  'webhook_deliveries.replay_of': 'of the delivery that was sent again',
+};
+
+test('what an id without a reference means is shown by its name', async () => {
+  const admin = 'admin@north.example';
+  const { collections } = await api(admin, '/catalog.json');
+  const bare = (f) => f.type === 'uuid' && !f.ref && !f.names && !['id', 'tenant_id', 'user_id'].includes(f.name);
+  const told = collections.flatMap((c) => c.fields.filter(bare).map((f) => [c.name, f.name])).filter(([c, f]) => !ofNothing[`${c}.${f}`]);
+  assert.ok(told.length >= 12, told.join(' '));
+  const shown = [];
+  await as(admin, async (page) => {
+    for (const [name, field] of told) {
+      const [row] = await api(admin, `/v1/${name}?select=*&${field}=not.is.null&limit=1`);
+      if (!row?.id) continue;
+      await open(page, `/console/c/${name}/${row.id}`);
+      await page.getByRole('heading', { name: 'Details', exact: true }).waitFor();
+      await settled(page);
+      if (await page.locator(`main code[title="${row[field]}"]`).count()) shown.push(`${name}.${field}`);
+    }
+  });
+  assert.deepEqual(shown, []);
+}, 300_000);

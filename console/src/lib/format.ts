@@ -111,6 +111,9 @@ export function flat(v: unknown): string {
     .join('; ');
 }
 
+// isName says whether a text is a name for programs: reach_truck.
+const isName = (text: string) => /^[a-z]+(_[a-z]+)+$/.test(text);
+
 // value is a field's value as text, a moment by the clocks of a zone.
 export function value(f: Field, v: unknown, timeZone?: string): string {
   if (v == null || v === '') return '';
@@ -133,7 +136,7 @@ export function value(f: Field, v: unknown, timeZone?: string): string {
     case 'json':
       return flat(v);
     default:
-      return f.one_of ? words(String(v)) : String(v);
+      return f.one_of || (f.format !== 'code' && isName(String(v))) ? words(String(v)) : String(v);
   }
 }
 

@@ -9,6 +9,7 @@ import { _ } from '../lib/i18n';
 import type { Row } from '../database';
 import { Button, Note, Problem } from './basic';
 import { Area, Check, Input, Moment, Select } from './form';
+import { Coded, isCoded } from './coded';
 import { DocumentField } from './document';
 import { Kept } from './kept';
 import { ListField } from './list-field';
@@ -33,6 +34,7 @@ export function Control({ f, text, put, wrong, start }: { f: Field; text: string
   if (f.type === 'boolean') return <Check label={label} on={text === 'true'} put={(v) => put(String(v))} />;
   if (f.type === 'json' && f.parts) return <DocumentField f={f} text={text} put={put} wrong={wrong} />;
   if (f.type === 'json') return <Input {...same} />;
+  if (isCoded(f)) return <Coded f={f} label={label} help={help} text={text} put={put} wrong={wrong} required={required} />;
   if (f.type === 'text' && !f.format) return ['notes', 'description', 'immediate_action', 'lessons', 'note'].includes(f.name) ? <Area {...same} whole rows={3} /> : <Input {...same} />;
   if (f.type === 'timestamp') return <Moment {...same} zone={zone} />;
   if (f.type === 'date') return <Input {...same} type="date" />;

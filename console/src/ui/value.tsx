@@ -69,6 +69,8 @@ export function Value({ c, f, row, full }: { c: Collection; f: Field; row: Recor
     );
   }
   if (f.type === 'json') return full ? <Json v={v} /> : <span class="muted clip">{flat(v)}</span>;
+  const to = f.type === 'uuid' ? meantBy(f, row) : undefined;
+  if (to) return <Named collection={to} ids={[String(v)]} />;
   if (f.name === 'entity_id' && row['entity_type']) return <Named collection={collectionOf(String(row['entity_type']))} ids={[String(v)]} />;
   if (f.type === 'uuid') return <code title={String(v)}>{String(v).slice(0, 8)}</code>;
   if (f.type === 'date') return <span class="nobreak">{value(f, v)}</span>;
@@ -78,6 +80,30 @@ export function Value({ c, f, row, full }: { c: Collection; f: Field; row: Recor
 }
 
 const isId = (v: unknown) => typeof v === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(v);
+
+// What ids mean that the catalog holds without a reference, so that what they mean may go.
+const meant: Record<string, string> = {
+  movement_id: 'stock_movements',
+  reservation_id: 'reservations',
+  order_line_id: 'order_lines',
+  import_job_id: 'import_jobs',
+  source_score_id: 'predictive_scores',
+  source_incident_id: 'incidents',
+  run_id: 'score_runs',
+};
+
+const ofSource: Record<string, string> = {
+  incident: 'incidents',
+  checklist_answer: 'checklist_answers',
+  compliance_event: 'compliance_events',
+  score: 'predictive_scores',
+  talk: 'toolbox_talks',
+};
+
+// meantBy is the collection of the record that an id without a reference means.
+function meantBy(f: Field, row: Record<string, unknown>): string | undefined {
+  return f.name === 'source_id' ? ofSource[String(row['source'])] : meant[f.name];
+}
 
 // isCode says that a text is a number of a document, a SKU or the like: one word, which
 // is read and compared whole.
