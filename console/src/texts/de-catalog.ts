@@ -633,4 +633,6 @@ export const deCatalog: Record<string, string> = {
   'Death time': 'Todeszeit',
   'Death known at': 'Tod bekannt seit',
   'When the employer learned of it.': 'Wann der Arbeitgeber davon erfuhr.',
+  'Work for one picker: lines to fetch, in walking order. Operators read their own, and what they may claim: released lists of nobody, whose lines are at the site of their worker record.':
+    'Arbeit für einen Kommissionierer: Positionen in Laufreihenfolge. Mitarbeiter lesen ihre eigenen Listen und die, die sie übernehmen dürfen: freigegebene Listen von niemandem, deren Positionen am Standort ihres Personaldatensatzes liegen.',
 };

@@ -636,4 +636,6 @@ export const frCatalog: Record<string, string> = {
   'Death time': 'Heure du décès',
   'Death known at': 'Décès connu le',
   'When the employer learned of it.': 'Quand l’employeur l’a appris.',
+  'Work for one picker: lines to fetch, in walking order. Operators read their own, and what they may claim: released lists of nobody, whose lines are at the site of their worker record.':
+    'Travail d’un préparateur : lignes à prélever, dans l’ordre du parcours. Les opérateurs lisent les leurs et celles qu’ils peuvent prendre : listes libérées de personne, dont les lignes sont sur le site de leur fiche.',
 };
