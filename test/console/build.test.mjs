@@ -67,6 +67,14 @@ test('every text has its words in each language, with the same values in them', 
   }
 });
 
+test('each of the law\'s clocks that the documentation lists has a name that says what it asks for', () => {
+  const docs = readFileSync(join(root, '../docs/clocks.md'), 'utf8');
+  const rows = [...docs.matchAll(/^\| ([A-Z]{2}-[A-Z0-9()]+) \|(.*)$/gm)].filter(([, , rest]) => !rest.includes('recorded, no end'));
+  assert.ok(rows.length > 10, `${rows.length} clocks`);
+  const names = readFileSync(join(root, 'src/ui/clocknames.ts'), 'utf8');
+  assert.deepEqual(rows.map(([, code]) => code).filter((code) => !names.includes(`'${code}':`)), []);
+});
+
 // The console adds up and counts what the reader may see: the server's figures alone are of all.
 const ofTheServer = {
   'pages/risk.tsx': 'the terms of a score add up to it, and come with it',

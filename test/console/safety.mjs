@@ -164,12 +164,22 @@ test('an accident at a French site shows its clock, and then that it was met', a
     const card = page.locator('.card').filter({ has: page.getByRole('heading', { name: 'Legal clocks' }) });
     await card.getByText('Running').waitFor();
     assert.deepEqual(await violations(page, 'clocks'), []);
-    await card.getByRole('link', { name: 'FR-DAT' }).click();
+    await card.getByRole('link', { name: 'Declare the accident to the CPAM within 48 hours' }).click();
     await page.waitForURL(/legal_clocks/);
     await page.getByText('FR-DAT').first().waitFor();
-    const [clock] = await api(officer, `/v1/legal_clocks?incident_id=eq.${incident.id}`);
-    await api(officer, `/v1/legal_clocks?id=eq.${clock.id}`, { method: 'PATCH', body: { met_at: new Date().toISOString() } });
-    await open(page, `/console/c/incidents/${incident.id}`);
+    await page.goBack();
+    await card.getByRole('button', { name: 'It is done' }).click();
+    const done = page.getByRole('dialog');
+    await done.getByText(/^Time in Paris/).waitFor();
+    await done.getByLabel('Number of the receipt').fill('LR 2C 123');
+    await done.getByRole('button', { name: 'Save' }).click();
     await card.getByText('Met', { exact: true }).waitFor();
+    const [clock] = await api(officer, `/v1/legal_clocks?select=state,proof_ref&incident_id=eq.${incident.id}&code=eq.FR-DAT`);
+    assert.deepEqual(clock, { state: 'met', proof_ref: 'LR 2C 123' });
+    // The right to doubt begins when the accident is declared; who has no doubts says so.
+    await card.getByRole('listitem').filter({ hasText: 'FR-RES' }).getByRole('button', { name: 'Does not apply' }).click();
+    await page.getByRole('dialog').getByLabel('Why does it not apply? *').fill('Nobody doubts it');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await card.getByText(/Nobody doubts it/).waitFor();
   });
 });

@@ -728,4 +728,30 @@ export const dePages: Record<string, string> = {
   'The first {n} stand here; all of them are in the list.': 'Hier stehen die ersten {n}; alle sind in der Liste.',
   'Open actions': 'Offene Maßnahmen',
   'These records no longer have what you typed here: {list}': 'Was du hier geschrieben hast, gibt es in diesen Datensätzen nicht mehr: {list}',
+  'Tell OSHA of the death within 8 hours': 'Den Todesfall binnen 8 Stunden der OSHA melden',
+  'Tell OSHA of the hospital treatment, amputation or lost eye within 24 hours':
+    'Krankenhausbehandlung, Amputation oder Augenverlust binnen 24 Stunden der OSHA melden',
+  'Declare the accident to the CPAM within 48 hours': 'Den Unfall binnen 48 Stunden der CPAM anzeigen',
+  'Enter the accident in the register of minor accidents within 48 hours':
+    'Den Unfall binnen 48 Stunden in das Register der leichten Unfälle eintragen',
+  'Declare the accident that became worse to the CPAM within 48 hours':
+    'Den verschlimmerten Unfall binnen 48 Stunden der CPAM anzeigen',
+  'Tell the inspector of labour of the death within 12 hours':
+    'Den Todesfall binnen 12 Stunden der Arbeitsinspektion melden',
+  'Send reservations to the CPAM, if there are any, within 10 days':
+    'Vorbehalte, falls es welche gibt, binnen 10 Tagen der CPAM senden',
+  'Send the Unfallanzeige within 3 days': 'Die Unfallanzeige binnen 3 Tagen absenden',
+  'Tell the Berufsgenossenschaft and the authority of the death at once':
+    'Den Todesfall sofort der Berufsgenossenschaft und der Behörde melden',
+  'Notify HSE or the local authority without delay': 'HSE oder die örtliche Behörde unverzüglich benachrichtigen',
+  'Report to HSE or the local authority within 10 days': 'Binnen 10 Tagen an HSE oder die örtliche Behörde berichten',
+  'Report the absence of more than 7 days to HSE within 15 days':
+    'Den Ausfall von mehr als 7 Tagen binnen 15 Tagen der HSE melden',
+  'Tell HSE in writing of the death within a year of the injury':
+    'Der HSE den Tod binnen eines Jahres nach der Verletzung schriftlich melden',
+  'met {when}': 'erledigt {when}',
+  'It is done': 'Das ist erledigt',
+  'When was it done?': 'Wann wurde es erledigt?',
+  'Number of the receipt': 'Nummer des Belegs',
+  'Why does it not apply?': 'Warum trifft es nicht zu?',
 };

@@ -771,4 +771,30 @@ export const frPages: Record<string, string> = {
   'The first {n} stand here; all of them are in the list.': 'Voici les {n} premières ; toutes sont dans la liste.',
   'Open actions': 'Actions ouvertes',
   'These records no longer have what you typed here: {list}': 'Ces enregistrements n’ont plus ce que vous aviez saisi ici : {list}',
+  'Tell OSHA of the death within 8 hours': 'Signaler le décès à l’OSHA sous 8 heures',
+  'Tell OSHA of the hospital treatment, amputation or lost eye within 24 hours':
+    'Signaler l’hospitalisation, l’amputation ou la perte d’un œil à l’OSHA sous 24 heures',
+  'Declare the accident to the CPAM within 48 hours': 'Déclarer l’accident à la CPAM sous 48 heures',
+  'Enter the accident in the register of minor accidents within 48 hours':
+    'Inscrire l’accident au registre des accidents bénins sous 48 heures',
+  'Declare the accident that became worse to the CPAM within 48 hours':
+    'Déclarer l’accident aggravé à la CPAM sous 48 heures',
+  'Tell the inspector of labour of the death within 12 hours':
+    'Informer l’inspecteur du travail du décès sous 12 heures',
+  'Send reservations to the CPAM, if there are any, within 10 days':
+    'Adresser d’éventuelles réserves à la CPAM sous 10 jours',
+  'Send the Unfallanzeige within 3 days': 'Envoyer la déclaration allemande (Unfallanzeige) sous 3 jours',
+  'Tell the Berufsgenossenschaft and the authority of the death at once':
+    'Signaler immédiatement le décès à la Berufsgenossenschaft et à l’autorité',
+  'Notify HSE or the local authority without delay': 'Avertir sans délai le HSE ou l’autorité locale',
+  'Report to HSE or the local authority within 10 days': 'Faire rapport au HSE ou à l’autorité locale sous 10 jours',
+  'Report the absence of more than 7 days to HSE within 15 days':
+    'Déclarer au HSE sous 15 jours l’absence de plus de 7 jours',
+  'Tell HSE in writing of the death within a year of the injury':
+    'Informer le HSE par écrit du décès survenu dans l’année de la blessure',
+  'met {when}': 'fait {when}',
+  'It is done': 'C’est fait',
+  'When was it done?': 'Quand cela a-t-il été fait ?',
+  'Number of the receipt': 'Numéro du justificatif',
+  'Why does it not apply?': 'Pourquoi est-ce sans objet ?',
 };
