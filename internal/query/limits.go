@@ -32,8 +32,8 @@ func timeRange(f *catalog.Field, s string) error {
 		"write the year with four digits, and a day that the month has")
 }
 
-// refuseLimits names the field as people do, what it takes, and what can be done.
+// refuseLimits names the field, what it takes, and what can be done.
 func refuseLimits(f *catalog.Field, code, s, limits, advice string) *fault.Error {
-	e := fault.New(fault.Invalid, code, "%s takes %s: %q is none", f.Label, limits, clipText(s)).With("", advice)
+	e := fault.New(fault.Invalid, code, "%q takes %s: %q is none", f.Name, limits, clipText(s)).With("", advice)
 	return e.At(f.Name, "takes %s", limits)
 }

@@ -120,7 +120,7 @@ func checkValue(f *catalog.Field, v any) (any, *fault.Error) {
 		}
 	default:
 		if why := checkBounds(f, tv); tv != nil && why != "" {
-			refused := fault.New(fault.Invalid, "23514", "%s %s", f.Label, why).At(f.Name, "%s", why)
+			refused := fault.New(fault.Invalid, "23514", "%q %s", f.Name, why).At(f.Name, "%s", why)
 			return nil, refused.With("", "give "+query.NumberLimits(f))
 		}
 	}

@@ -25,12 +25,18 @@ test('a time is typed and read in the zone of its site, which is said, whatever 
     const body = { code: `${mark}${sites.size}`, name: `Far ${zone}`, timezone: zone };
     sites.set(zone, (await api(admin, '/v1/sites', { method: 'POST', body }))[0].id);
   }
-  const [order] = await api(manager, '/v1/orders', { method: 'POST', body: { type: 'outbound', party_name: 'In another zone' } });
+  const [order] = await api(manager, '/v1/orders', {
+    method: 'POST',
+    body: { type: 'outbound', party_name: 'In another zone' },
+  });
   await as(
     manager,
     async (page) => {
       for (const [zone, wall, moment, said] of typed) {
-        await api(manager, `/v1/orders?id=eq.${order.id}`, { method: 'PATCH', body: { site_id: sites.get(zone), promised_at: null } });
+        await api(manager, `/v1/orders?id=eq.${order.id}`, {
+          method: 'PATCH',
+          body: { site_id: sites.get(zone), promised_at: null },
+        });
         await open(page, `/console/c/orders/${order.id}`);
         await page.getByRole('button', { name: 'Edit', exact: true }).click();
         const form = page.getByRole('dialog');
@@ -42,13 +48,22 @@ test('a time is typed and read in the zone of its site, which is said, whatever 
         assert.ok(now.promised_at.startsWith(moment), `${wall} in ${said}: ${now.promised_at}`);
       }
       // What is read is in the same zone, and says so, and the form begins with what was typed.
-      await page.getByText(/31 Dec 2026, 23:59 GMT\+14/).first().waitFor();
+      await page
+        .getByText(/31 Dec 2026, 23:59 GMT\+14/)
+        .first()
+        .waitFor();
       await page.getByRole('button', { name: 'Edit', exact: true }).click();
-      assert.equal(await page.getByRole('dialog').getByLabel('Promised at', { exact: true }).inputValue(), '2026-12-31T23:59');
+      assert.equal(
+        await page.getByRole('dialog').getByLabel('Promised at', { exact: true }).inputValue(),
+        '2026-12-31T23:59',
+      );
       // Another site, chosen in the form, has another clock: what is not typed stays the same moment.
       await api(manager, `/v1/orders?id=eq.${order.id}`, { method: 'PATCH', body: { site_id: null } });
       await open(page, `/console/c/orders/${order.id}`);
-      await page.getByText(/31 Dec 2026, 10:59 CET/).first().waitFor();
+      await page
+        .getByText(/31 Dec 2026, 10:59 CET/)
+        .first()
+        .waitFor();
     },
     { timezoneId: 'America/New_York' },
   );
@@ -59,7 +74,10 @@ test('a device in the zone of the organisation is not told of the zone beside ea
   const [order] = await api(manager, '/v1/orders', { method: 'POST', body });
   await as(manager, async (page) => {
     await open(page, `/console/c/orders/${order.id}`);
-    await page.getByText(/1 Dec 2026, 10:00(?! (CET|GMT))/).first().waitFor();
+    await page
+      .getByText(/1 Dec 2026, 10:00(?! (CET|GMT))/)
+      .first()
+      .waitFor();
   });
 });
 

@@ -33,12 +33,6 @@ const ofField =
   (m) =>
     say(labelOf(m.groups?.['field'] ?? ''), m);
 
-// ofLabel is a saying about a field that the server calls as forms do.
-const ofLabel =
-  (say: (field: string, m: RegExpExecArray) => string): Saying =>
-  (m) =>
-    say(_(m.groups?.['label'] ?? ''), m);
-
 const sayings: [RegExp, Saying][] = [
   [/^duplicate key value/, isTaken],
   [/^null value in column "(?<field>\w+)"/, ofField((field) => _('{field} is needed.', { field }))],
@@ -49,16 +43,28 @@ const sayings: [RegExp, Saying][] = [
     /^value too long for column "(?<field>\w+)": at most (\d+)/,
     ofField((field, m) => _('{field}: at most {n} characters.', { field, n: m[2] ?? '' })),
   ],
-  [/^(?<label>.+) takes (a|an) .*: ".*" is none$/, ofLabel((field) => _('{field}: this is too large, or has too many digits.', { field }))],
-  [/^(?<label>.+) must be at most (-?[\d.]+)$/, ofLabel((field, m) => _('{field}: {n} or less.', { field, n: m[2] ?? '' }))],
-  [/^(?<label>.+) must be at least (-?[\d.]+)$/, ofLabel((field, m) => _('{field}: {n} or more.', { field, n: m[2] ?? '' }))],
+  [
+    /^"(?<field>\w+)" takes (a|an) .*: ".*" is none$/,
+    ofField((field) => _('{field}: this is too large, or has too many digits.', { field })),
+  ],
+  [
+    /^"(?<field>\w+)" must be at most (-?[\d.]+)$/,
+    ofField((field, m) => _('{field}: {n} or less.', { field, n: m[2] ?? '' })),
+  ],
+  [
+    /^"(?<field>\w+)" must be at least (-?[\d.]+)$/,
+    ofField((field, m) => _('{field}: {n} or more.', { field, n: m[2] ?? '' })),
+  ],
   [/^invalid input syntax for type [^:]*: "(.*)"$/, (m) => _('"{value}" cannot be read here.', { value: m[1] ?? '' })],
   [/^permission denied for |row.level security/, () => _('Your role may not do this.')],
   [
     /^column "(?<field>\w+)" can only be set when/,
     ofField((field) => _('{field} cannot be changed any more.', { field })),
   ],
-  [/^"\w+" has no column "(?<field>\w+)"/, ofField((field) => _('{field} is no longer kept: this form is from before a change of the program.', { field }))],
+  [
+    /^"\w+" has no column "(?<field>\w+)"/,
+    ofField((field) => _('{field} is no longer kept: this form is from before a change of the program.', { field })),
+  ],
   [/^column "(?<field>\w+)" is kept by the server/, ofField((field) => _('{field} is kept by the server.', { field }))],
 ];
 

@@ -49,7 +49,8 @@ const day = 24 * 60 * minute;
 const shiftOf = (zone: string, at: number) => tzOffset(zone, new Date(at)) * minute;
 
 // isElsewhere says whether clocks in a zone show another time than this device's at a moment.
-export const isElsewhere = (zone: string, at: number) => shiftOf(zone, at) !== -new Date(at).getTimezoneOffset() * minute;
+export const isElsewhere = (zone: string, at: number) =>
+  shiftOf(zone, at) !== -new Date(at).getTimezoneOffset() * minute;
 
 // wallTime is a moment as a clock in a zone shows it, as date and time controls hold it.
 export function wallTime(moment: string | number, zone: string): string {

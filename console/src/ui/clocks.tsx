@@ -34,8 +34,7 @@ export function Clocks({ r, p }: IncidentGiven) {
   const [at, setAt] = useState<['met' | 'not_required', Row] | null>(null);
   const q = useQuery({
     queryKey: ['c', 'legal_clocks', 'of', r.id],
-    queryFn: () =>
-      want<Row[]>(records('legal_clocks').select('*').eq('incident_id', r.id).order('due_at')),
+    queryFn: () => want<Row[]>(records('legal_clocks').select('*').eq('incident_id', r.id).order('due_at')),
     enabled: !!p.collections['legal_clocks']?.read,
     meta: { live: true },
   });

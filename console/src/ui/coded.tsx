@@ -18,7 +18,24 @@ function namesOf(type: 'region' | 'currency'): (code: string) => string {
 const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
 
 // Regions that are no country of ISO 3166-1, or two letters that software keeps for itself.
-const noCountry = new Set(['EU', 'EZ', 'UN', 'XA', 'XB', 'ZZ', 'QO', 'AC', 'CP', 'CQ', 'DG', 'EA', 'IC', 'TA', 'UK', 'XK']);
+const noCountry = new Set([
+  'EU',
+  'EZ',
+  'UN',
+  'XA',
+  'XB',
+  'ZZ',
+  'QO',
+  'AC',
+  'CP',
+  'CQ',
+  'DG',
+  'EA',
+  'IC',
+  'TA',
+  'UK',
+  'XK',
+]);
 
 function countries(): Choice[] {
   const name = namesOf('region');
@@ -49,7 +66,15 @@ function useUnits(enabled: boolean): Choice[] {
 }
 
 // Coded is the control of a code: those that there are, are offered by code and name, and the one that stands there is named.
-export function Coded({ f, label, help, text, put, wrong, required }: FieldGiven & { label: string; help?: string; required?: boolean }) {
+export function Coded({
+  f,
+  label,
+  help,
+  text,
+  put,
+  wrong,
+  required,
+}: FieldGiven & { label: string; help?: string; required?: boolean }) {
   const list = useId();
   const units = useUnits(isUnit(f));
   const choices = isUnit(f) ? units : (lists[f.format ?? '']?.() ?? []);

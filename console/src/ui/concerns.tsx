@@ -84,9 +84,24 @@ export function Concerns({ r, catalog, p }: { r: Row; catalog: Catalog; p: Permi
 }
 
 // Short is a short table with what names a record and how it is with it.
-function Short({ of, title, rows, href, catalog, p }: { of: string; title: string; rows: Row[]; href?: string; catalog: Catalog; p: Permissions }) {
+function Short({
+  of,
+  title,
+  rows,
+  href,
+  catalog,
+  p,
+}: {
+  of: string;
+  title: string;
+  rows: Row[];
+  href?: string;
+  catalog: Catalog;
+  p: Permissions;
+}) {
   const c = catalog.get(of) as Collection;
-  const wanted = of === 'incidents' ? ['incident_no', 'title', 'severity', 'status'] : ['action_no', 'title', 'status', 'due_on'];
+  const wanted =
+    of === 'incidents' ? ['incident_no', 'title', 'severity', 'status'] : ['action_no', 'title', 'status', 'due_on'];
   const seen = columnsOf(c, p.collections[of]);
   return (
     <Card
@@ -95,12 +110,22 @@ function Short({ of, title, rows, href, catalog, p }: { of: string; title: strin
       actions={
         <>
           <OfSeen p={p} of={of} />
-          {href ? <a class="small" href={href}>{_('Show all')}</a> : null}
+          {href ? (
+            <a class="small" href={href}>
+              {_('Show all')}
+            </a>
+          ) : null}
         </>
       }
     >
-      {rows.length ? <Rows c={c} rows={rows.slice(0, most)} shown={wanted.filter((n) => seen.includes(n))} /> : <p class="body muted">{_('None')}</p>}
-      {rows.length > most ? <p class="body muted small">{_('The first {n} stand here; all of them are in the list.', { n: most })}</p> : null}
+      {rows.length ? (
+        <Rows c={c} rows={rows.slice(0, most)} shown={wanted.filter((n) => seen.includes(n))} />
+      ) : (
+        <p class="body muted">{_('None')}</p>
+      )}
+      {rows.length > most ? (
+        <p class="body muted small">{_('The first {n} stand here; all of them are in the list.', { n: most })}</p>
+      ) : null}
     </Card>
   );
 }

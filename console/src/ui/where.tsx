@@ -26,7 +26,11 @@ export function useZoneOf(row: Record<string, unknown>): string {
   const at = useQuery({
     queryKey: ['c', 'zones', 'site', place],
     queryFn: () => want<Row[]>(records('zones').select('id,site_id').eq('id', place)),
-    enabled: !row['site_id'] && !row['occurred_tz'] && /^[0-9a-f-]{36}$/.test(place) && Object.keys(zones.get().sites).length > 0,
+    enabled:
+      !row['site_id'] &&
+      !row['occurred_tz'] &&
+      /^[0-9a-f-]{36}$/.test(place) &&
+      Object.keys(zones.get().sites).length > 0,
     staleTime: 5 * 60_000,
   }).data;
   return zoneOf({ ...at?.[0], ...row });
