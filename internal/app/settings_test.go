@@ -114,6 +114,8 @@ func TestSettingsAreObeyedOrRefused(t *testing.T) {
 			{"scoring", "standard_units_per_hour", map[string]any{"cat": 1}, "by entity type"},
 			{"scoring", "standard_units_per_hour", map[string]any{"zone": nil}, "by entity type"},
 			{"scoring", "score_bounds", map[string]any{"zone": map[string]any{"hours_low": "few"}}, "by entity type"},
+			{"scoring", "score_bounds", map[string]any{"zone": map[string]any{"hours": 5}}, "by entity type"},
+			{"scoring", "standard_units_per_hour", map[string]any{"zone": 1e300}, "by entity type"},
 			{"general", "locale", "tlh", ""},
 			{"security", "mfa_required", "nobody", ""},
 			{"security", "session_max_hours", 1.5, ""},

@@ -19,21 +19,23 @@ type Setting struct {
 
 // Accepts reports a value that can be obeyed.
 func (s *Setting) Accepts(value json.RawMessage) bool {
-	if _, reason := s.Value.Check(value); reason != "" {
-		return false
-	}
-	return s.Value.Kind != schema.Object || hasOnly(value, s.Value.Members)
+	_, reason := s.Value.Check(value)
+	return reason == "" && hasOnlyKnown(value, &s.Value)
 }
 
-// hasOnly reports a document that has no other members than these, and none that is null.
-func hasOnly(value json.RawMessage, members []schema.Member) bool {
+// hasOnlyKnown reports a value whose documents, at any depth, have no other members than
+// those of their shapes, and none that is null.
+func hasOnlyKnown(value json.RawMessage, shape *schema.Shape) bool {
+	if shape.Kind != schema.Object {
+		return true
+	}
 	var m map[string]json.RawMessage
 	if json.Unmarshal(value, &m) != nil {
 		return false
 	}
 	for name, v := range m {
-		known := slices.ContainsFunc(members, func(x schema.Member) bool { return x.Name == name })
-		if !known || string(v) == "null" {
+		i := slices.IndexFunc(shape.Members, func(x schema.Member) bool { return x.Name == name })
+		if i < 0 || string(v) == "null" || !hasOnlyKnown(v, &shape.Members[i].Shape) {
 			return false
 		}
 	}
@@ -68,10 +70,10 @@ const mostAmount = "1000000000000"
 
 // byEntityType has one value for each entity type that it names.
 type byEntityType[T any] struct {
-	Zone      T `json:"zone,omitzero" min:"0.0001"`
-	Driver    T `json:"driver,omitzero" min:"0.0001"`
-	Worker    T `json:"worker,omitzero" min:"0.0001"`
-	Equipment T `json:"equipment,omitzero" min:"0.0001"`
+	Zone      T `json:"zone,omitzero" min:"0.000001" max:"1000000000000"`
+	Driver    T `json:"driver,omitzero" min:"0.000001" max:"1000000000000"`
+	Worker    T `json:"worker,omitzero" min:"0.000001" max:"1000000000000"`
+	Equipment T `json:"equipment,omitzero" min:"0.000001" max:"1000000000000"`
 }
 
 // scoreBounds are those of package score; what is not said there has the server's own.

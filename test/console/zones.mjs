@@ -69,6 +69,27 @@ test('a time is typed and read in the zone of its site, which is said, whatever 
   );
 });
 
+test('a record of a place is told in the zone of the site of the place', async () => {
+  const body = { code: `${mark}P`, name: 'Far place', timezone: 'Asia/Tokyo' };
+  const [site] = await api(admin, '/v1/sites', { method: 'POST', body });
+  const place = { code: `${mark}P`, name: 'Dock in Tokyo', kind: 'dock', x: 1, y: 1, z: 0, site_id: site.id };
+  const [zone] = await api(admin, '/v1/zones', { method: 'POST', body: place });
+  const report = { kind: 'hazard', severity: 'low', title: `${mark} wet`, zone_id: zone.id, occurred_at: '2026-11-20T01:00:00Z' };
+  const [incident] = await api('safety@north.example', '/v1/incidents', { method: 'POST', body: report });
+  await as('safety@north.example', async (page) => {
+    await open(page, `/console/c/incidents/${incident.id}`);
+    await page
+      .getByText(/20 Nov 2026, 10:00 GMT\+9/)
+      .first()
+      .waitFor();
+    assert.doesNotMatch(await page.locator('main').innerText(), /20 Nov 2026, 02:00/);
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    const form = page.getByRole('dialog');
+    await form.getByText('Time in Tokyo (GMT+9)').first().waitFor();
+    assert.equal(await form.getByLabel('Occurred at *', { exact: true }).inputValue(), '2026-11-20T10:00');
+  });
+});
+
 test('a device in the zone of the organisation is not told of the zone beside each time', async () => {
   const body = { type: 'outbound', party_name: 'In this zone', promised_at: '2026-12-01T09:00:00Z' };
   const [order] = await api(manager, '/v1/orders', { method: 'POST', body });

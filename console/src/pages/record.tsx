@@ -7,7 +7,6 @@ import { _ } from '../lib/i18n';
 import { queryClient, useQuery } from '../lib/query';
 import { refKey, selection } from '../lib/records';
 import { unlessScanned } from '../lib/scanner';
-import { zoneOf } from '../lib/zone';
 import type { Row } from '../database';
 import { Badge, Button, LinkButton, Card, Empty, Head, Problem, Skeleton } from '../ui/basic';
 import { Icon } from '../ui/icon';
@@ -127,7 +126,7 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
             {c.name === 'incidents' ? <Badge state={r['severity']} /> : null}
           </span>
         }
-        sub={subOf(c, r, catalog)}
+        sub={subOf(c, r, catalog, zone)}
       >
         <RecordVerbs c={c} r={r} p={p} done={again} />
         {c.name === 'checklist_runs' && r['template_id'] ? (
@@ -255,11 +254,11 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
 const isUnderWay = (r: Row) => ['scheduled', 'in_progress'].includes(String(r['status']));
 
 // subOf is the line under a record's name: of an incident what kind it was, when and where, else when it changed.
-function subOf(c: Collection, r: Row, catalog: Catalog): string | undefined {
+function subOf(c: Collection, r: Row, catalog: Catalog, timeZone: string): string | undefined {
   if (c.name === 'incidents') {
     const zone = r[refKey('zone_id')] as Row | undefined;
     const where = zone ? nameOf(catalog.get('zones'), zone) : '';
-    return [words(String(r['kind'])), dateTime(r['occurred_at'], zoneOf(r)), where].filter(Boolean).join(' · ');
+    return [words(String(r['kind'])), dateTime(r['occurred_at'], timeZone), where].filter(Boolean).join(' · ');
   }
   return c.name === 'items' || !r['updated_at'] ? undefined : _('Changed {when}', { when: ago(r['updated_at']) });
 }

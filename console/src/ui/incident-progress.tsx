@@ -1,8 +1,6 @@
 import { useState } from 'preact/hooks';
 import { nameOf, words, type Collection } from '../lib/catalog';
 import { useDraft } from '../lib/draft';
-import { dateTime } from '../lib/format';
-import { zoneOf } from '../lib/zone';
 import { _, plural } from '../lib/i18n';
 import type { Row } from '../database';
 import { Button, Card } from './basic';
@@ -16,6 +14,7 @@ import { fail, toast } from './overlay';
 import { write } from './record-form';
 import { Reference } from './reference';
 import { verbFor } from './verbs';
+import { useTimes } from './where';
 
 // Only what is serious must be investigated before it is closed (docs/safety.md).
 const isSerious = (r: Row) =>
@@ -29,6 +28,7 @@ function passed(r: Row, state: string, open: number): boolean {
 
 // Progress is where the incident stands, what the next step needs, and the verbs that lead there.
 export function Progress({ c, r, p, done }: IncidentGiven) {
+  const told = useTimes();
   const [to, setTo] = useState('');
   const actions = useActions(r.id, p);
   const open = (actions.data ?? []).filter(isOpen).length;
@@ -62,7 +62,7 @@ export function Progress({ c, r, p, done }: IncidentGiven) {
       }
     >
       <div class="row next">
-        <p class="grow">{nextOf(r, open, serious)}</p>
+        <p class="grow">{nextOf(r, open, serious, told)}</p>
         {moves.map((s) => (
           <Button
             key={s}
@@ -82,7 +82,7 @@ export function Progress({ c, r, p, done }: IncidentGiven) {
 }
 
 // nextOf says what the incident waits for.
-function nextOf(r: Row, open: number, serious: boolean): string {
+function nextOf(r: Row, open: number, serious: boolean, told: (at: unknown) => string): string {
   const actions = plural(open, '{n} action is still open', '{n} actions are still open');
   switch (r['status']) {
     case 'reported':
@@ -105,7 +105,7 @@ function nextOf(r: Row, open: number, serious: boolean): string {
         : _('No action is open: it can be closed.');
     case 'closed':
       return _('Closed {when}. What was concluded changes only by reopening it, with a reason.', {
-        when: dateTime(r['closed_at'], zoneOf(r)),
+        when: told(r['closed_at']),
       });
     default:
       return r['void_reason']

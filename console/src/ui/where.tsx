@@ -33,5 +33,5 @@ export function useZoneOf(row: Record<string, unknown>): string {
       Object.keys(zones.get().sites).length > 0,
     staleTime: 5 * 60_000,
   }).data;
-  return zoneOf({ ...at?.[0], ...row });
+  return zoneOf({ ...row, site_id: row['site_id'] || at?.[0]?.['site_id'] });
 }
