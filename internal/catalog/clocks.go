@@ -25,7 +25,7 @@ func legalClocks() Resource {
 		Unique:  [][]string{{"incident_id", "code"}},
 		Indexes: [][]string{{"state", "due_at"}},
 		Access: Access{
-			Read:   []Grant{grantAll(leaders)},
+			Read:   []Grant{grantAll(officers)}, // a code says how somebody was hurt
 			Update: []Grant{grantAll(officers).onlyFields("state", "met_at", "proof_ref", "reason")},
 		},
 	}

@@ -73,7 +73,7 @@ type CareOut struct {
 	PassRate *decimal.Dec `json:"pass_rate" unit:"percent" doc:"Answers of inspections that passed, by weight."`
 	Close    *decimal.Dec `json:"mean_close_days" unit:"days" doc:"Mean time from report to closing."`
 	Delay    *decimal.Dec `json:"median_report_delay_hours" unit:"hours" doc:"Median time from an incident to its report."`
-	Clocks   *ClocksOut   `json:"legal_clocks" doc:"The law's clocks that run now; null for roles that do not read them."`
+	Clocks   *ClocksOut   `json:"legal_clocks" doc:"The law's clocks that run now; null for roles that do not lead."`
 }
 
 func (c *care) careOut() *CareOut {

@@ -1,6 +1,7 @@
 package functions
 
 import (
+	"slices"
 	"time"
 
 	"holdfast/internal/actor"
@@ -17,7 +18,7 @@ const mostClocks = 50
 type ClocksOut struct {
 	Running int64      `json:"running" doc:"Clocks that run and are not over."`
 	Overdue int64      `json:"overdue" doc:"Clocks past due_at that nobody has said to be met or not required."`
-	Nearest []ClockOut `json:"nearest" doc:"The fifty that are due first, overdue ones among them."`
+	Nearest []ClockOut `json:"nearest" doc:"The fifty that are due first, overdue ones among them; none for who does not read legal_clocks."`
 }
 
 // ClockOut is one clock.
@@ -41,12 +42,14 @@ const runningClocksSQL = `
 		AND clock.state = 'running'
 	ORDER BY clock.due_at, clock.id`
 
-// queueClocks asks for the clocks that run, for those who may read them; nil for others,
-// since a clock tells what an injury was like.
+// queueClocks asks for the clocks that run: how many for leaders, nil for others. Only
+// those who may read them are told which, since a clock tells what an injury was like.
 func queueClocks(tx *store.Tx, a actor.Actor, now time.Time) *ClocksOut {
-	if r := tx.Resource(clocks.Resource); r == nil || !query.May(r.Access.Read, a.Role) {
+	r := tx.Resource(clocks.Resource)
+	if r == nil || !slices.Contains(actor.Leaders, a.Role) {
 		return nil
 	}
+	maySee := query.May(r.Access.Read, a.Role)
 	out := &ClocksOut{Nearest: []ClockOut{}}
 	tx.Queue(runningClocksSQL, []any{tx.TenantID}, func(row *db.Row) error {
 		c := ClockOut{ID: row.Text(0), Code: row.Text(1), DueAt: query.FormatTime(row.Time(2)),
@@ -61,7 +64,7 @@ func queueClocks(tx *store.Tx, a actor.Actor, now time.Time) *ClocksOut {
 		} else {
 			out.Running++
 		}
-		if len(out.Nearest) < mostClocks {
+		if maySee && len(out.Nearest) < mostClocks {
 			out.Nearest = append(out.Nearest, c)
 		}
 		return nil
