@@ -271,6 +271,44 @@ func TestClocksOfOSHA(t *testing.T) {
 	})
 }
 
+// A notice of treatment is none of a death that came later, and the notice of the death
+// takes nothing from it. What was never told stays to be told.
+func TestClocksOfOSHAAfterADeath(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		c := givenSite(t, k, "TULSA", "US", "America/Chicago")
+		zone, err := time.LoadLocation("America/Chicago")
+		testkit.Must(t, err)
+		occurred := time.Now().Add(-72 * time.Hour).Truncate(time.Second)
+		known, died := occurred.Add(time.Hour), occurred.Add(48*time.Hour)
+		death := map[string]any{"death_date": died.In(zone).Format(time.DateOnly),
+			"death_time": died.In(zone).Format("15:04"), "death_known_at": stamp(died.Add(time.Hour))}
+		for _, told := range [...]bool{true, false} {
+			id := c.addInjury(occurred, map[string]any{"reported_at": stamp(known), "known_at": stamp(known)})
+			path := "/v1/osha_cases?id=eq." + k.Insert(t, testkit.As(actor.Safety), "osha_cases",
+				map[string]any{"incident_id": id, "in_patient": true, "in_patient_at": stamp(known)})
+			treatment := "running"
+			if told {
+				treatment = "met"
+				c.mustPatch(actor.Safety, path, map[string]any{"osha_told_at": stamp(known.Add(time.Hour))})
+			}
+			c.mustPatch(actor.Safety, path, death)
+			got := c.wantStates("after the death", id, "US-DEATH running, US-TREATMENT "+treatment)
+			if due := momentOf(t, got["US-DEATH"].Due); !due.Equal(died.Add(9 * time.Hour)) {
+				t.Errorf("the death is to be told by %s, want %s", due, died.Add(9*time.Hour))
+			}
+			if treatment == "running" {
+				treatment = "late"
+			}
+			c.mustPatch(actor.Safety, path, map[string]any{"osha_told_at": stamp(died.Add(2 * time.Hour))})
+			c.wantStates("told of the death", id, "US-DEATH met, US-TREATMENT "+treatment)
+			c.mustPatch(actor.Safety, path, map[string]any{"osha_told_at": stamp(known.Add(time.Hour))})
+			c.mustPatch(actor.Safety, path,
+				map[string]any{"death_date": nil, "death_time": nil, "death_known_at": nil})
+			c.wantStates("no death", id, "US-DEATH not_required, US-TREATMENT met")
+		}
+	})
+}
+
 // The night makes up for what started by time alone, and for reports without a name, whose
 // clock does not tell when they came.
 func TestNightsStartClocks(t *testing.T) {

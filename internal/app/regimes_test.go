@@ -109,6 +109,30 @@ func (r *regimeKit) wantFigures(when string, year int, want map[string]string) r
 	return got
 }
 
+// Nobody is away after the day of death: an absence that was left without an end counts
+// seven days of TG (4 to 10 March, 7 x 1,000 / 1,000), and no British one of eight.
+func TestDeathEndsDaysAway(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		for _, country := range [...][2]string{{"FR", "Europe/Paris"}, {"GB", "Europe/London"}} {
+			r := givenRegime(t, k, "END-"+country[0], country[0], country[1])
+			id := r.addAccident("2025-03-03", nil, map[string]any{"death_date": "2025-03-10"})
+			k.Insert(t, testkit.As(actor.Safety), "absences",
+				map[string]any{"case_id": id, "kind": "away", "from_on": "2025-03-04"})
+			r.stateYear(2025, map[string]any{"avg_employees": 10, "additional_hours": 1000})
+			if country[0] == "FR" {
+				r.wantFigures("after the death", 2025, map[string]string{"TF": "1000.00", "TG": "7.00"})
+				continue
+			}
+			incident := k.Get(testkit.As(actor.Safety), "/v1/osha_cases?select=incident_id&id=eq."+id)
+			var rows []struct {
+				ID string `json:"incident_id"`
+			}
+			incident.JSON(t, &rows)
+			(&clockKit{t, k, r.site}).wantStates("after the death", rows[0].ID, "GB-NOTIFY running, GB-PROC running")
+		}
+	})
+}
+
 // The establishment of Lille in a year: 184,320 hours, 118.4 full-time equivalents of
 // 131 heads. With arrêt 4, 12, 31 and 7 days, and 60 of which 29 fall in the year; last
 // year's accident has 20 days in this year; one commuting, 15 days; two declared without

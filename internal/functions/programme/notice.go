@@ -79,10 +79,12 @@ type notice struct {
 // allowed is the time from knowing to telling that due was computed with (see
 // osha.DueAt): a day after it was known unless there was a death.
 func (n *notice) allowed() time.Duration {
-	if n.died && !n.due.Equal(n.known.Add(treatmentNotice)) && !n.due.Equal(n.admitted.Add(treatmentNotice)) {
-		return deathNotice
+	for _, from := range [...]time.Time{n.known, n.admitted, n.told} {
+		if !n.died || n.due.Equal(from.Add(treatmentNotice)) {
+			return treatmentNotice
+		}
 	}
-	return treatmentNotice
+	return deathNotice
 }
 
 func (n *notice) hours(now time.Time) float64 {
@@ -91,7 +93,7 @@ func (n *notice) hours(now time.Time) float64 {
 		known = n.due.Add(-n.allowed())
 	}
 	until := n.told
-	if until.IsZero() {
+	if until.Before(known) { // not yet, or of something else
 		until = now
 	}
 	return max(0, until.Sub(known).Hours())

@@ -195,6 +195,8 @@ func TestOSHANotices(t *testing.T) {
 		is(treatment, "0", "compliant")
 		k.now = k.now.Add(4 * time.Hour)
 		is(death, "9", "breach")
+		k.set("osha_cases", one, store.Row{"osha_told_at": "2026-03-20T06:59:59Z"}) // of something else
+		is(death, "9", "breach")
 		k.set("osha_cases", one, store.Row{"osha_told_at": "2026-03-20T15:00:00Z"}) // at the line
 		is(death, "8", "warning")
 

@@ -37,6 +37,9 @@ func momentIn(t *testing.T, zone *time.Location, local string) time.Time {
 
 func dayOf(t *testing.T, text string) time.Time {
 	t.Helper()
+	if text == "open" {
+		return time.Time{}
+	}
 	d, err := localtime.ParseDate(text)
 	if err != nil {
 		t.Fatal(err)
@@ -148,6 +151,20 @@ func TestRunning(t *testing.T) {
 			a.row = store.Row{"death_date": "2026-03-02", "death_known_at": "2026-03-02 14:00"}
 		}), "DE-ANZ 2026-03-05 23:59, DE-SCHWER 2026-03-02 14:00, DE-6(2)"},
 
+		"DE: death, and an absence without an end": {with(german, func(a *told) {
+			a.absences = "away 2026-03-03 open"
+			a.row = store.Row{"death_date": "2026-03-04", "death_known_at": "2026-03-04 14:00"}
+		}), "DE-ANZ 2026-03-07 23:59, DE-SCHWER 2026-03-04 14:00, DE-6(2)"},
+		"DE: a report that is typed after the death": {
+			with(in("DE", "2026-03-02 10:00", "2026-03-20 11:00"), func(a *told) {
+				a.absences = "away 2026-03-03 open"
+				a.row = store.Row{"death_date": "2026-03-07", "death_known_at": "2026-03-07 10:00"}
+			}), "DE-ANZ 2026-03-10 23:59, DE-SCHWER 2026-03-07 10:00, DE-6(2)"},
+
+		"GB: death, and an absence without an end": {with(british, func(a *told) {
+			a.absences = "away 2026-03-03 open"
+			a.row = store.Row{"death_date": "2026-03-05", "death_known_at": "2026-03-05 14:00"}
+		}), "GB-NOTIFY 2026-03-02 10:00, GB-PROC 2026-03-12 23:59, GB-3D"},
 		"GB: three days": {with(british, func(a *told) { a.absences = "away 2026-03-03 2026-03-05" }), ""},
 		"GB: four days":  {with(british, func(a *told) { a.absences = "away 2026-03-03 2026-03-06" }), "GB-3D"},
 		"GB: seven days": {with(british, func(a *told) { a.absences = "away 2026-03-03 2026-03-09" }), "GB-3D"},
@@ -192,7 +209,23 @@ func TestRunning(t *testing.T) {
 			}), ""},
 		"US: death": {with(in("US", "2026-03-02 10:00", "2026-03-02 11:00"), func(a *told) {
 			a.row = store.Row{"in_patient": true, "death_date": "2026-04-01", "death_known_at": "2026-04-01 20:00"}
-		}), "US-DEATH 2026-04-02 04:00"},
+		}), "US-DEATH 2026-04-02 04:00, US-TREATMENT 2026-03-03 11:00"},
+		"US: a report that is typed after the death": {
+			with(in("US", "2026-03-02 10:00", "2026-03-05 11:00"), func(a *told) {
+				a.row = store.Row{"death_date": "2026-03-03", "death_known_at": "2026-03-03 09:00"}
+			}), "US-DEATH 2026-03-03 17:00"},
+		"US: OSHA was told before the report was typed": {
+			with(in("US", "2026-03-02 10:00", "2026-03-02 15:00"), func(a *told) {
+				a.row = store.Row{"eye_loss": true, "osha_told_at": "2026-03-02 12:00"}
+			}), "US-TREATMENT 2026-03-03 12:00"},
+		"US: an amputation before the death": {
+			with(in("US", "2026-03-02 10:00", "2026-03-02 11:00"), func(a *told) {
+				a.row = store.Row{"amputation": true, "death_date": "2026-03-02", "death_time": "19:00", "death_known_at": "2026-03-02 20:00"}
+			}), "US-DEATH 2026-03-03 04:00, US-TREATMENT 2026-03-03 11:00"},
+		"US: an amputation and death at once": {
+			with(in("US", "2026-03-02 10:00", "2026-03-02 11:00"), func(a *told) {
+				a.row = store.Row{"amputation": true, "death_date": "2026-03-02", "death_time": "10:00"}
+			}), "US-DEATH 2026-03-02 19:00"},
 		"US: death after 31 days": {with(in("US", "2026-03-02 10:00", "2026-03-02 11:00"), func(a *told) {
 			a.row = store.Row{"death_date": "2026-04-02"}
 		}), ""},

@@ -54,14 +54,14 @@ func FactsOf(r regimes.Records, country string) *Facts {
 		Accident: regimes.AccidentOf(r), Country: country, Zone: r.Zone,
 		IsInjury: r.Incident.Text(kindColumn) == "injury",
 		Occurred: momentOf(r.Incident, occurredAtColumn),
-		Known:    momentOf(r.Incident, knownAtColumn),
+		Known:    momentOf(r.Incident, reportedAtColumn),
 	}
-	if f.Known.IsZero() {
-		f.Known = momentOf(r.Incident, reportedAtColumn)
-	}
+	f.noteKnown(momentOf(r.Incident, knownAtColumn))
 	if r.Case == nil {
 		return f
 	}
+	f.noteKnown(momentOf(r.Case, deathKnownAtColumn))
+	f.noteKnown(momentOf(r.Case, toldColumn))
 	f.IsInPatient, f.InPatientAt = isSet(r.Case, inPatientColumn), momentOf(r.Case, inPatientAtColumn)
 	f.IsMaimed = isSet(r.Case, amputationColumn) || isSet(r.Case, eyeLossColumn)
 	if f.HasDied() {
@@ -72,6 +72,14 @@ func FactsOf(r regimes.Records, country string) *Facts {
 		}
 	}
 	return f
+}
+
+// noteKnown takes down a moment at which the employer knew of the accident: the earliest
+// on record counts, whenever the report was typed. One before the accident is an error.
+func (f *Facts) noteKnown(at time.Time) {
+	if !at.IsZero() && !at.Before(f.Occurred) {
+		f.Known = earlierOf(f.Known, at)
+	}
 }
 
 // deathMoment is when somebody died: at a local time, HH:MM, or when that is unknown as
@@ -86,6 +94,9 @@ func (f *Facts) deathMoment(clock string) time.Time {
 	return laterOf(day.Start(f.Zone), f.Occurred)
 }
 
+// wasAlive reports a moment before the death, if there was one.
+func (f *Facts) wasAlive(at time.Time) bool { return !f.HasDied() || at.Before(f.DeathAt) }
+
 // isAccident reports an accident that the European rules are about: an injury of somebody
 // whose employer this is.
 func (f *Facts) isAccident() bool { return f.IsInjury && !f.IsOthers }
@@ -97,6 +108,14 @@ func (f *Facts) startOf(day time.Time) time.Time {
 
 func laterOf(a, b time.Time) time.Time {
 	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// earlierOf is the earlier of two moments, of which a zero one is unknown.
+func earlierOf(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}
 	return a

@@ -96,6 +96,7 @@ func (p *plan) compare(r *records, incident string, now time.Time) error {
 		wanted = Running(r.factsOf(incident, now))
 	}
 
+	told := noticesOf(wanted, r.cases[incident][toldColumn], kept)
 	seen := map[string]bool{}
 	for _, c := range wanted {
 		if c.Unit == NoPeriod {
@@ -107,7 +108,7 @@ func (p *plan) compare(r *records, incident string, now time.Time) error {
 			return err
 		}
 		if c.Country == "US" {
-			row[metColumn] = r.cases[incident][toldColumn]
+			row[metColumn] = told[c.Code]
 		}
 		if old := kept[c.Code]; old != nil {
 			p.move(old, row, now)
@@ -121,21 +122,56 @@ func (p *plan) compare(r *records, incident string, now time.Time) error {
 	}
 	for code, old := range kept {
 		if !seen[code] && isOpen(old, r.cases[incident]) {
-			p.updates = append(p.updates, store.Row{idColumn: old[idColumn], stateColumn: notRequired,
-				metColumn: nil, reasonColumn: closing, lapsedColumn: true})
+			set := store.Row{idColumn: old[idColumn], stateColumn: notRequired, reasonColumn: closing, lapsedColumn: true}
+			if isAmerican(code) {
+				set[metColumn] = nil
+			}
+			p.updates = append(p.updates, set)
 		}
 	}
 	return nil
 }
 
+// noticesOf is when OSHA was told of what each of its clocks is about, by code; nil where
+// it was not. A case holds one moment for all its notices: one from before a clock began
+// was about something else, and the notice of a death takes nothing from an earlier one of
+// the treatment, which its clock has kept.
+func noticesOf(wanted []Clock, told any, kept map[string]store.Row) map[string]any {
+	out := map[string]any{}
+	at, _ := told.(string)
+	for _, c := range wanted {
+		if c.Country == "US" && at >= query.FormatTime(c.Starts) {
+			out[c.Code] = told
+		}
+	}
+	before := kept[OSHATreatment].Text(metColumn)
+	if before != "" && out[OSHADeath] != nil && before < startsOf(wanted, OSHADeath) {
+		out[OSHATreatment] = before
+	}
+	return out
+}
+
+// startsOf is when the clock of a code starts, as it is stored.
+func startsOf(wanted []Clock, code string) string {
+	for _, c := range wanted {
+		if c.Code == code {
+			return query.FormatTime(c.Starts)
+		}
+	}
+	return ""
+}
+
 // isOpen reports a clock of which nothing was said: what was done stays done. OSHA's
 // follows its case.
 func isOpen(old, osha store.Row) bool {
-	rule, known := Find(old.Text(codeColumn))
-	if known && rule.Country == "US" {
-		return osha[toldColumn] == nil && old.Text(stateColumn) != notRequired
-	}
-	return old.Text(stateColumn) == running
+	state := old.Text(stateColumn)
+	return state == running || isAmerican(old.Text(codeColumn)) && osha[toldColumn] == nil && state != notRequired
+}
+
+// isAmerican reports a clock whose met_at is what the case says of OSHA.
+func isAmerican(code string) bool {
+	rule, found := Find(code)
+	return found && rule.Country == "US"
 }
 
 // rowOf is a clock as the collection keeps it.

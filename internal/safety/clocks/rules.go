@@ -50,7 +50,7 @@ var rules = []Rule{
 	{Code: OSHADeath, Country: "US", Trigger: "death within 30 days of the accident",
 		Base: "when the employer learned of the death", Length: int(DeathNotice / time.Hour), Unit: Hours,
 		Recipients: []string{"OSHA"}, MetBy: "osha_told_at of the case", Citation: "29 CFR 1904.39(a)(1), (b)(6)",
-		holds: isOSHADeath, starts: func(f *Facts) time.Time { return laterOf(f.Known, f.DeathKnown) }},
+		holds: isOSHADeath, starts: func(f *Facts) time.Time { return f.DeathKnown }},
 	{Code: OSHATreatment, Country: "US",
 		Trigger: "in-patient treatment within 24 hours of the accident, an amputation or the loss of an eye",
 		Base:    "when the employer learned of it", Length: int(TreatmentNotice / time.Hour), Unit: Hours,
@@ -143,11 +143,14 @@ func isOSHADeath(f *Facts) bool {
 	return f.HasDied() && f.Died.Sub(f.Injured) <= oshaDeathDays*24*time.Hour
 }
 
+// isOSHATreatment reports what is told within a day. What came before a death stays to be
+// told by its own clock; what came with it is told with the death.
 func isOSHATreatment(f *Facts) bool {
-	if isOSHADeath(f) {
-		return false
+	if f.IsMaimed && f.wasAlive(f.Occurred) {
+		return true
 	}
-	return f.IsMaimed || f.IsInPatient && f.InPatientAt.Sub(f.Occurred) <= oshaPatientHours*time.Hour
+	return f.IsInPatient && f.InPatientAt.Sub(f.Occurred) <= oshaPatientHours*time.Hour &&
+		f.wasAlive(laterOf(f.Occurred, f.InPatientAt))
 }
 
 // treatmentKnown is when the employer learned of the treatment: not before it began,
@@ -174,10 +177,11 @@ func frenchDeath(f *Facts) time.Time {
 }
 
 func germanKnown(f *Facts) time.Time {
-	if fourth := f.NthDayAway(4); !fourth.IsZero() {
-		return laterOf(f.Known, f.startOf(fourth))
+	fourth := f.NthDayAway(4)
+	if fourth.IsZero() {
+		return f.DeathKnown
 	}
-	return f.DeathKnown
+	return earlierOf(laterOf(f.Known, f.startOf(fourth)), f.DeathKnown)
 }
 
 // isBritishSevere reports what is notified and reported within 10 days. A death after an

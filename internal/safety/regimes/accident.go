@@ -152,7 +152,8 @@ func parseDay(s string) time.Time {
 }
 
 // daysOf are the days of a period that have passed, both included, without the day of
-// the accident, which counts in no regime.
+// the accident, which counts in no regime. Nobody is away after the day of death, though
+// the absence may have been left without an end.
 func (c *Accident) daysOf(p absence.Period) (from, until time.Time) {
 	from, until = p.From, p.Until
 	if next := c.Injured.AddDate(0, 0, 1); from.Before(next) {
@@ -160,6 +161,9 @@ func (c *Accident) daysOf(p absence.Period) (from, until time.Time) {
 	}
 	if until.IsZero() || until.After(c.Today) {
 		until = c.Today
+	}
+	if c.HasDied() && until.After(c.Died) {
+		until = c.Died
 	}
 	return from, until
 }
