@@ -79,12 +79,11 @@ type notice struct {
 // allowed is the time from knowing to telling that due was computed with (see
 // osha.DueAt): a day after it was known unless there was a death.
 func (n *notice) allowed() time.Duration {
-	for _, from := range [...]time.Time{n.known, n.admitted, n.told} {
-		if !n.died || n.due.Equal(from.Add(treatmentNotice)) {
-			return treatmentNotice
-		}
+	began := n.due.Add(-treatmentNotice)
+	if n.died && !began.Equal(n.known) && !began.Equal(n.admitted) && !began.Equal(n.told) {
+		return deathNotice
 	}
-	return deathNotice
+	return treatmentNotice
 }
 
 func (n *notice) hours(now time.Time) float64 {
