@@ -88,11 +88,13 @@ var owned = map[string]string{
 	"files":                besideReadable,
 }
 
-// listsToClaim are the pick lists that an operator may take: those of nobody, of which no line
-// is at another site than the worker.
-const listsToClaim = "SELECT l.id FROM pick_lists l WHERE $3 = 'operator' AND l.assigned_worker_id IS NULL" +
-	" AND l.status IN ('released', 'in_progress') AND l.id NOT IN (SELECT s.pick_list_id FROM pick_lines s" +
-	" JOIN zones z ON z.id = s.zone_id WHERE z.site_id <> (SELECT w.site_id FROM workers w WHERE w.id = $2))"
+// listsToClaim are the pick lists that an operator may take: those of nobody, with lines that
+// all are at the site of the worker, who has not left, or at none.
+const listsToClaim = "SELECT l.id FROM pick_lists l JOIN workers w ON w.id = $2 WHERE $3 = 'operator'" +
+	" AND w.status <> 'left' AND w.archived_at IS NULL AND l.assigned_worker_id IS NULL" +
+	" AND l.status IN ('released', 'in_progress') AND l.id IN (SELECT s.pick_list_id FROM pick_lines s)" +
+	" AND l.id NOT IN (SELECT s.pick_list_id FROM pick_lines s JOIN zones z ON z.id = s.zone_id" +
+	" WHERE z.site_id IS NOT NULL AND (w.site_id IS NULL OR z.site_id <> w.site_id))"
 
 // besideReadable are the rows beside a record that a caller reads, by what the other
 // lines say of operators and drivers; leaders and viewers read all such records.

@@ -29,9 +29,9 @@ type Grant struct {
 	Beside string   // Own: the reference to a record; besides, the rows of those that the caller may read
 }
 
-// Work is rows that stand for work on the floor. Who has a worker record may take what
-// nobody has, where all of its stops are at the worker's site and in the zones of the
-// membership.
+// Work is rows that stand for work on the floor. Who has the record of a worker who has not
+// left may take what nobody has, where it has stops and all of them are at the worker's site,
+// or at none, and in the zones of the membership.
 type Work struct {
 	Taken      string   // the column with the worker who took it
 	Status     string   // the column of its state,

@@ -313,13 +313,15 @@ func (w *writer) writeOwnGoods(p *Policy, t string) {
 }
 
 // writeReadableParent writes the condition that a row is kept with a record that
-// the caller may read.
+// the caller may read. The record is looked up for each row that the filters leave: a
+// list of all such records would be worked out for one row too, as would EXISTS on
+// PostgreSQL.
 func (w *writer) writeReadableParent(parent *parentPolicy, t string) {
 	if !parent.policy.limit {
 		w.s(t, ".", parent.column, " IS NOT NULL")
 		return
 	}
-	w.s(t, ".", parent.column, " IN (SELECT ", parent.table, ".id FROM ", parent.table, " WHERE ")
-	w.writePolicy(&parent.policy, parent.table, "", true)
+	w.s("1 = (SELECT 1 FROM ", parent.table, " WHERE ", parent.table, ".id = ", t, ".", parent.column, " AND ")
+	w.writePolicy(&parent.policy, parent.table, t, true)
 	w.s(")")
 }

@@ -102,7 +102,7 @@ func TestOperatorsSeeWhatTheyMayClaim(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		f := newEmptyFloor(t, k)
 		list := f.release(f.zone("HH", "BIN", nil), map[string]any{"site_id": f.sites["HH"]})
-		f.sees(list, true)
+		f.sees(list, false)
 		f.move("HH")
 		f.sees(list, true)
 		f.move("B")
@@ -158,6 +158,7 @@ func TestNextTask(t *testing.T) {
 		if out := f.ask(nil); out.Task != nil || out.Kind != "" || !strings.Contains(out.Why, "nothing to do") {
 			t.Errorf("an empty floor: %+v", out)
 		}
+		f.move("HH")
 		near := f.zone("HH", "NEAR", map[string]any{"x": 10, "y": 10})
 		far := f.zone("HH", "FAR", map[string]any{"x": 50, "y": 10})
 		here := f.zone("HH", "HERE", map[string]any{"x": 12, "y": 10})
@@ -244,6 +245,43 @@ func TestNextTaskStaysAtTheSite(t *testing.T) {
 		}
 		f.sees(list, false)
 		f.is("pick_lists?select=assigned_worker_id&id=eq."+list, `[{"assigned_worker_id":null}]`)
+	})
+}
+
+// A worker without a site reaches places without one alone, one who has left reaches none, and
+// a list without lines is nobody's to read. next_task names what is read, and nothing else.
+func TestWorkIsReachedFromTheOwnSite(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		f := newEmptyFloor(t, k)
+		hamburg := f.release(f.zone("HH", "BIN", nil), map[string]any{"site_id": f.sites["HH"]})
+		check := func(list string, want bool) {
+			t.Helper()
+			f.sees(list, want)
+			if out := f.ask(map[string]any{"kind": "pick"}); (out.Task != nil && out.Task.ID == list) != want {
+				t.Errorf("next_task: %+v, want %s: %v", out, list, want)
+			}
+		}
+		check(hamburg, false)
+		if out := f.ask(map[string]any{"at_zone_id": f.docks["HH"]}); out.Task != nil {
+			t.Errorf("a worker without a site, standing in Hamburg: %+v", out)
+		}
+		f.move("HH")
+		check(hamburg, true)
+		f.patched("workers/"+f.worker, map[string]any{"status": "left"}, 200)
+		check(hamburg, false)
+		f.patched("workers/"+f.worker, map[string]any{"status": "active"}, 200)
+		check(hamburg, true)
+
+		empty := k.Insert(t, f.as, "pick_lists", map[string]any{})
+		f.patched("pick_lists/"+empty, map[string]any{"status": "released"}, 200)
+		f.sees(empty, false)
+
+		f.patched("pick_lists/"+hamburg, map[string]any{"status": "cancelled"}, 200)
+		anywhere := f.release(f.zone("", "BIN", nil), nil)
+		for _, site := range []string{"", "HH", "B"} {
+			f.move(site)
+			check(anywhere, true)
+		}
 	})
 }
 

@@ -40,10 +40,10 @@ type Task struct {
 // can be worked at, how far away it is, and what comes first.
 var parts = strings.NewReplacer(
 	"{join asker}", `
-	JOIN workers AS me ON me.tenant_id = $1 AND me.id = $2 AND me.status <> 'left' AND me.archived_at IS NULL
+	JOIN workers AS me ON me.tenant_id = $1 AND me.id = $2 AND `+query.WorkerIsEmployed+`
 	LEFT JOIN zones AS here ON here.tenant_id = $1 AND here.id = $3`,
 	"{can reach}", `(
-		NOT COALESCE(place.site_id <> COALESCE(me.site_id, here.site_id), 1 = 0)
+		`+query.WorkerReaches+`
 		AND (CAST($4 AS bigint) = 0 OR place.id IN {ids $5})
 	)`,
 	"{metres}", `CASE
@@ -52,28 +52,32 @@ var parts = strings.NewReplacer(
 		WHEN here.x = 0 AND here.y = 0 AND here.z = 0 OR place.x = 0 AND place.y = 0 AND place.z = 0 THEN NULL
 		ELSE ABS(place.x - here.x) + ABS(place.y - here.y) + ABS(place.z - here.z)
 	END`,
+	"{is waiting}", `(line.status = 'pending' AND (orders.id IS NULL OR orders.status <> 'on_hold'))`,
 	"{mine or free}", `(task.assigned_worker_id IS NULL OR task.assigned_worker_id = $2)`,
 	"{first}", `
 	ORDER BY task.assigned_worker_id IS NULL, priority, due NULLS LAST, metres NULLS LAST, task.created_at, task.id
 	LIMIT 1`,
 )
 
-// listsSQL selects the pick list to begin with. Lines of orders on hold are not picked. $1
-// tenant, $2 worker, $3 where they stand or null, $4 1 = only in the zones $5.
+// listsSQL selects the pick list to begin with: one with a line to pick, of which every line
+// can be reached, as the row policy asks. Lines of orders on hold are not picked. $1 tenant,
+// $2 worker, $3 where they stand or null, $4 1 = only in the zones $5.
 const listsSQL = `
 	SELECT task.id, task.assigned_worker_id IS NOT NULL, task.priority AS priority,
-		MIN(orders.promised_at) AS due, MIN({metres}) AS metres, task.created_at
+		MIN(CASE WHEN {is waiting} THEN orders.promised_at END) AS due,
+		MIN(CASE WHEN {is waiting} THEN {metres} END) AS metres,
+		task.created_at
 	FROM pick_lists AS task{join asker}
-	JOIN pick_lines AS line ON line.tenant_id = $1 AND line.pick_list_id = task.id AND line.status = 'pending'
+	JOIN pick_lines AS line ON line.tenant_id = $1 AND line.pick_list_id = task.id
 	JOIN zones AS place ON place.tenant_id = $1 AND place.id = line.zone_id
 	LEFT JOIN order_lines AS asked ON asked.tenant_id = $1 AND asked.id = line.order_line_id
 	LEFT JOIN orders ON orders.tenant_id = $1 AND orders.id = asked.order_id
 	WHERE task.tenant_id = $1
 		AND task.status IN ('released', 'in_progress')
 		AND {mine or free}
-		AND (orders.id IS NULL OR orders.status <> 'on_hold')
 	GROUP BY task.id, task.assigned_worker_id, task.priority, task.created_at
-	HAVING SUM(CASE WHEN {can reach} THEN 0 ELSE 1 END) = 0{first}`
+	HAVING MIN(CASE WHEN {can reach} THEN 1 ELSE 0 END) = 1
+		AND MAX(CASE WHEN {is waiting} THEN 1 ELSE 0 END) = 1{first}`
 
 // putawaysSQL selects the put-away to begin with. Parameters are those of listsSQL.
 const putawaysSQL = `
