@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { api, records, want } from '../lib/client';
 import { words, type Field } from '../lib/catalog';
 import { useDraft } from '../lib/draft';
@@ -153,10 +153,14 @@ function Change({ setting, row, close }: { setting: Setting; row?: Row; close: (
     again();
     close();
   };
+  const form = useRef<HTMLDivElement>(null);
+  useEffect(() => form.current?.querySelector<HTMLElement>('input, select, textarea')?.focus(), []);
   const help = _('{wants}; not set: {absent}', { wants: _(setting.wants), absent: absentOf(setting) });
   return (
     <Ask title={words(setting.key)} text={_(setting.doc)} yes={_('Save')} close={close} draft={draft} act={act}>
-      <SettingValue f={f} text={text} put={setText} help={help} />
+      <div ref={form}>
+        <SettingValue f={f} text={text} put={setText} help={help} />
+      </div>
       {row ? (
         <Button size="small" onClick={() => void forget()}>
           {_('Take the default again')}
