@@ -11,6 +11,8 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/demo"
+	"holdfast/internal/safety/clocks"
+	"holdfast/internal/store"
 	"holdfast/internal/testkit"
 )
 
@@ -148,8 +150,12 @@ func TestClocksOfFrance(t *testing.T) {
 		c.wantRefused(actor.Safety, clock, map[string]any{"state": "not_required"}, http.StatusBadRequest, "reason")
 		c.wantRefused(actor.Safety, clock, map[string]any{"proof_ref": "R 1"}, http.StatusBadRequest, "proof_ref")
 		c.wantRefused(actor.Safety, clock, map[string]any{"reason": "no"}, http.StatusBadRequest, "reason")
-		c.wantRefused(actor.Safety, clock, map[string]any{"met_at": stamp(known.Add(-time.Second))},
+		c.wantRefused(actor.Safety, clock, map[string]any{"met_at": stamp(occurred.Add(-time.Minute))},
 			http.StatusBadRequest, "met_at")
+		c.wantRefused(actor.Safety, clock, map[string]any{"state": "not_required", "reason": "  "}, http.StatusBadRequest, "reason")
+		c.wantRefused(actor.Safety, clock, map[string]any{"met_at": sent, "reason": "no"}, http.StatusBadRequest, "reason")
+		c.wantRefused(actor.Safety, clock, map[string]any{"met_at": sent, "state": "not_required", "reason": "no"},
+			http.StatusConflict, "state")
 		c.wantRefused(actor.Safety, clock, map[string]any{"met_at": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)},
 			http.StatusBadRequest, "met_at")
 		if r := k.Call(testkit.Request{Method: "DELETE", Path: path, As: testkit.As(actor.Owner)}); r.Status < 400 {
@@ -161,6 +167,12 @@ func TestClocksOfFrance(t *testing.T) {
 		if both["FR-DAT"].MetBy == "" || both["FR-DAT"].Proof != "AR 2C 118" || !both["FR-RES"].Lapsed {
 			t.Errorf("the declaration is %+v", both)
 		}
+		c.wantRefused(actor.Safety, both["FR-DAT"], map[string]any{"met_at": nil, "state": "not_required", "reason": "no"},
+			http.StatusConflict, "state")
+		c.wantRefused(actor.Safety, both["FR-DAT"], map[string]any{"met_at": nil, "proof_ref": "R 2"},
+			http.StatusBadRequest, "proof_ref")
+		c.mustPatch(actor.Safety, path, map[string]any{"met_at": stamp(occurred.Truncate(time.Minute))})
+		c.wantStates("in the minute of the accident", id, "FR-DAT met, FR-RES not_required")
 		c.mustPatch(actor.Safety, path, map[string]any{"met_at": stamp(due.Add(time.Second))})
 		c.wantStates("a second late", id, "FR-DAT late, FR-RES not_required")
 		c.mustPatch(actor.Safety, path, map[string]any{"met_at": stamp(due)})
@@ -206,7 +218,11 @@ func TestClocksFollowTheFacts(t *testing.T) {
 			de.wantStates("before days away", other, "")
 			k.Insert(t, testkit.As(actor.Safety), "absences", map[string]any{"kind": "away", "from_on": day(1), "until_on": day(n),
 				"case_id": k.Insert(t, testkit.As(actor.Safety), "osha_cases", map[string]any{"incident_id": other})})
-			de.wantStates(day(n), other, want)
+			if got := de.wantStates(day(n), other, want); n == 4 { // sent on the second day, before the clock began
+				c.mustPatch(actor.Safety, "/v1/legal_clocks?id=eq."+got["DE-ANZ"].ID,
+					map[string]any{"met_at": stamp(occurred.Add(48 * time.Hour))})
+				de.wantStates("sent early", other, "DE-ANZ met")
+			}
 		}
 
 		c.mustPatch(actor.Admin, "/v1/sites?id=eq."+c.site, map[string]any{"country": "GB", "timezone": "Europe/London"})
@@ -244,7 +260,11 @@ func TestClocksOfOSHA(t *testing.T) {
 		}
 		c.wantRefused(actor.Safety, clock, map[string]any{"met_at": clock.Due}, http.StatusBadRequest, "osha_told_at")
 		path := "/v1/osha_cases?id=eq." + row
+		own := "/v1/legal_clocks?id=eq." + clock.ID
+		c.mustPatch(actor.Safety, own, map[string]any{"state": "not_required", "reason": "Observation only"})
 		c.mustPatch(actor.Safety, path, map[string]any{"osha_told_at": clock.Due})
+		c.wantStates("told though not required", id, "US-TREATMENT not_required")
+		c.mustPatch(actor.Safety, own, map[string]any{"state": "running"})
 		c.wantStates("told in time", id, "US-TREATMENT met")
 		c.mustPatch(actor.Safety, path, map[string]any{"osha_told_at": stamp(known.Add(24*time.Hour + time.Second))})
 		c.wantStates("told late", id, "US-TREATMENT late")
@@ -331,6 +351,43 @@ func TestNightsStartClocks(t *testing.T) {
 		testkit.Must(t, run(k.App, "safety-programme"))
 		if again := c.clocksOf(id)["FR-DAT"]; again.Version != clock.Version {
 			t.Errorf("a night without news changed a clock: %+v", again)
+		}
+	})
+}
+
+// What a person says while the server works out the clocks stays: neither sees half of the
+// other.
+func TestProofOutlastsTheNight(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		c := givenSite(t, k, "METZ", "FR", "Europe/Paris")
+		id := c.addInjury(time.Now().Add(-time.Hour), nil)
+		clock := c.clocksOf(id)["FR-DAT"]
+		write := func(as actor.Actor, f func(*store.Tx) error) error {
+			return k.App.DB.Write(context.Background(), db.Scope{Tenant: demo.North},
+				func(tx *db.Tx) error { return f(k.App.Store.In(tx, as)) })
+		}
+		server := actor.Actor{Role: actor.Service, TenantID: demo.North}
+		testkit.Must(t, write(server, func(tx *store.Tx) error { // as bulk work does, which moves no clock
+			_, err := tx.Exec("UPDATE incidents SET kind = 'near_miss' WHERE tenant_id = $1 AND id = $2", demo.North, id)
+			return err
+		}))
+		night := make(chan error, 1)
+		officer := actor.Actor{Role: actor.Safety, TenantID: demo.North}
+		testkit.Must(t, write(officer, func(tx *store.Tx) error {
+			err := tx.UpdateRows(clocks.Resource, []string{clock.ID},
+				store.Row{"met_at": stamp(time.Now()), "proof_ref": "AR 2C 118"})
+			if err == nil {
+				err = tx.Flush()
+			}
+			go func() {
+				night <- write(server, func(tx *store.Tx) error { return clocks.Refresh(tx, []string{id}) })
+			}()
+			time.Sleep(300 * time.Millisecond)
+			return err
+		}))
+		testkit.Must(t, <-night)
+		if got := c.clocksOf(id)["FR-DAT"]; got.State != "met" || got.Met == "" || got.Proof != "AR 2C 118" {
+			t.Errorf("the proof is %+v", got)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package clocks
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"holdfast/internal/db"
@@ -22,6 +23,7 @@ const batch = 200
 // say of clocks, for store.New. Bulk work starts none: the night makes up for it.
 func Effects() store.Effects {
 	return store.Effects{
+		First:  map[string]store.First{Resource: lockFirst},
 		Before: map[string]store.Effect{Resource: checkActs},
 		After: map[string]store.Effect{
 			"incidents":  audited(followIncidents),
@@ -160,64 +162,110 @@ func refreshAll(tx *store.Tx, ids []string) error {
 	return nil
 }
 
+// lockFirst locks the incidents of clocks, as [Refresh] does: what a person says and what
+// the server works out meanwhile wait for each other.
+func lockFirst(tx *store.Tx, rows []store.Row, _ store.Touch) error {
+	_, err := readIncidentsOf(tx, rows)
+	return err
+}
+
+// readIncidentsOf reads and locks the incidents of clocks, by id.
+func readIncidentsOf(tx *store.Tx, rows []store.Row) (map[string]store.Row, error) {
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		ids[i] = row.Text(incidentColumn)
+	}
+	list, err := lockIncidents(tx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("clocks: read the incidents of clocks: %w", err)
+	}
+	out := map[string]store.Row{}
+	for _, in := range list {
+		out[in.Text(idColumn)] = in
+	}
+	return out, nil
+}
+
 // checkActs holds what people say of clocks to the two acts: that one is met, and that it
 // is not required.
 func checkActs(tx *store.Tx, changes []store.Change) error {
 	if isEngine(tx.Actor) {
 		return nil
 	}
+	var acts []store.Change
+	var rows []store.Row
 	for _, c := range changes {
-		if c.Op == store.Insert || c.After == nil {
-			continue
+		if c.Op != store.Insert && c.After != nil {
+			acts, rows = append(acts, c), append(rows, c.After)
 		}
-		if err := checkAct(tx, c); err != nil {
+	}
+	if len(acts) == 0 {
+		return nil
+	}
+	incidents, err := readIncidentsOf(tx, rows)
+	if err != nil {
+		return err
+	}
+	for _, c := range acts {
+		if err := checkAct(tx, c, incidents[c.After.Text(incidentColumn)]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func checkAct(tx *store.Tx, c store.Change) error {
+func checkAct(tx *store.Tx, c store.Change, incident store.Row) error {
 	row := c.After
+	if reason, isText := row[reasonColumn].(string); isText && safety.IsChanged(c, reasonColumn) {
+		row[reasonColumn] = strings.TrimSpace(reason)
+	}
 	if safety.IsChanged(c, metColumn) {
-		return noteMet(tx, c)
+		return noteMet(tx, c, incident)
 	}
 	if !safety.IsChanged(c, stateColumn) {
 		return checkWords(c)
 	}
 	switch state := row.Text(stateColumn); {
-	case c.Before[metColumn] != nil:
+	case c.Before[metColumn] != nil && c.Before.Text(stateColumn) != notRequired:
 		return refuseState("%s follows from met_at: take that back first", stateColumn)
-	case state == notRequired && (row[reasonColumn] == nil || !safety.IsChanged(c, reasonColumn)):
+	case state == notRequired && (row.Text(reasonColumn) == "" || !safety.IsChanged(c, reasonColumn)):
 		return safety.RefuseField(reasonColumn, "is missing: say why the clock is not required")
 	case state == notRequired:
 		row[lapsedColumn] = false
 		return checkWords(c)
 	case state == running:
+		if safety.IsChanged(c, reasonColumn) && row.Text(reasonColumn) != "" {
+			return checkWords(c)
+		}
 		row[reasonColumn], row[lapsedColumn] = nil, false
+		row[stateColumn] = stateOf(row) // OSHA may have been told meanwhile
 		return nil
 	}
 	return safety.RefuseField(metColumn, "is missing: say when it was done")
 }
 
-// noteMet takes down when a clock was met, or that it was not.
-func noteMet(tx *store.Tx, c store.Change) error {
+// noteMet takes down when a clock was met, or that it was not. What is done before its
+// clock begins is done: a declaration may be sent before the fourth day away.
+func noteMet(tx *store.Tx, c store.Change, incident store.Row) error {
 	row := c.After
 	at := row.Text(metColumn)
-	rule, found := Find(row.Text(codeColumn))
 	switch {
-	case found && rule.Country == "US":
+	case isAmerican(row.Text(codeColumn)):
 		return safety.RefuseField(metColumn, "of OSHA is osha_told_at of the case: say it there")
+	case safety.IsChanged(c, stateColumn):
+		return refuseState("%s follows from met_at: leave it out", stateColumn)
+	case safety.IsChanged(c, reasonColumn) && row.Text(reasonColumn) != "":
+		return safety.RefuseField(reasonColumn, "belongs to a clock that is not required: leave it out beside met_at")
+	case at == "" && safety.IsChanged(c, proofColumn) && row[proofColumn] != nil:
+		return checkWords(c)
 	case at == "":
 		row[metByColumn], row[proofColumn] = nil, nil
 		row[stateColumn] = running
 		return nil
 	case safety.IsAhead(at, tx.Now()):
 		return safety.RefuseField(metColumn, "lies in the future")
-	case at < row.Text(startsColumn):
-		return safety.RefuseField(metColumn, "lies before the clock began")
-	case safety.IsChanged(c, stateColumn):
-		return refuseState("%s follows from met_at: leave it out", stateColumn)
+	case at < query.FormatTime(momentOf(incident, occurredAtColumn).Truncate(time.Minute)): // forms give minutes
+		return safety.RefuseField(metColumn, "lies before the accident")
 	}
 	row[metByColumn] = db.Null(tx.UserID)
 	row[reasonColumn], row[lapsedColumn], row[stateColumn] = nil, false, running
@@ -231,7 +279,7 @@ func checkWords(c store.Change) error {
 	if safety.IsChanged(c, proofColumn) && c.After[metColumn] == nil {
 		return safety.RefuseField(proofColumn, "belongs to a clock that is met: say met_at")
 	}
-	if safety.IsChanged(c, reasonColumn) && (state != notRequired || c.After[reasonColumn] == nil) {
+	if safety.IsChanged(c, reasonColumn) && (state != notRequired || c.After.Text(reasonColumn) == "") {
 		return safety.RefuseField(reasonColumn, "belongs to a clock that is not required, which needs one")
 	}
 	return nil

@@ -54,7 +54,7 @@ func readRecords(tx *store.Tx, ids []string) (*records, error) {
 
 // readIncidents reads incidents that hurt somebody, or that have clocks, and those.
 func (r *records) readIncidents(tx *store.Tx, ids []string) error {
-	list, err := tx.Rows("incidents", "id IN {ids $2}", query.List(ids))
+	list, err := lockIncidents(tx, ids)
 	if err != nil {
 		return err
 	}
@@ -75,6 +75,12 @@ func (r *records) readIncidents(tx *store.Tx, ids []string) error {
 		}
 	}
 	return nil
+}
+
+// lockIncidents reads and locks incidents in the order of their ids. The lock comes before
+// anything else is read: whoever says something of a clock takes it too.
+func lockIncidents(tx *store.Tx, ids []string) ([]store.Row, error) {
+	return tx.Rows("incidents", "id IN {ids $2} ORDER BY id {for update}", query.List(ids))
 }
 
 // contractorsSQL selects those of some workers whose employer is another. $1 tenant, $2
