@@ -451,3 +451,83 @@ func TestClocksOfKPIs(t *testing.T) {
 		}
 	})
 }
+
+// importInjury imports an accident at a place of the site and works out its clocks as the
+// night does.
+func (c *clockKit) importInjury(zone, title string, reported time.Time) (job, incident string) {
+	c.Helper()
+	row := strings.Join([]string{"injury", title, zone, stamp(reported.Add(-time.Hour)), stamp(reported)}, ",")
+	body, kind := form(c.T, "incidents", "old.csv", "kind,title,zone_id,occurred_at,reported_at\n"+row+"\n")
+	var made struct{ ID string }
+	c.k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: testkit.As(actor.Owner), Body: body,
+		Header: map[string]string{"Content-Type": kind}}).JSON(c.T, &made)
+	for _, verb := range []string{"process-import-job", "apply-import-job"} {
+		if r := c.rollOn(verb, made.ID); r.Status != http.StatusOK {
+			c.Fatalf("%s: %d %s", verb, r.Status, r.Body)
+		}
+	}
+	var list []struct{ ID string }
+	c.k.Get(testkit.As(actor.Safety), "/v1/incidents?select=id&title=eq."+title).JSON(c.T, &list)
+	if len(list) != 1 {
+		c.Fatalf("%d incidents are imported", len(list))
+	}
+	server := actor.Actor{Role: actor.Service, TenantID: demo.North}
+	testkit.Must(c.T, c.k.App.DB.Write(context.Background(), db.Scope{Tenant: demo.North}, func(tx *db.Tx) error {
+		return clocks.CatchUp(c.k.App.Store.In(tx, server), []string{list[0].ID})
+	}))
+	return made.ID, list[0].ID
+}
+
+func (c *clockKit) rollOn(verb, job string) testkit.Response {
+	return c.k.Post(testkit.As(actor.Owner), "/functions/v1/"+verb, map[string]any{"job_id": job})
+}
+
+// An import of accidents starts no clock that was long over, and can be rolled back with the
+// clocks that it did start, unless somebody has said something of one.
+func TestClocksOfImports(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		c := givenSite(t, k, "ARRAS", "FR", "Europe/Paris")
+		k.Insert(t, testkit.As(actor.Manager), "zones",
+			map[string]any{"code": "ARRAS-1", "name": "Dock", "kind": "dock", "site_id": c.site})
+		now := time.Now()
+		_, old := c.importInjury("ARRAS-1", "Long-ago", now.Add(-90*24*time.Hour))
+		c.wantStates("of long ago", old, "")
+		c.mustPatch(actor.Safety, "/v1/incidents?id=eq."+old, map[string]any{"known_at": stamp(now.Add(-90*24*time.Hour - time.Minute))})
+		c.wantStates("of long ago, once somebody speaks of it", old, "FR-DAT running")
+
+		job, fresh := c.importInjury("ARRAS-1", "Last-week", now.Add(-7*24*time.Hour))
+		c.wantStates("of last week", fresh, "FR-DAT running")
+		if r := c.rollOn("rollback-import-job", job); r.Status != http.StatusOK {
+			t.Errorf("with a clock of the server's alone: %d %s", r.Status, r.Body)
+		}
+		c.wantStates("rolled back", fresh, "")
+
+		job, said := c.importInjury("ARRAS-1", "Declared", now.Add(-7*24*time.Hour))
+		clock := c.wantStates("to be declared", said, "FR-DAT running")["FR-DAT"]
+		c.mustPatch(actor.Safety, "/v1/legal_clocks?id=eq."+clock.ID, map[string]any{"met_at": stamp(now)})
+		r := c.rollOn("rollback-import-job", job)
+		if r.Status != http.StatusConflict || !strings.Contains(string(r.Body), "legal clocks") {
+			t.Errorf("with a clock that is met: %d %s", r.Status, r.Body)
+		}
+	})
+}
+
+// A contractor's accident has no European clock, with a case or without one.
+func TestClocksOfContractors(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		c := givenSite(t, k, "LENS", "FR", "Europe/Paris")
+		worker := func(no, employment string) map[string]any {
+			id := k.Insert(t, testkit.As(actor.Manager), "workers",
+				map[string]any{"employee_no": no, "name": no, "employment": employment})
+			return map[string]any{"entity_type": "worker", "entity_id": id, "role": "injured"}
+		}
+		theirs, ours := worker("L-1", "contractor"), worker("L-2", "employee")
+		at := time.Now().Add(-time.Hour)
+		id := c.addInjury(at, map[string]any{"entities": []any{theirs}})
+		c.wantStates("a contractor", id, "")
+		c.wantStates("both", c.addInjury(at, map[string]any{"entities": []any{theirs, ours}}), "FR-DAT running")
+		c.wantStates("nobody is named", c.addInjury(at, nil), "FR-DAT running")
+		c.mustPatch(actor.Safety, "/v1/incidents?id=eq."+id, map[string]any{"entities": []any{ours}})
+		c.wantStates("it was ours", id, "FR-DAT running")
+	})
+}

@@ -179,10 +179,12 @@ type Resource struct {
 	AppendOnly bool         // rows are never updated or deleted
 	// field with the record that the server keeps these rows beside: they go with it, and are nobody's reference to it
 	Follows string
-	Queue   bool     // its table is read across tenants by workers: keyed by id alone, in the platform's migration
-	Root    bool     // the tenants table: its id is the tenant
-	Zoned   string   // column holding a zone id, for operators' and drivers' zone scope
-	Checks  []string // row conditions of the table, in SQL both engines know
+	// condition on rows that follow a record and are a use of it all the same: an undo of the record keeps it then
+	Binds  string
+	Queue  bool     // its table is read across tenants by workers: keyed by id alone, in the platform's migration
+	Root   bool     // the tenants table: its id is the tenant
+	Zoned  string   // column holding a zone id, for operators' and drivers' zone scope
+	Checks []string // row conditions of the table, in SQL both engines know
 
 	byName  map[string]*Field
 	parents []ParentRecord

@@ -219,11 +219,7 @@ func (tx *Tx) DropRows(resource string, ids []string, version int64) ([]string, 
 	for i, n := range cols {
 		fields[i], _ = r.Field(n)
 	}
-	for _, p := range tx.Store.cat.Following(r) {
-		tx.Queue("DELETE FROM "+p.Name+" WHERE tenant_id = $1 AND "+p.Follows+" IN (SELECT id FROM "+r.Name+
-			" WHERE tenant_id = $1 AND "+
-			tx.DB().InUUID("id", 2)+" AND version = $3)", []any{tx.TenantID, query.List(ids), version}, nil)
-	}
+	tx.dropFollowing(r, ids, version)
 	var gone []string
 	var changes []Change
 	err := tx.Query("DELETE FROM "+r.Name+" WHERE tenant_id = $1 AND "+tx.DB().InUUID("id", 2)+
@@ -259,6 +255,9 @@ func (tx *Tx) dropRead(r *catalog.Resource, ids []string, version int64) ([]stri
 		return nil, err
 	}
 	rows = slices.DeleteFunc(rows, func(row Row) bool { return row["version"] != version })
+	if !tx.Store.Audited() {
+		tx.dropFollowing(r, ids, version)
+	}
 	if _, err := tx.deleteRows(r, rows); err != nil {
 		return nil, err
 	}
@@ -267,6 +266,25 @@ func (tx *Tx) dropRead(r *catalog.Resource, ids []string, version int64) ([]stri
 		gone[i] = idOf(row)
 	}
 	return gone, tx.Flush()
+}
+
+const dropFollowingSQL = `
+	DELETE FROM {following}
+	WHERE tenant_id = $1
+		AND {column} IN (
+			SELECT id
+			FROM {resource}
+			WHERE tenant_id = $1
+				AND {ids}
+				AND version = $3)`
+
+// dropFollowing deletes what follows those of the rows that are still at a version
+// (catalog.Resource.Follows), unread.
+func (tx *Tx) dropFollowing(r *catalog.Resource, ids []string, version int64) {
+	for _, p := range tx.Store.cat.Following(r) {
+		tx.Queue(db.FillWords(dropFollowingSQL, "{following}", p.Name, "{column}", p.Follows, "{resource}", r.Name,
+			"{ids}", tx.DB().InUUID("id", 2)), []any{tx.TenantID, query.List(ids), version}, nil)
+	}
 }
 
 // lockRows reads and locks rows in id order.

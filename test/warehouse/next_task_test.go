@@ -36,12 +36,12 @@ func newEmptyFloor(t *testing.T, k *testkit.Kit) *emptyFloor {
 		"replenish_tasks?status=in.(open,in_progress)", "count_tasks?status=in.(open,counting)"} {
 		f.patched(work, map[string]any{"status": "cancelled"}, 204)
 	}
-	f.move("")
+	f.moveWorker("")
 	return f
 }
 
 // move gives the operator's worker a site.
-func (f *emptyFloor) move(site string) {
+func (f *emptyFloor) moveWorker(site string) {
 	f.t.Helper()
 	set := map[string]any{"site_id": nil}
 	if site != "" {
@@ -103,15 +103,15 @@ func TestOperatorsSeeWhatTheyMayClaim(t *testing.T) {
 		f := newEmptyFloor(t, k)
 		list := f.release(f.zone("HH", "BIN", nil), map[string]any{"site_id": f.sites["HH"]})
 		f.sees(list, false)
-		f.move("HH")
+		f.moveWorker("HH")
 		f.sees(list, true)
-		f.move("B")
+		f.moveWorker("B")
 		f.sees(list, false)
 		k.Say(t, f.op, "claim_pick_list", map[string]any{"pick_list_id": list}, 404, nil)
 		line := list1(t, k, f.as, "pick_lines?select=id&pick_list_id=eq."+list)
 		k.Say(t, f.op, "pick_line", map[string]any{"pick_line_id": line, "quantity": 5}, 404, nil)
 		f.is("pick_lists?select=assigned_worker_id&id=eq."+list, `[{"assigned_worker_id":null}]`)
-		f.move("HH")
+		f.moveWorker("HH")
 
 		member := list1(t, k, f.as, "members?select=id&email=eq."+f.op)
 		other := f.zone("HH", "OTHER", nil)
@@ -143,9 +143,9 @@ func TestOperatorsSeeWhatTheyMayClaim(t *testing.T) {
 
 		k.Say(t, f.op, "claim_pick_list", map[string]any{"pick_list_id": list}, 200, nil)
 		f.sees(list, true)
-		f.move("B")
+		f.moveWorker("B")
 		f.sees(list, true)
-		f.move("")
+		f.moveWorker("")
 		k.Verified(t)
 	})
 }
@@ -158,7 +158,7 @@ func TestNextTask(t *testing.T) {
 		if out := f.ask(nil); out.Task != nil || out.Kind != "" || !strings.Contains(out.Why, "nothing to do") {
 			t.Errorf("an empty floor: %+v", out)
 		}
-		f.move("HH")
+		f.moveWorker("HH")
 		near := f.zone("HH", "NEAR", map[string]any{"x": 10, "y": 10})
 		far := f.zone("HH", "FAR", map[string]any{"x": 50, "y": 10})
 		here := f.zone("HH", "HERE", map[string]any{"x": 12, "y": 10})
@@ -221,7 +221,7 @@ func TestNextTaskStaysAtTheSite(t *testing.T) {
 		list := f.release(f.zone("HH", "BIN", nil), map[string]any{"site_id": f.sites["HH"]})
 		f.say("start_count", map[string]any{"zone_id": f.docks["HH"]}, 200, nil)
 		f.say("receive", map[string]any{"zone_id": f.docks["HH"], "lines": []any{map[string]any{"item_id": f.item, "quantity": 3}}}, 200, nil)
-		f.move("B")
+		f.moveWorker("B")
 		if out := f.ask(map[string]any{"claim": true}); out.Task != nil {
 			t.Errorf("work of Hamburg in Berlin: %+v", out)
 		}
@@ -229,9 +229,9 @@ func TestNextTaskStaysAtTheSite(t *testing.T) {
 		if !strings.Contains(string(r.Body), "at_zone_id") || !strings.Contains(string(r.Body), "another site") {
 			t.Errorf("from Hamburg: %s", r.Body)
 		}
-		f.move("HH")
+		f.moveWorker("HH")
 		f.gets(map[string]any{"at_zone_id": f.docks["HH"], "kind": "pick"}, "pick", list)
-		f.move("")
+		f.moveWorker("")
 		if out := f.ask(map[string]any{"at_zone_id": f.docks["B"]}); out.Task != nil {
 			t.Errorf("work of Hamburg, seen from Berlin: %+v", out)
 		}
@@ -265,7 +265,7 @@ func TestWorkIsReachedFromTheOwnSite(t *testing.T) {
 		if out := f.ask(map[string]any{"at_zone_id": f.docks["HH"]}); out.Task != nil {
 			t.Errorf("a worker without a site, standing in Hamburg: %+v", out)
 		}
-		f.move("HH")
+		f.moveWorker("HH")
 		check(hamburg, true)
 		f.patched("workers/"+f.worker, map[string]any{"status": "left"}, 200)
 		check(hamburg, false)
@@ -279,7 +279,7 @@ func TestWorkIsReachedFromTheOwnSite(t *testing.T) {
 		f.patched("pick_lists/"+hamburg, map[string]any{"status": "cancelled"}, 200)
 		anywhere := f.release(f.zone("", "BIN", nil), nil)
 		for _, site := range []string{"", "HH", "B"} {
-			f.move(site)
+			f.moveWorker(site)
 			check(anywhere, true)
 		}
 	})

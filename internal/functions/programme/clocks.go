@@ -28,7 +28,7 @@ func (p *Programme) RefreshClocks(ctx context.Context, tenant string) error {
 	errs := []error{err}
 	for len(ids) > 0 {
 		n := min(clocksAtOnce, len(ids))
-		if err := p.write(ctx, a, func(tx *db.Tx) error { return clocks.Refresh(p.store.In(tx, a), ids[:n]) }); err != nil {
+		if err := p.write(ctx, a, func(tx *db.Tx) error { return clocks.CatchUp(p.store.In(tx, a), ids[:n]) }); err != nil {
 			errs = append(errs, fmt.Errorf("incidents from %s: %w", ids[0], err))
 		}
 		ids = ids[n:]

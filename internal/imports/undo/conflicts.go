@@ -108,10 +108,15 @@ func (u *inspection) checkInserted(data []byte) error {
 	}
 	for _, rel := range u.Resource.Relations() {
 		from, _ := u.m.cat.Get(rel.From)
-		if rel.To != u.Resource.Name || from.Follows == rel.Column {
+		m := mention{by: rel.From, in: rel.From, column: rel.Column, id: "id"}
+		follows := from.Follows == rel.Column
+		if rel.To != u.Resource.Name || follows && from.Binds == "" {
 			continue
 		}
-		if err := u.checkMention(mention{by: rel.From, in: rel.From, column: rel.Column, id: "id"}, made); err != nil {
+		if follows {
+			m.also = " AND (" + from.Binds + ")"
+		}
+		if err := u.checkMention(m, made); err != nil {
 			return err
 		}
 	}

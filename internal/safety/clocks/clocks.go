@@ -50,15 +50,15 @@ func Running(f *Facts) []Clock {
 			continue
 		}
 		c := Clock{Rule: r, Starts: r.starts(f).UTC()}
-		c.Due, c.Skipped = r.due(c.Starts, f.Zone)
+		c.Due, c.Skipped = r.endOf(c.Starts, f.Zone)
 		out = append(out, c)
 	}
 	return out
 }
 
-// due is when a rule's time is over that starts at a moment, and which days did not
+// endOf is when a rule's time is over that starts at a moment, and which days did not
 // count.
-func (r *Rule) due(starts time.Time, zone *time.Location) (time.Time, []localtime.Date) {
+func (r *Rule) endOf(starts time.Time, zone *time.Location) (time.Time, []localtime.Date) {
 	switch r.Unit {
 	case NoPeriod:
 		return time.Time{}, nil

@@ -26,18 +26,18 @@ func Effects() store.Effects {
 		First:  map[string]store.First{Resource: lockFirst},
 		Before: map[string]store.Effect{Resource: checkActs},
 		After: map[string]store.Effect{
-			"incidents":  audited(followIncidents),
-			"osha_cases": audited(followCases),
+			"incidents":  onlyAudited(followIncidents),
+			"osha_cases": onlyAudited(followCases),
 			"absences":   followAbsences,
-			"sites":      audited(followSites),
-			Resource:     audited(followDeclarations),
+			"sites":      onlyAudited(followSites),
+			Resource:     onlyAudited(followDeclarations),
 		},
 		Unmoved: map[string]bool{"sites": true},
 	}
 }
 
-// audited is an effect of work that is recorded change by change, tenant by tenant.
-func audited(f store.Effect) store.Effect {
+// onlyAudited is an effect of work that is recorded change by change, tenant by tenant.
+func onlyAudited(f store.Effect) store.Effect {
 	byTenant := safety.PerTenant(f)
 	return func(tx *store.Tx, changes []store.Change) error {
 		if !tx.Store.Audited() {
@@ -55,12 +55,12 @@ func followIncidents(tx *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
 		isNew := c.Op == store.Insert && isHealth(c.After.Text(kindColumn)) && c.After[anonymousColumn] != true
 		isMoved := c.Op == store.Update && safety.IsChanged(c,
-			kindColumn, statusColumn, occurredAtColumn, knownAtColumn, siteColumn, zoneIDColumn, "journey")
+			kindColumn, statusColumn, occurredAtColumn, knownAtColumn, siteColumn, zoneIDColumn, "journey", "entities")
 		if isNew || isMoved {
 			ids = append(ids, c.After.Text(idColumn))
 		}
 	}
-	return refreshAll(tx, ids)
+	return refreshAll(tx, Refresh, ids)
 }
 
 func followCases(tx *store.Tx, changes []store.Change) error {
@@ -68,7 +68,7 @@ func followCases(tx *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
 		ids = append(ids, c.After.Text(incidentColumn))
 	}
-	return refreshAll(tx, ids)
+	return refreshAll(tx, Refresh, ids)
 }
 
 // incidentsOfCasesSQL selects whose cases some are. $1 tenant, $2 ids of cases.
@@ -92,7 +92,7 @@ func followAbsences(tx *store.Tx, changes []store.Change) error {
 		cases[row.Text(tenantColumn)] = append(cases[row.Text(tenantColumn)], row.Text(caseIDColumn))
 	}
 	for tenant, list := range cases {
-		if err := refreshFound(tx.Of(tenant), incidentsOfCasesSQL, query.List(list)); err != nil {
+		if err := refreshFound(tx.Of(tenant), Refresh, incidentsOfCasesSQL, query.List(list)); err != nil {
 			return err
 		}
 	}
@@ -122,7 +122,7 @@ func followSites(tx *store.Tx, changes []store.Change) error {
 	if len(sites) == 0 {
 		return nil
 	}
-	return refreshFound(tx, incidentsOfSitesSQL, query.List(sites), tx.Now().Add(-Window))
+	return refreshFound(tx, CatchUp, incidentsOfSitesSQL, query.List(sites), tx.Now().Add(-Window))
 }
 
 // followDeclarations starts the clock of reservations once an accident is declared.
@@ -136,10 +136,12 @@ func followDeclarations(tx *store.Tx, changes []store.Change) error {
 			ids = append(ids, c.After.Text(incidentColumn))
 		}
 	}
-	return refreshAll(tx, ids)
+	return refreshAll(tx, Refresh, ids)
 }
 
-func refreshFound(tx *store.Tx, statement string, args ...any) error {
+type refresh func(tx *store.Tx, incidents []string) error
+
+func refreshFound(tx *store.Tx, how refresh, statement string, args ...any) error {
 	var ids []string
 	err := tx.Query(statement, append([]any{tx.TenantID}, args...), func(r *db.Row) error {
 		ids = append(ids, r.Text(0))
@@ -148,13 +150,13 @@ func refreshFound(tx *store.Tx, statement string, args ...any) error {
 	if err != nil {
 		return fmt.Errorf("clocks: look for incidents: %w", err)
 	}
-	return refreshAll(tx, ids)
+	return refreshAll(tx, how, ids)
 }
 
-func refreshAll(tx *store.Tx, ids []string) error {
+func refreshAll(tx *store.Tx, how refresh, ids []string) error {
 	for len(ids) > 0 {
 		n := min(batch, len(ids))
-		if err := Refresh(tx, ids[:n]); err != nil {
+		if err := how(tx, ids[:n]); err != nil {
 			return err
 		}
 		ids = ids[n:]

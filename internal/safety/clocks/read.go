@@ -1,12 +1,15 @@
 package clocks
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"holdfast/internal/db"
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
+	"holdfast/internal/safety"
 	"holdfast/internal/safety/absence"
 	"holdfast/internal/safety/regimes"
 	"holdfast/internal/store"
@@ -45,6 +48,11 @@ func readRecords(tx *store.Tx, ids []string) (*records, error) {
 	}
 	if r.absences, err = absence.ListAbsences(tx.Tx, tx.TenantID, cases); err != nil {
 		return nil, err
+	}
+	for id, in := range r.incidents {
+		if r.cases[id] == nil {
+			workers = append(workers, injuredIn(in)...)
+		}
 	}
 	if err := r.readContractors(tx, workers); err != nil {
 		return nil, err
@@ -155,6 +163,32 @@ func (r *records) siteOf(incident string) any {
 	return nil
 }
 
+// injuredIn are the workers whom an incident names as injured.
+func injuredIn(in store.Row) (workers []string) {
+	raw, _ := in["entities"].(json.RawMessage)
+	list, err := safety.ParseEntities(raw)
+	if err != nil {
+		return nil
+	}
+	for _, e := range list {
+		if e.Type == "worker" && e.Role == "injured" {
+			workers = append(workers, e.ID)
+		}
+	}
+	return workers
+}
+
+// isContractors reports an accident of contractors alone: of the worker of its case, else
+// of all whom it names as injured.
+func (r *records) isContractors(incident string) bool {
+	if osha := r.cases[incident]; osha != nil {
+		return r.isOthers[osha.Text(workerIDColumn)]
+	}
+	workers := injuredIn(r.incidents[incident])
+	isOwn := func(id string) bool { return !r.isOthers[id] }
+	return len(workers) > 0 && !slices.ContainsFunc(workers, isOwn)
+}
+
 // factsOf are the facts of an incident. A site without a country or time zone has the
 // tenant's.
 func (r *records) factsOf(incident string, now time.Time) *Facts {
@@ -172,7 +206,7 @@ func (r *records) factsOf(incident string, now time.Time) *Facts {
 		Incident: r.incidents[incident], Case: osha, Periods: r.absences[osha.Text(idColumn)],
 		Zone: localtime.Zone(timezone), Now: now,
 	}, country)
-	f.IsOthers = r.isOthers[osha.Text(workerIDColumn)]
+	f.IsOthers = r.isContractors(incident)
 	for _, code := range [...]string{declaration, worsening} {
 		if at := momentOf(r.clocks[incident][code], metColumn); f.Declared.IsZero() {
 			f.Declared = at

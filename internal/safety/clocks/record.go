@@ -59,19 +59,32 @@ func engineOf(tenant string) actor.Actor {
 // plan is what becomes of the clocks of some incidents.
 type plan struct {
 	inserts, updates []store.Row
+	since            time.Time // what had ended before is not started; zero: all is
 }
 
 // Refresh works out the clocks of incidents by what is on record of them now: it starts
 // those that are new, moves those whose facts moved, and says of those that nothing asks
 // for any more that they are not required.
-func Refresh(tx *store.Tx, incidents []string) error {
+func Refresh(tx *store.Tx, incidents []string) error { return refreshSince(tx, incidents, time.Time{}) }
+
+// tooOld is how long after its end a clock is no longer started by the calendar.
+const tooOld = 30 * 24 * time.Hour
+
+// CatchUp is Refresh where nobody said anything of the incidents: it starts no clock whose
+// end is long past, so that the history that an import brings, or a site's country, is no
+// flood of duties that were done before records were kept here.
+func CatchUp(tx *store.Tx, incidents []string) error {
+	return refreshSince(tx, incidents, tx.Now().Add(-tooOld))
+}
+
+func refreshSince(tx *store.Tx, incidents []string, since time.Time) error {
 	r, err := readRecords(tx, incidents)
 	if err != nil {
 		return fmt.Errorf("clocks: read what clocks rest on: %w", err)
 	}
-	p := &plan{}
+	p := &plan{since: since}
 	for id := range r.incidents {
-		if err := p.compare(r, id, tx.Now()); err != nil {
+		if err := p.compareClocks(r, id, tx.Now()); err != nil {
 			return err
 		}
 	}
@@ -84,8 +97,8 @@ func Refresh(tx *store.Tx, incidents []string) error {
 	return nil
 }
 
-// compare holds the clocks that are kept of an incident against those that run.
-func (p *plan) compare(r *records, incident string, now time.Time) error {
+// compareClocks holds the clocks that are kept of an incident against those that run.
+func (p *plan) compareClocks(r *records, incident string, now time.Time) error {
 	kept := r.clocks[incident]
 	closing := factsWords
 	var wanted []Clock
@@ -111,8 +124,8 @@ func (p *plan) compare(r *records, incident string, now time.Time) error {
 			row[metColumn] = told[c.Code]
 		}
 		if old := kept[c.Code]; old != nil {
-			p.move(old, row, now)
-		} else {
+			p.moveClock(old, row, now)
+		} else if !c.Due.Before(p.since) {
 			row[stateColumn] = stateOf(row)
 			if isOptionOver(row, now) {
 				row[stateColumn], row[reasonColumn], row[lapsedColumn] = notRequired, reservedTime, true
@@ -191,8 +204,8 @@ func rowOf(c Clock, incident string, site any) (store.Row, error) {
 	}, nil
 }
 
-// move has a kept clock follow its facts. What a person said of it stays.
-func (p *plan) move(old, row store.Row, now time.Time) {
+// moveClock has a kept clock follow its facts. What a person said of it stays.
+func (p *plan) moveClock(old, row store.Row, now time.Time) {
 	set := store.Row{}
 	for name, v := range row {
 		if !store.Same(old[name], v) {

@@ -63,13 +63,13 @@ var rules = []Rule{
 		Recipients: []string{"CPAM"}, MetBy: "the declaration sent, by any means with a certain date",
 		Citation: "CSS L441-2, R441-1 to R441-3",
 		holds:    func(f *Facts) bool { return f.isAccident() && !f.IsMinor },
-		starts:   known},
+		starts:   fromKnowledge},
 	// The text names no base: this is the strict reading.
 	{Code: "FR-BENIN", Country: "FR", Trigger: "accident that is entered in the register of minor accidents",
 		Base: "the accident", Length: 48, Unit: Hours, Calendar: FrenchWorked,
 		Recipients: []string{"the site's own register"}, MetBy: "the entry in the register",
 		Citation: "CSS L441-4, D441-1 to D441-3",
-		holds:    func(f *Facts) bool { return f.isAccident() && f.IsMinor }, starts: occurred},
+		holds:    func(f *Facts) bool { return f.isAccident() && f.IsMinor }, starts: fromAccident},
 	// That Sundays and public holidays do not count here too was not read. Care that is
 	// reimbursed without an arrêt is not on record.
 	{Code: worsening, Country: "FR",
@@ -77,7 +77,7 @@ var rules = []Rule{
 		Base:    "the first day away, else when the death became known", Length: 48, Unit: Hours, Calendar: FrenchWorked,
 		Recipients: []string{"CPAM"}, MetBy: "the declaration sent, by any means with a certain date",
 		Citation: "CSS R441-5",
-		holds:    func(f *Facts) bool { return f.isAccident() && f.IsMinor && f.IsUnfit() }, starts: worsened},
+		holds:    func(f *Facts) bool { return f.isAccident() && f.IsMinor && f.IsUnfit() }, starts: startOfWorsening},
 	{Code: "FR-DEATH", Country: "FR", Trigger: "death after an accident at work",
 		Base:   "the death, or when the employer learned of it where that was more than 12 hours later",
 		Length: frenchDeathHours, Unit: Hours, Recipients: []string{"inspector of labour of the place"},
@@ -110,34 +110,34 @@ var rules = []Rule{
 		starts: func(f *Facts) time.Time { return f.DeathKnown }},
 	{Code: "DE-6(2)", Country: "DE", Trigger: "wholly or partly unfit for more than 3 calendar days, or death",
 		Base: "the accident", Unit: NoPeriod, MetBy: "the case", Citation: "ArbSchG § 6(2)",
-		holds: func(f *Facts) bool { return f.isAccident() && f.IsRecordableInGermany() }, starts: occurred},
+		holds: func(f *Facts) bool { return f.isAccident() && f.IsRecordableInGermany() }, starts: fromAccident},
 
 	// People who are not at work and are taken to hospital, and dangerous occurrences, are
 	// not on record.
 	{Code: "GB-NOTIFY", Country: "GB", Trigger: "death, or a specified injury", Base: "the accident", Unit: AtOnce,
 		Recipients: []string{"HSE or local authority"}, MetBy: "told by the quickest practicable means",
-		Citation: "RIDDOR 2013 reg. 4(1), 6(1), sch. 1 para. 1", holds: isBritishSevere, starts: occurred},
+		Citation: "RIDDOR 2013 reg. 4(1), 6(1), sch. 1 para. 1", holds: isBritishSevere, starts: fromAccident},
 	{Code: "GB-PROC", Country: "GB", Trigger: "death, or a specified injury", Base: "the accident", Length: 10, Unit: Days,
 		Recipients: []string{"HSE or local authority"}, MetBy: "the report received",
-		Citation: "RIDDOR 2013 reg. 4(1), 6(1), sch. 1 para. 1", holds: isBritishSevere, starts: occurred},
+		Citation: "RIDDOR 2013 reg. 4(1), 6(1), sch. 1 para. 1", holds: isBritishSevere, starts: fromAccident},
 	{Code: "GB-7D", Country: "GB",
 		Trigger: "more than 7 consecutive days without the usual work, day of the accident left out",
 		Base:    "the accident", Length: 15, Unit: Days,
 		Recipients: []string{"HSE or local authority"}, MetBy: "the report received", Citation: "RIDDOR 2013 reg. 4(2)",
 		holds: func(f *Facts) bool {
 			return f.isAccident() && f.IsUnderRIDDOR() && f.IsOverSevenDays() && !isBritishSevere(f)
-		}, starts: occurred},
+		}, starts: fromAccident},
 	{Code: "GB-1YR", Country: "GB", Trigger: "death within a year of an injury that had to be reported",
 		Base: "when the employer learned of the death", Unit: AtOnce,
 		Recipients: []string{"HSE"}, MetBy: "HSE told in writing", Citation: "RIDDOR 2013 reg. 6(2)",
 		holds: isBritishLateDeath, starts: func(f *Facts) time.Time { return f.DeathKnown }},
 	{Code: "GB-3D", Country: "GB", Trigger: "more than 3 consecutive days without the usual work",
 		Base: "the accident", Unit: NoPeriod, MetBy: "the case", Citation: "RIDDOR 2013 reg. 12(1)(c)",
-		holds: func(f *Facts) bool { return f.isAccident() && f.IsRecordableInBritain() }, starts: occurred},
+		holds: func(f *Facts) bool { return f.isAccident() && f.IsRecordableInBritain() }, starts: fromAccident},
 }
 
-func known(f *Facts) time.Time    { return f.Known }
-func occurred(f *Facts) time.Time { return f.Occurred }
+func fromKnowledge(f *Facts) time.Time { return f.Known }
+func fromAccident(f *Facts) time.Time  { return f.Occurred }
 
 func isOSHADeath(f *Facts) bool {
 	return f.HasDied() && f.Died.Sub(f.Injured) <= oshaDeathDays*24*time.Hour
@@ -162,7 +162,7 @@ func treatmentKnown(f *Facts) time.Time {
 	return laterOf(f.Known, f.InPatientAt)
 }
 
-func worsened(f *Facts) time.Time {
+func startOfWorsening(f *Facts) time.Time {
 	if first := f.NthDayAway(1); !first.IsZero() {
 		return laterOf(f.startOf(first), f.Occurred)
 	}
