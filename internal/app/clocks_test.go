@@ -129,7 +129,8 @@ func TestClocksOfFrance(t *testing.T) {
 			t.Errorf("the clock starts at %s, the employer knew at %s", clock.Starts, known)
 		}
 		due := momentOf(t, clock.Due)
-		if want := known.Add(time.Duration(48+24*len(clock.Skipped)) * time.Hour); len(clock.Skipped) == 0 && !due.Equal(want) {
+		if want := known.Add(time.Duration(48+24*len(clock.Skipped)) * time.Hour); len(clock.Skipped) == 0 &&
+			!due.Equal(want) {
 			t.Errorf("due %s, want %s with %v", due, want, clock.Skipped)
 		}
 		for _, role := range [...]actor.Role{actor.Manager, actor.Viewer} { // a code says how somebody was hurt
@@ -152,7 +153,8 @@ func TestClocksOfFrance(t *testing.T) {
 		c.wantRefused(actor.Safety, clock, map[string]any{"reason": "no"}, http.StatusBadRequest, "reason")
 		c.wantRefused(actor.Safety, clock, map[string]any{"met_at": stamp(occurred.Add(-time.Minute))},
 			http.StatusBadRequest, "met_at")
-		c.wantRefused(actor.Safety, clock, map[string]any{"state": "not_required", "reason": "  "}, http.StatusBadRequest, "reason")
+		c.wantRefused(actor.Safety, clock, map[string]any{"state": "not_required", "reason": "  "}, http.StatusBadRequest,
+			"reason")
 		c.wantRefused(actor.Safety, clock, map[string]any{"met_at": sent, "reason": "no"}, http.StatusBadRequest, "reason")
 		c.wantRefused(actor.Safety, clock, map[string]any{"met_at": sent, "state": "not_required", "reason": "no"},
 			http.StatusConflict, "state")
@@ -216,8 +218,9 @@ func TestClocksFollowTheFacts(t *testing.T) {
 			de := givenSite(t, k, "KOELN"+day(n), "DE", "Europe/Berlin")
 			other := de.addInjury(occurred, nil)
 			de.wantStates("before days away", other, "")
-			k.Insert(t, testkit.As(actor.Safety), "absences", map[string]any{"kind": "away", "from_on": day(1), "until_on": day(n),
-				"case_id": k.Insert(t, testkit.As(actor.Safety), "osha_cases", map[string]any{"incident_id": other})})
+			k.Insert(t, testkit.As(actor.Safety), "absences", map[string]any{"kind": "away", "from_on": day(1),
+				"until_on": day(n),
+				"case_id":  k.Insert(t, testkit.As(actor.Safety), "osha_cases", map[string]any{"incident_id": other})})
 			if got := de.wantStates(day(n), other, want); n == 4 { // sent on the second day, before the clock began
 				c.mustPatch(actor.Safety, "/v1/legal_clocks?id=eq."+got["DE-ANZ"].ID,
 					map[string]any{"met_at": stamp(occurred.Add(48 * time.Hour))})
@@ -276,14 +279,17 @@ func TestClocksOfOSHA(t *testing.T) {
 			"death_known_at": {"death_known_at": stamp(known)},
 			"death_time":     {"death_time": "10:00"},
 		} {
-			if r := c.patchRow(actor.Safety, path, set); r.Status != http.StatusBadRequest || !strings.Contains(string(r.Body), field) {
+			if r := c.patchRow(actor.Safety, path, set); r.Status != http.StatusBadRequest ||
+				!strings.Contains(string(r.Body), field) {
 				t.Errorf("%v: %d %s", set, r.Status, r.Body)
 			}
 		}
-		for field, at := range map[string]time.Time{"known_at": occurred.Add(-time.Second), "after the report": known.Add(2 * time.Hour)} {
-			r := k.Call(testkit.Request{Method: "POST", Path: "/v1/incidents", As: testkit.As(actor.Safety), Body: map[string]any{
-				"kind": "injury", "title": "Fall", "occurred_at": stamp(occurred),
-				"reported_at": stamp(known.Add(time.Hour)), "known_at": stamp(at)}})
+		for field, at := range map[string]time.Time{"known_at": occurred.Add(-time.Second),
+			"after the report": known.Add(2 * time.Hour)} {
+			r := k.Call(testkit.Request{Method: "POST", Path: "/v1/incidents", As: testkit.As(actor.Safety),
+				Body: map[string]any{
+					"kind": "injury", "title": "Fall", "occurred_at": stamp(occurred),
+					"reported_at": stamp(known.Add(time.Hour)), "known_at": stamp(at)}})
 			if r.Status != http.StatusBadRequest || !strings.Contains(string(r.Body), "known_at") {
 				t.Errorf("%s: %d %s", field, r.Status, r.Body)
 			}
@@ -419,7 +425,8 @@ func TestClocksOfKPIs(t *testing.T) {
 		}
 		before := read(actor.Safety)
 		c := givenSite(t, k, "LENS", "FR", "Europe/Paris")
-		late := c.addInjury(time.Now().Add(-20*24*time.Hour), map[string]any{"reported_at": stamp(time.Now().Add(-10 * 24 * time.Hour))})
+		late := c.addInjury(time.Now().Add(-20*24*time.Hour),
+			map[string]any{"reported_at": stamp(time.Now().Add(-10 * 24 * time.Hour))})
 		c.addInjury(time.Now().Add(-time.Hour), nil)
 		after := read(actor.Safety)
 		if after.Running != before.Running+1 || after.Overdue != before.Overdue+1 {
@@ -492,7 +499,8 @@ func TestClocksOfImports(t *testing.T) {
 		now := time.Now()
 		_, old := c.importInjury("ARRAS-1", "Long-ago", now.Add(-90*24*time.Hour))
 		c.wantStates("of long ago", old, "")
-		c.mustPatch(actor.Safety, "/v1/incidents?id=eq."+old, map[string]any{"known_at": stamp(now.Add(-90*24*time.Hour - time.Minute))})
+		c.mustPatch(actor.Safety, "/v1/incidents?id=eq."+old,
+			map[string]any{"known_at": stamp(now.Add(-90*24*time.Hour - time.Minute))})
 		c.wantStates("of long ago, once somebody speaks of it", old, "FR-DAT running")
 
 		job, fresh := c.importInjury("ARRAS-1", "Last-week", now.Add(-7*24*time.Hour))

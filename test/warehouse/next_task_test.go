@@ -30,9 +30,11 @@ type emptyFloor struct {
 // newEmptyFloor closes the work that the demonstration has left open.
 func newEmptyFloor(t *testing.T, k *testkit.Kit) *emptyFloor {
 	t.Helper()
-	f := &emptyFloor{twoSites: newTwoSites(t, k, map[string]any{}), op: testkit.As(actor.Operator), orders: map[string]string{}}
+	f := &emptyFloor{twoSites: newTwoSites(t, k, map[string]any{}), op: testkit.As(actor.Operator),
+		orders: map[string]string{}}
 	f.worker = list1(t, k, f.as, "members?select=id:worker_id&email=eq."+f.op)
-	for _, work := range []string{"pick_lists?status=in.(draft,released,in_progress)", "putaway_tasks?status=in.(open,in_progress)",
+	for _, work := range []string{"pick_lists?status=in.(draft,released,in_progress)",
+		"putaway_tasks?status=in.(open,in_progress)",
 		"replenish_tasks?status=in.(open,in_progress)", "count_tasks?status=in.(open,counting)"} {
 		f.patched(work, map[string]any{"status": "cancelled"}, 204)
 	}
@@ -138,7 +140,8 @@ func TestOperatorsSeeWhatTheyMayClaim(t *testing.T) {
 		f.is("pick_lists?select=status&id=eq."+list, `[{"status":"released"}]`)
 
 		draft := k.Insert(t, f.as, "pick_lists", map[string]any{})
-		k.Insert(t, f.as, "pick_lines", map[string]any{"pick_list_id": draft, "seq": 1, "zone_id": other, "item_id": f.item, "qty": 1})
+		k.Insert(t, f.as, "pick_lines", map[string]any{"pick_list_id": draft, "seq": 1, "zone_id": other,
+			"item_id": f.item, "qty": 1})
 		f.sees(draft, false)
 
 		k.Say(t, f.op, "claim_pick_list", map[string]any{"pick_list_id": list}, 200, nil)
@@ -168,11 +171,13 @@ func TestNextTask(t *testing.T) {
 		f.gets(nil, "pick", old)
 		young := f.release(near, map[string]any{"site_id": hh})
 		f.gets(nil, "pick", old)
-		if out := f.gets(at, "pick", young); out.Metres == nil || *out.Metres != 2 || out.Zone == nil || out.Zone.Code != "NEAR-HH." {
+		if out := f.gets(at, "pick", young); out.Metres == nil || *out.Metres != 2 || out.Zone == nil ||
+			out.Zone.Code != "NEAR-HH." {
 			t.Errorf("the nearest: %+v", out)
 		}
 		promised := f.release(far, map[string]any{"site_id": hh, "promised_at": "2100-01-01T10:00:00Z"})
-		if out := f.gets(at, "pick", promised); out.PromisedAt == "" || !strings.Contains(out.Why, "promised for 2100-01-01") {
+		if out := f.gets(at, "pick", promised); out.PromisedAt == "" ||
+			!strings.Contains(out.Why, "promised for 2100-01-01") {
 			t.Errorf("the promised: %+v", out)
 		}
 		f.patched("pick_lists/"+old, map[string]any{"priority": 1}, 200)
@@ -186,7 +191,8 @@ func TestNextTask(t *testing.T) {
 		var in struct {
 			Tasks []struct{ ID string } `json:"putaway_tasks"`
 		}
-		f.say("receive", map[string]any{"zone_id": f.docks["HH"], "lines": []any{map[string]any{"item_id": f.item, "quantity": 3}}}, 200, &in)
+		f.say("receive", map[string]any{"zone_id": f.docks["HH"],
+			"lines": []any{map[string]any{"item_id": f.item, "quantity": 3}}}, 200, &in)
 		f.gets(map[string]any{"kind": "put_away"}, "put_away", in.Tasks[0].ID)
 		if out := f.ask(map[string]any{"kind": "replenish"}); out.Task != nil {
 			t.Errorf("a replenishment: %+v", out)
@@ -220,7 +226,8 @@ func TestNextTaskStaysAtTheSite(t *testing.T) {
 		f := newEmptyFloor(t, k)
 		list := f.release(f.zone("HH", "BIN", nil), map[string]any{"site_id": f.sites["HH"]})
 		f.say("start_count", map[string]any{"zone_id": f.docks["HH"]}, 200, nil)
-		f.say("receive", map[string]any{"zone_id": f.docks["HH"], "lines": []any{map[string]any{"item_id": f.item, "quantity": 3}}}, 200, nil)
+		f.say("receive", map[string]any{"zone_id": f.docks["HH"],
+			"lines": []any{map[string]any{"item_id": f.item, "quantity": 3}}}, 200, nil)
 		f.moveWorker("B")
 		if out := f.ask(map[string]any{"claim": true}); out.Task != nil {
 			t.Errorf("work of Hamburg in Berlin: %+v", out)

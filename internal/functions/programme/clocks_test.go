@@ -25,7 +25,8 @@ func TestDigestTellsOfClocks(t *testing.T) {
 			"FR-DAT":   {"2026-03-19T21:00:00Z", "late"},
 		} {
 			in := k.add("incidents", store.Row{"kind": "injury", "title": "Fall", "occurred_at": "2026-03-18T08:00:00Z"})
-			row := store.Row{"code": code, "incident_id": in, "starts_at": "2026-03-18T09:00:00Z", "due_at": c.due, "state": c.state}
+			row := store.Row{"code": code, "incident_id": in, "starts_at": "2026-03-18T09:00:00Z", "due_at": c.due,
+				"state": c.state}
 			if c.state == "late" {
 				row["met_at"] = "2026-03-20T08:00:00Z"
 			}

@@ -220,7 +220,8 @@ func TestRunning(t *testing.T) {
 			}), "US-TREATMENT 2026-03-03 12:00"},
 		"US: an amputation before the death": {
 			with(in("US", "2026-03-02 10:00", "2026-03-02 11:00"), func(a *told) {
-				a.row = store.Row{"amputation": true, "death_date": "2026-03-02", "death_time": "19:00", "death_known_at": "2026-03-02 20:00"}
+				a.row = store.Row{"amputation": true, "death_date": "2026-03-02", "death_time": "19:00",
+					"death_known_at": "2026-03-02 20:00"}
 			}), "US-DEATH 2026-03-03 04:00, US-TREATMENT 2026-03-03 11:00"},
 		"US: an amputation and death at once": {
 			with(in("US", "2026-03-02 10:00", "2026-03-02 11:00"), func(a *told) {
