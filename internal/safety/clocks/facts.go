@@ -24,6 +24,7 @@ const (
 	workerIDColumn     = "worker_id"
 	zoneIDColumn       = "zone_id"
 	countryColumn      = "country"
+	entitiesColumn     = "entities"
 	timezoneColumn     = "timezone"
 	caseIDColumn       = "case_id"
 	anonymousColumn    = "anonymous"

@@ -165,7 +165,7 @@ func (r *records) siteOf(incident string) any {
 
 // injuredIn are the workers whom an incident names as injured.
 func injuredIn(in store.Row) (workers []string) {
-	raw, _ := in["entities"].(json.RawMessage)
+	raw, _ := in[entitiesColumn].(json.RawMessage)
 	list, err := safety.ParseEntities(raw)
 	if err != nil {
 		return nil
