@@ -15,7 +15,7 @@ func importOrders() *Import {
 func importOrderLines() *Import {
 	return &Import{
 		Key:    []string{"order_id", "line_no"},
-		Fields: strings.Fields("order_id line_no item_id uom qty_ordered unit_price lot_id min_expiry disposition"),
+		Fields: strings.Fields("order_id line_no item_id uom qty_ordered unit_price price_uom lot_id min_expiry disposition"),
 	}
 }
 

@@ -187,13 +187,20 @@ func (d Dec) Float() float64 { return float64(d) / Scale }
 func FromFloat(f float64) Dec { return Dec(math.Round(f * Scale)) }
 
 // Mul multiplies exactly and rounds half away from zero to four places.
-func (d Dec) Mul(e Dec) (Dec, error) {
-	p := new(big.Int).Mul(big.NewInt(int64(d)), big.NewInt(int64(e)))
-	half := big.NewInt(Scale / 2)
+func (d Dec) Mul(e Dec) (Dec, error) { return d.MulDiv(e, One) }
+
+// MulDiv is d x e / f, worked out exactly and rounded once, half away from zero, to four
+// places. ErrRange says that no Dec holds it, or that f is not above 0.
+func (d Dec) MulDiv(e, f Dec) (Dec, error) {
+	if f <= 0 {
+		return 0, ErrRange
+	}
+	p, half := new(big.Int).Mul(big.NewInt(int64(d)), big.NewInt(int64(e))), big.NewInt(int64(f))
 	if p.Sign() < 0 {
 		half.Neg(half)
 	}
-	p.Quo(p.Add(p, half), big.NewInt(Scale))
+	twice := new(big.Int).Lsh(big.NewInt(int64(f)), 1)
+	p.Quo(p.Add(p.Lsh(p, 1), half), twice)
 	if !p.IsInt64() {
 		return 0, ErrRange
 	}

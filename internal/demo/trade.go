@@ -400,6 +400,7 @@ func (w *stock) emitOrders() {
 				"qty_cancelled": wholeUnits(l.cancelled), "qty_allocated": wholeUnits(l.allocated),
 				"qty_picked": wholeUnits(l.picked), "qty_packed": wholeUnits(l.packed),
 				"qty_shipped": wholeUnits(l.shipped), "qty_received": wholeUnits(l.received), "unit_price": moneyCents(l.price),
+				"price_qty": wholeUnits(1), "amount": moneyCents(l.price * (l.qty - l.cancelled)),
 				"created_by": w.clerkOf(n), "version": o.steps}
 			if l.disposition != "" {
 				r["disposition"] = l.disposition

@@ -71,7 +71,10 @@ var samples = map[string]func(n, v int) string{
 	"stock_movements.type":   func(int, int) string { return "receipt" },
 	"stock_movements.lot_id": nothing, "stock_movements.serial": nothing, "stock_movements.from_zone_id": nothing,
 	"stock_levels.lot_id": nothing, "stock_levels.serial": nothing, "order_lines.lot_id": nothing,
-	"workers.user_id": nothing, "zones.parent_id": nothing,
+	// A price is of a unit of the item, which the line is in.
+	"order_lines.uom":       func(int, int) string { return "EA" },
+	"order_lines.price_uom": func(int, int) string { return "EA" },
+	"workers.user_id":       nothing, "zones.parent_id": nothing,
 	// A certificate ends after the training was done.
 	"training_assignments.expires_on": func(n, v int) string { return fmt.Sprintf("2027-01-%02d", 10+n+v) },
 }
@@ -212,7 +215,7 @@ func (t *trial) disturb() {
 	last := rows[len(rows)-1]
 	for _, name := range t.resource.Import.Fields {
 		f, _ := t.resource.Field(name)
-		if name == "uom" {
+		if name == "uom" || name == "price_uom" {
 			continue // one of the item's units
 		}
 		if f.Type == catalog.Text && len(f.OneOf) == 0 && !f.Fixed && !slices.Contains(t.resource.Import.Key, name) {

@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/packing"
+	"holdfast/internal/warehouse/pricing"
 	"holdfast/internal/warehouse/selling"
 	"holdfast/internal/warehouse/sites"
 	"holdfast/internal/warehouse/transfers"
@@ -173,8 +174,8 @@ func guardLines(tx *store.Tx, changes []store.Change) error {
 		if _, err := addWithin(0, c.After.Decimal("qty_ordered"), maxStock, "qty_ordered"); err != nil {
 			return err
 		}
-		if _, err := MultiplyWithin(c.After.Decimal("qty_ordered"), c.After.Decimal("unit_price"), "unit_price"); err != nil {
-			return err
+		if !pricing.SetAmount(c.After, maxValue) {
+			return tooMuch("unit_price", maxValue)
 		}
 		if c.Before.Decimal("qty_allocated") != 0 && (isAltered(c, "item_id") || isAltered(c, "lot_id")) {
 			return fault.New(fault.Conflict, CodeInUse, "goods are allocated to this line: take them back first").At("item_id",
@@ -190,7 +191,7 @@ func guardLines(tx *store.Tx, changes []store.Change) error {
 
 // asked are the fields of a line that say what is wanted; the others follow
 // the work.
-var asked = [...]string{"item_id", "uom", "qty_ordered", "qty_cancelled", "unit_price", "lot_id"}
+var asked = [...]string{"item_id", "uom", "qty_ordered", "qty_cancelled", "unit_price", "price_uom", "lot_id"}
 
 // sumOrders brings orders up to date with their lines. The order rows are
 // locked first: two writers of one order's lines must not both sum without the
@@ -308,11 +309,11 @@ const part = 100 * decimal.Scale
 func queueSumsFit(tx *db.Tx, tenant, orders string) {
 	per := strconv.Itoa(part)
 	tx.Queue(db.FillWords(`
-		SELECT l.order_id, CAST(SUM(l.qty_ordered / {per}) AS bigint), CAST(SUM(({line value}) / {per}) AS bigint)
+		SELECT l.order_id, CAST(SUM(l.qty_ordered / {per}) AS bigint), CAST(COALESCE(SUM(l.amount / {per}), 0) AS bigint)
 		FROM order_lines l
 		WHERE l.tenant_id = $1
 			AND l.order_id IN {ids $2}
-		GROUP BY l.order_id`, "{per}", per, "{line value}", packing.LineValueSQL), []any{tenant, orders},
+		GROUP BY l.order_id`, "{per}", per), []any{tenant, orders},
 		func(r *db.Row) error {
 			if most := int64(maxValue / part); r.Int(1) >= most {
 				return tooMuch("qty_ordered", maxValue)
@@ -321,9 +322,4 @@ func queueSumsFit(tx *db.Tx, tenant, orders string) {
 			}
 			return nil
 		})
-}
-
-// LineValue is what a line is worth: (ordered - cancelled) x unit price.
-func LineValue(ordered, cancelled, price decimal.Dec) (decimal.Dec, error) {
-	return MultiplyWithin(ordered-cancelled, price, "unit_price")
 }

@@ -16,14 +16,16 @@ const anyUnit = "EA"
 
 // rebaseOrderLines keeps lines of orders in the base units of their items, in which stock is
 // promised, picked, shipped and received. What was ordered in another unit stays
-// beside. The price follows, where it comes out even.
+// beside. The price follows, where it comes out even; a price with a unit of its own stays
+// as it is.
 // A file's line in a unit that the item does not know is left as it is, and is
 // refused when its order is confirmed. So is a line of goods that come in whose
 // price does not come out even: it is received in whole units of its own.
 func rebaseOrderLines(tx *db.Tx, a actor.Actor, changes []store.Change, strict bool) error {
 	var items, orders set
 	for _, c := range changes {
-		if c.Op == store.Insert || isAltered(c, "uom") || isAltered(c, "item_id") || isInParts(c) {
+		if c.Op == store.Insert || isAltered(c, "uom") || isAltered(c, "item_id") || isAltered(c, "price_uom") ||
+			isInParts(c) {
 			items.addID(c.After.Text("item_id"))
 			orders.addID(c.After.Text("order_id"))
 		}
@@ -64,6 +66,9 @@ func keepOrdered(changes []store.Change, u *units, outbound map[string]bool, str
 			l["ordered_uom"], l["ordered_qty"] = nil, nil
 		}
 		if err := u.fineLine(c); err != nil && strict {
+			return nameRow(err, i, len(changes))
+		}
+		if err := u.keepPriceUnit(c); err != nil {
 			return nameRow(err, i, len(changes))
 		}
 	}
@@ -115,16 +120,44 @@ func (u *units) rebaseLine(c store.Change) *fault.Error {
 	if err != nil {
 		return refuseMovement("qty_cancelled", err.Msg)
 	}
-	if price := l.Decimal("unit_price"); price != 0 {
+	if price := l.Decimal("unit_price"); price != 0 && l.Text("price_uom") == "" {
 		each, exact := price.DivExact(f)
 		if !exact {
 			return refuseMovement("unit_price", price.String()+" a "+unit+" is no price of four decimals a "+base+
-				": give the line in "+base)
+				": say that it is of a "+unit+" (price_uom), or give the line in "+base)
 		}
 		l["unit_price"] = each
 	}
 	l["ordered_uom"], l["ordered_qty"] = strings.ToUpper(unit), l["qty_ordered"]
 	l["uom"], l["qty_ordered"], l["qty_cancelled"] = base, ordered, cancelled
+	return nil
+}
+
+// keepPriceUnit holds the unit that the price of a line is of to the units of its item,
+// and writes how much that unit holds: what it holds later does not change the line.
+// A line that is not kept in the base unit has a price of the unit it is in alone.
+func (u *units) keepPriceUnit(c store.Change) *fault.Error {
+	l := c.After
+	if l == nil || c.Op == store.Update && !isAltered(c, "price_uom") && !isAltered(c, "item_id") && !isAltered(c, "uom") {
+		return nil
+	}
+	item, counted, unit := l.Text("item_id"), l.Text("uom"), l.Text("price_uom")
+	l["price_qty"] = decimal.One
+	if unit == "" {
+		return nil
+	}
+	if strings.EqualFold(unit, counted) {
+		l["price_uom"] = counted
+		return nil
+	}
+	f, err := u.unitFactor(item, unit)
+	if err != nil {
+		return refuseMovement("price_uom", err.Msg)
+	}
+	if !strings.EqualFold(counted, u.base[item]) {
+		return refuseMovement("price_uom", "the line is kept in "+counted+": give the price of one "+counted)
+	}
+	l["price_uom"], l["price_qty"] = strings.ToUpper(unit), f
 	return nil
 }
 

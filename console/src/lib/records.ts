@@ -53,7 +53,7 @@ const hidden = new Set(['tenant_id', 'id', 'stock_key', 'version', 'created_by',
 const known: Record<string, string> = {
   items: 'sku,name,status,category,available,on_hand,reorder_point,stock_value',
   orders: 'order_no,party_name,type,status,stage,promised_at,qty_ordered,total_value',
-  order_lines: 'line_no,order_id,item_id,qty_ordered,qty_allocated,qty_picked,qty_shipped',
+  order_lines: 'line_no,order_id,item_id,qty_ordered,qty_allocated,qty_picked,qty_shipped,unit_price,amount',
   pick_lists: 'pick_no,status,assigned_worker_id,priority,strategy,released_at,completed_at',
   pick_lines: 'seq,status,pick_list_id,zone_id,item_id,qty,qty_picked',
   shipments: 'shipment_no,status,direction,carrier,driver_id,planned_at,eta',
@@ -103,6 +103,12 @@ function placed(c: Collection, columns: string[], p: Permissions): string[] {
   return visible(c, p.collections[c.name]).map((f) => f.name).filter((n) => n === 'site_id' || n === 'occurred_tz');
 }
 
+// unitColumns are the columns that say what a price is of, where one is among the columns.
+const unitColumns = (c: Collection, columns: string[]) => (columns.includes('unit_price') ? ['uom', 'price_uom'].filter((n) => c.fields.some((f) => f.name === n)) : []);
+
+// priceUnit is the unit that the price of a row is of; '' where the row names none.
+export const priceUnit = (row: Record<string, unknown>) => String(row['price_uom'] ?? row['uom'] ?? '');
+
 // selection asks for columns, and for the names of what they refer to in the same request.
 export function selection(c: Collection, columns: string[], catalog: Catalog, p: Permissions): string {
   const refs = columns.flatMap((n) => {
@@ -116,7 +122,7 @@ export function selection(c: Collection, columns: string[], catalog: Catalog, p:
   });
   // An id of several kinds is named by its kind.
   const kind = columns.includes('entity_id') ? ['entity_type'] : [];
-  return [...new Set(['id', ...columns, ...kind, ...placed(c, columns, p), ...refs])].join(',');
+  return [...new Set(['id', ...columns, ...kind, ...placed(c, columns, p), ...unitColumns(c, columns), ...refs])].join(',');
 }
 
 // searchFilter is the search over what names a record, as the conditions of or=().

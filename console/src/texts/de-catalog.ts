@@ -273,6 +273,17 @@ export const deCatalog: Record<string, string> = {
   'When a session last began, was refreshed or came over from another tenant, to the hour.': 'Wann zuletzt eine Sitzung begann, erneuert wurde oder von einer anderen Organisation kam, auf die Stunde.',
   'Unit of the quantities. A line that is given in another unit of its item is kept in the base unit.': 'Einheit der Mengen. Eine Zeile in einer anderen Einheit des Artikels wird in der Basiseinheit geführt.',
   'The unit that it was given in, where that was another.': 'Die Einheit, in der sie angegeben war, wenn es eine andere war.', 'What was ordered in ordered_uom.': 'Was in dieser Einheit bestellt wurde.',
+  'Price unit': 'Preiseinheit', 'Price quantity': 'Preismenge', 'Amount': 'Betrag',
+  'Of one price_uom; of one uom when that is absent.':
+    'Für eine Preiseinheit; ohne diese für eine Einheit der Mengen.',
+  'The unit of the item that the price is of, as in 21.20 a case; the unit of the quantities when absent.':
+    'Die Einheit des Artikels, für die der Preis gilt, wie 21,20 je Karton; ohne Angabe die Einheit der Mengen.',
+  'How many of uom the price is for: what one price_uom held when it was set on the line, which stays.':
+    'Für wie viel in der Einheit der Mengen der Preis gilt: was die Preiseinheit enthielt, als sie in die Zeile kam; das bleibt.',
+  '(qty_ordered - qty_cancelled) x unit_price / price_qty, rounded once to four decimals, half up; null without a price. An order\'s total_value is the sum of its lines\' amounts.':
+    '(Bestellt - storniert) x Preis / Preismenge, einmal auf vier Stellen gerundet, ab der Hälfte auf; leer ohne Preis. Der Gesamtwert eines Auftrags ist die Summe der Beträge.',
+  'The sum of the amounts of its lines.':
+    'Die Summe der Beträge seiner Zeilen.',
   'Pins the line to one lot.': 'Bindet die Zeile an eine Charge.', 'Of a returned line.': 'Einer zurückgegebenen Zeile.',
   'Made when absent: SO- for outbound, PO- for inbound, TO- for transfers and RMA- for returns, with a sequence each.': 'Vergeben, wenn keine angegeben ist: SO- für Ausgang, PO- für Eingang, TO- für Umlagerung, RMA- für Rückgaben, je mit eigener Folge.',
   'Derived from the lines: how far an order has gone out, or come in; a transfer does both.': 'Aus den Zeilen: wie weit ein Auftrag hinaus- oder hereingekommen ist; eine Umlagerung tut beides.', '1 is most urgent.': '1 ist am dringendsten.',

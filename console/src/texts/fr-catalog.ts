@@ -274,6 +274,17 @@ export const frCatalog: Record<string, string> = {
   'When a session last began, was refreshed or came over from another tenant, to the hour.': 'Quand une session a commencé, été renouvelée ou venue d’une autre organisation, à l’heure près.',
   'Unit of the quantities. A line that is given in another unit of its item is kept in the base unit.': 'Unité des quantités. Une ligne donnée dans une autre unité de l’article est tenue en unité de base.',
   'The unit that it was given in, where that was another.': 'L’unité dans laquelle elle a été donnée, si c’en était une autre.', 'What was ordered in ordered_uom.': 'Ce qui a été commandé dans cette unité.',
+  'Price unit': 'Unité de prix', 'Price quantity': 'Quantité du prix', 'Amount': 'Montant',
+  'Of one price_uom; of one uom when that is absent.':
+    'Pour une unité de prix ; sans elle, pour une unité des quantités.',
+  'The unit of the item that the price is of, as in 21.20 a case; the unit of the quantities when absent.':
+    'L’unité de l’article à laquelle le prix se rapporte, comme 21,20 le carton ; par défaut, l’unité des quantités.',
+  'How many of uom the price is for: what one price_uom held when it was set on the line, which stays.':
+    'Pour combien d’unités des quantités le prix vaut : ce que l’unité de prix contenait quand elle a été mise sur la ligne ; cela reste.',
+  '(qty_ordered - qty_cancelled) x unit_price / price_qty, rounded once to four decimals, half up; null without a price. An order\'s total_value is the sum of its lines\' amounts.':
+    '(Commandé - annulé) x prix / quantité du prix, arrondi une fois à quatre décimales, la moitié vers le haut ; vide sans prix. La valeur totale d’une commande est la somme des montants.',
+  'The sum of the amounts of its lines.':
+    'La somme des montants de ses lignes.',
   'Pins the line to one lot.': 'Lie la ligne à un seul lot.', 'Of a returned line.': 'D’une ligne retournée.',
   'Made when absent: SO- for outbound, PO- for inbound, TO- for transfers and RMA- for returns, with a sequence each.': 'Donné s’il manque : SO- pour les sorties, PO- pour les entrées, TO- pour les transferts, RMA- pour les retours, chacun sa suite.',
   'Derived from the lines: how far an order has gone out, or come in; a transfer does both.': 'D’après les lignes : jusqu’où une commande est sortie ou entrée ; un transfert fait les deux.', '1 is most urgent.': '1 est le plus urgent.',

@@ -54,7 +54,7 @@ const timezones = (): Choice[] => Intl.supportedValuesOf('timeZone').map((zone):
 
 const lists: Record<string, () => Choice[]> = { country: countries, currency: currencies, timezone: timezones };
 
-const isUnit = (f: Field) => f.name === 'uom' || f.name === 'base_uom';
+const isUnit = (f: Field) => ['uom', 'base_uom', 'price_uom'].includes(f.name);
 
 // isCoded says of a field that it takes a code of a known list: a country, a currency, a time zone, a unit.
 export const isCoded = (f: Field) => !!lists[f.format ?? ''] || isUnit(f);

@@ -144,7 +144,7 @@ export function OrderLines({ o, catalog, p }: { o: Row; catalog: Catalog; p: Per
   if (!c || !p.collections['order_lines']?.read) return null;
   return (
     <Card flush title={_('Lines')}>
-      <Children c={c as Collection} column="order_id" id={o.id} catalog={catalog} p={p} columns={o['type'] === 'inbound' ? ['line_no', 'item_id', 'qty_ordered', 'qty_received', 'uom'] : ['line_no', 'item_id', 'qty_ordered', 'qty_allocated', 'qty_picked', 'qty_packed', 'qty_shipped']} limit={30} />
+      <Children c={c as Collection} column="order_id" id={o.id} catalog={catalog} p={p} columns={o['type'] === 'inbound' ? ['line_no', 'item_id', 'qty_ordered', 'qty_received', 'uom', 'unit_price', 'amount'] : ['line_no', 'item_id', 'qty_ordered', 'qty_allocated', 'qty_picked', 'qty_packed', 'qty_shipped', 'unit_price', 'amount']} limit={30} />
     </Card>
   );
 }

@@ -50,7 +50,7 @@ export function Rows({ c, rows, shown }: { c: Collection; rows: Row[]; shown: st
 
 // Children is a short table of the records of a collection that point to one.
 export function Children({ c, column, id, catalog, p, columns, limit = 8 }: { c: Collection; column: string; id: string; catalog: Catalog; p: Permissions; columns?: string[]; limit?: number }) {
-  const shown = (columns ?? columnsOf(c, p.collections[c.name]).filter((n) => n !== column)).slice(0, 7);
+  const shown = (columns ?? columnsOf(c, p.collections[c.name]).filter((n) => n !== column)).slice(0, 9);
   const place = c.fields.find((f) => f.name === 'line_no' || f.name === 'seq');
   const q = useQuery({
     queryKey: ['c', c.name, 'of', column, id, shown.join()],

@@ -4,7 +4,7 @@ import { nameFields, nameOf, singular, useCatalog, usePermissions, words, type C
 import { ago, flat, isMoney, number, unitOf, value } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
-import { refKey } from '../lib/records';
+import { priceUnit, refKey } from '../lib/records';
 import { zoneOf } from '../lib/zone';
 import type { Row } from '../database';
 import { Badge, Meter } from './basic';
@@ -74,6 +74,8 @@ export function Value({ c, f, row, full }: { c: Collection; f: Field; row: Recor
   if (f.name === 'entity_id' && row['entity_type']) return <Named collection={collectionOf(String(row['entity_type']))} ids={[String(v)]} />;
   if (f.type === 'uuid') return <code title={String(v)}>{String(v).slice(0, 8)}</code>;
   if (f.type === 'date') return <span class="nobreak">{value(f, v)}</span>;
+  const unit = f.name === 'unit_price' ? priceUnit(row) : '';
+  if (isMoney(f) && unit) return <span class="nobreak">{`${value(f, v)} / ${unit}`}</span>;
   if (isMoney(f)) return <span class="nobreak">{value(f, v)}</span>;
   if (numeric(f) && !full) return <>{number(Number(v), f.type === 'float' ? 4 : 2)}{unitOf(f) === '%' ? ' %' : ''}</>;
   return isCode(v) ? <span class="nobreak">{value(f, v)}</span> : <>{value(f, v)}</>;

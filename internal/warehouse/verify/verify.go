@@ -21,6 +21,7 @@ import (
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse"
 	"holdfast/internal/warehouse/inventory"
+	"holdfast/internal/warehouse/pricing"
 )
 
 // Difference is a kept total that does not agree with the rows it stands for.
@@ -343,7 +344,7 @@ func (r *recount) recountOrders() {
 	})
 	r.queueQuery(`
 		SELECT order_id, qty_ordered, qty_allocated, qty_picked, qty_packed, qty_shipped, qty_received,
-			qty_cancelled, unit_price
+			qty_cancelled, unit_price, price_qty, amount, id
 		FROM order_lines
 		WHERE tenant_id = $1`, func(row *db.Row) {
 		id := "order " + row.Text(0) + " "
@@ -351,9 +352,9 @@ func (r *recount) recountOrders() {
 		for i, f := range orderSums[1:7] {
 			r.real[id+f] += row.Int(i + 1)
 		}
-		if v, err := warehouse.LineValue(row.Dec(1), row.Dec(7), row.Dec(8)); err == nil {
-			r.real[id+"total_value"] += int64(v)
-		}
+		amount, _ := pricing.MultiplyPrice(row.Dec(1)-row.Dec(7), row.Dec(8), row.Dec(9))
+		r.real[id+"total_value"] += int64(amount)
+		r.addPair("order line "+row.Text(11)+" amount", row.Int(10), int64(amount))
 	})
 }
 
