@@ -3,6 +3,7 @@ package decimal
 import (
 	"math"
 	"math/big"
+	"math/rand/v2"
 	"regexp"
 	"strconv"
 	"testing"
@@ -75,5 +76,28 @@ func TestExact(t *testing.T) {
 				t.Errorf("%s and %s: %s, %v, want %q", c.a, c.b, got, ok, op.want)
 			}
 		}
+	}
+}
+
+// A product over a divisor is rounded once, half away from zero, and agrees with
+// fractions.
+func TestMulDiv(t *testing.T) {
+	for range 2000 {
+		a, b, by := Dec(rand.Int64N(1e12)-5e11), Dec(rand.Int64N(1e9)), Dec(1+rand.Int64N(1e7))
+		exact := new(big.Rat).SetFrac(new(big.Int).Mul(big.NewInt(int64(a)), big.NewInt(int64(b))), big.NewInt(int64(by)))
+		if got, err := a.MulDiv(b, by); err != nil || strconv.FormatInt(int64(got), 10) != exact.FloatString(0) && exact.Sign() != 0 && got != 0 {
+			t.Errorf("%s x %s / %s = %s, %v; want %s ten-thousandths", a, b, by, got, err, exact.FloatString(0))
+		}
+	}
+	for _, by := range []Dec{0, -1} {
+		if got, err := One.MulDiv(One, by); err != ErrRange {
+			t.Errorf("1 x 1 / %s = %s, %v", by, got, err)
+		}
+	}
+	if got, err := Dec(math.MaxInt64).MulDiv(2*One, One); err != ErrRange {
+		t.Errorf("past the range: %s, %v", got, err)
+	}
+	if got, err := Dec(math.MaxInt64).MulDiv(3*One, 3*One); err != nil || got != math.MaxInt64 {
+		t.Errorf("the largest: %s, %v", got, err)
 	}
 }

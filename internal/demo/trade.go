@@ -421,9 +421,8 @@ func (w *stock) emitOrder(o *order, n int) {
 		o.done = o.at
 	}
 	r := store.Row{"id": o.id, "order_no": w.nextNumber(catalog.OrderPrefix(o.kind), o.at), "type": o.kind,
-		"status": o.status, "stage": o.stageName(s), "priority": o.priority,
-		"party_name": o.party,
-		"site_id":    w.sites[0], "requested_at": formatMoment(o.at), "promised_at": formatMoment(o.promised),
+		"status": o.status, "stage": o.stageName(s), "priority": o.priority, "party_name": o.party,
+		"site_id": w.sites[0], "requested_at": formatMoment(o.at), "promised_at": formatMoment(o.promised),
 		"tags": rawJSON([]string{}), "line_count": int64(len(o.lines)),
 		"qty_ordered": wholeUnits(s.ordered), "qty_allocated": wholeUnits(s.allocated), "qty_picked": wholeUnits(s.picked),
 		"qty_packed":   wholeUnits(s.packed),

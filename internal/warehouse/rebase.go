@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/pricing"
 )
 
 // anyUnit is the unit of a line that names none: one of the item's base unit,
@@ -24,7 +25,7 @@ const anyUnit = "EA"
 func rebaseOrderLines(tx *db.Tx, a actor.Actor, changes []store.Change, strict bool) error {
 	var items, orders set
 	for _, c := range changes {
-		if c.Op == store.Insert || isAltered(c, "uom") || isAltered(c, "item_id") || isAltered(c, "price_uom") ||
+		if c.Op == store.Insert || isAltered(c, "uom") || isAltered(c, "item_id") || pricing.IsUnitSet(c) ||
 			isInParts(c) {
 			items.addID(c.After.Text("item_id"))
 			orders.addID(c.After.Text("order_id"))
@@ -68,7 +69,7 @@ func keepOrdered(changes []store.Change, u *units, outbound map[string]bool, str
 		if err := u.fineLine(c); err != nil && strict {
 			return nameRow(err, i, len(changes))
 		}
-		if err := u.keepPriceUnit(c); err != nil {
+		if err := pricing.SetUnit(c, u.findUnit); err != nil {
 			return nameRow(err, i, len(changes))
 		}
 	}
@@ -120,7 +121,7 @@ func (u *units) rebaseLine(c store.Change) *fault.Error {
 	if err != nil {
 		return refuseMovement("qty_cancelled", err.Msg)
 	}
-	if price := l.Decimal("unit_price"); price != 0 && l.Text("price_uom") == "" {
+	if price := l.Decimal("unit_price"); price != 0 && !pricing.HasUnit(l) {
 		each, exact := price.DivExact(f)
 		if !exact {
 			return refuseMovement("unit_price", price.String()+" a "+unit+" is no price of four decimals a "+base+
@@ -133,32 +134,11 @@ func (u *units) rebaseLine(c store.Change) *fault.Error {
 	return nil
 }
 
-// keepPriceUnit holds the unit that the price of a line is of to the units of its item,
-// and writes how much that unit holds: what it holds later does not change the line.
-// A line that is not kept in the base unit has a price of the unit it is in alone.
-func (u *units) keepPriceUnit(c store.Change) *fault.Error {
-	l := c.After
-	if l == nil || c.Op == store.Update && !isAltered(c, "price_uom") && !isAltered(c, "item_id") && !isAltered(c, "uom") {
-		return nil
-	}
-	item, counted, unit := l.Text("item_id"), l.Text("uom"), l.Text("price_uom")
-	l["price_qty"] = decimal.One
-	if unit == "" {
-		return nil
-	}
-	if strings.EqualFold(unit, counted) {
-		l["price_uom"] = counted
-		return nil
-	}
-	f, err := u.unitFactor(item, unit)
-	if err != nil {
-		return refuseMovement("price_uom", err.Msg)
-	}
-	if !strings.EqualFold(counted, u.base[item]) {
-		return refuseMovement("price_uom", "the line is kept in "+counted+": give the price of one "+counted)
-	}
-	l["price_uom"], l["price_qty"] = strings.ToUpper(unit), f
-	return nil
+// findUnit returns the base unit of an item, and how many of it another unit holds; 0
+// means that the item has no such unit.
+func (u *units) findUnit(item, unit string) (base string, factor decimal.Dec) {
+	factor, _ = u.unitFactor(item, unit)
+	return u.base[item], factor
 }
 
 // unitsKnown refuses orders whose lines are in units their items do not have, or

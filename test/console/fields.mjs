@@ -163,6 +163,21 @@ test('a new incident asks neither for its number, nor its state, nor what only i
   assert.equal(made.reported_by, (await session(operator)).user.id);
 });
 
+test('a price is shown with the unit that it is of, and the order of its lines with their amounts', async () => {
+  const [order] = await api(manager, '/v1/orders', { method: 'POST', body: { party_name: mark } });
+  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `${mark}-CASE`, name: 'Sold by the case' } });
+  await api(manager, '/v1/item_uoms', { method: 'POST', body: { item_id: item.id, uom: 'CS', factor: 12 } });
+  await api(manager, '/v1/order_lines', { method: 'POST', body: { order_id: order.id, line_no: 1, item_id: item.id, qty_ordered: 30, unit_price: 21.2, price_uom: 'CS' } });
+  await api(manager, '/v1/order_lines', { method: 'POST', body: { order_id: order.id, line_no: 2, item_id: item.id, qty_ordered: 4, unit_price: 2 } });
+  await as(manager, async (page) => {
+    await open(page, `/console/c/orders/${order.id}`);
+    await settled(page);
+    const rows = (await page.locator('main .table tbody tr').allInnerTexts()).map((text) => text.replace(/\s+/g, ' '));
+    assert.match(rows[0], /€21\.20 \/ CS.*€53\.00/);
+    assert.match(rows[1], /€2\.00 \/ EA.*€8\.00/);
+  });
+});
+
 test('codes of countries, time zones and units are offered with what they mean, in the language of the person', async () => {
   for (const [language, country] of [['en', 'Germany'], ['de', 'Deutschland'], ['fr', 'Allemagne']]) {
     const said = wordsIn(language);

@@ -50,6 +50,9 @@ func TestDataOfTheFirstRelease(t *testing.T) {
 				s.Errorf("%s: %s, want %d", path, r.Body, want)
 			}
 		}
+		if r := v.Call("GET", "/v1/orders?select=total_value", bearer, nil); string(r.Body) != `[{"total_value":6.666}]` {
+			s.Errorf("the order's value: %s", r.Body)
+		}
 		v.Stop()
 	})
 }
@@ -80,7 +83,8 @@ func makeBefore(s *program.Site, file string) {
 	for i := range 10 {
 		item := add("items", map[string]any{"sku": "FIRST-" + strconv.Itoa(i), "name": "Item of the first release"})
 		add("stock_movements", map[string]any{"type": "receipt", "item_id": item, "to_zone_id": bin, "quantity": 20 + i})
-		add("order_lines", map[string]any{"order_id": order, "line_no": i + 1, "item_id": item, "qty_ordered": 2})
+		add("order_lines", map[string]any{"order_id": order, "line_no": i + 1, "item_id": item, "qty_ordered": 2,
+			"unit_price": 0.3333})
 	}
 	job := v.Uploaded(bearer, 20)
 	for _, step := range []string{"process", "apply"} {

@@ -1,27 +1,96 @@
-// Package pricing works out what the lines of orders are worth: the one place where a
-// quantity and the price of a sales unit, as 21.20 a case of 12, become an amount.
+// Package pricing keeps the prices of order lines: of which unit of the item a price is, as
+// 21.20 a case of 12, and the amount that comes of it. No other place works out what a
+// line is worth.
 //
 // Layer: domains. Begin at [SetAmount].
 package pricing
 
 import (
+	"strings"
+
 	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
 	"holdfast/internal/store"
 )
+
+// codeMovement is that of a unit, here as where goods move.
+const codeMovement = "HF003"
+
+// The columns of a line that say what it is worth.
+const (
+	itemColumn      = "item_id"
+	unitColumn      = "uom"
+	orderedColumn   = "qty_ordered"
+	cancelledColumn = "qty_cancelled"
+	priceColumn     = "unit_price"
+	priceUnitColumn = "price_uom"
+	priceQtyColumn  = "price_qty"
+	amountColumn    = "amount"
+)
+
+// HasUnit reports a line whose price has a unit of its own.
+func HasUnit(line store.Row) bool { return line.Text(priceUnitColumn) != "" }
+
+// IsUnitSet reports a change that says anew what the price of a line is of. A change of
+// the price alone does not: it is of as much as before.
+func IsUnitSet(c store.Change) bool {
+	if c.Op != store.Update {
+		return c.Op == store.Insert
+	}
+	for _, name := range [...]string{itemColumn, unitColumn, priceUnitColumn} {
+		if c.Before[name] != c.After[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// SetUnit holds the unit that the price of a line is of to those of its item, and writes
+// how much one holds: what it holds later does not change the line. find returns the
+// base unit of an item, and how many of it a unit holds, 0 when the item has no such
+// unit. A line that is not kept in the base unit has a price of the unit that it is in.
+func SetUnit(c store.Change, find func(item, unit string) (base string, factor decimal.Dec)) *fault.Error {
+	if !IsUnitSet(c) {
+		return nil
+	}
+	line := c.After
+	counted, unit := line.Text(unitColumn), line.Text(priceUnitColumn)
+	line[priceQtyColumn] = decimal.One
+	if unit == "" {
+		return nil
+	}
+	if strings.EqualFold(unit, counted) {
+		line[priceUnitColumn] = counted
+		return nil
+	}
+	base, factor := find(line.Text(itemColumn), unit)
+	if factor == 0 {
+		return refuseUnit("the item has no unit " + unit + "; its base unit is " + base)
+	}
+	if !strings.EqualFold(counted, base) {
+		return refuseUnit("the line is kept in " + counted + ": give the price of one " + counted)
+	}
+	line[priceUnitColumn], line[priceQtyColumn] = strings.ToUpper(unit), factor
+	return nil
+}
+
+func refuseUnit(why string) *fault.Error {
+	return fault.New(fault.Invalid, codeMovement, "%s", why).At(priceUnitColumn, "%s", why)
+}
 
 // SetAmount writes the amount of a line of an order, null without a price. It reports
 // whether all that was ordered is worth most at most, whatever of it is cancelled.
 func SetAmount(line store.Row, most decimal.Dec) (fits bool) {
-	if line["unit_price"] == nil {
-		line["amount"] = nil
+	if line[priceColumn] == nil {
+		line[amountColumn] = nil
 		return true
 	}
-	ordered, price, per := line.Decimal("qty_ordered"), line.Decimal("unit_price"), line.Decimal("price_qty")
+	ordered, price, per := line.Decimal(orderedColumn), line.Decimal(priceColumn), line.Decimal(priceQtyColumn)
 	if all, err := MultiplyPrice(ordered, price, per); err != nil || all > most {
 		return false
 	}
-	amount, err := MultiplyPrice(ordered-line.Decimal("qty_cancelled"), price, per)
-	line["amount"] = amount
+	amount, err := MultiplyPrice(ordered-line.Decimal(cancelledColumn), price, per)
+	line[amountColumn] = amount
 	return err == nil
 }
 
