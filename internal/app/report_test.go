@@ -2,6 +2,8 @@ package app_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"image/jpeg"
 	"net/http"
@@ -63,12 +65,19 @@ func TestReportPage(t *testing.T) {
 		page := k.Call(testkit.Request{Method: "GET", Path: p.path, Header: map[string]string{"Accept-Language": "de-AT,de;q=0.8,en;q=0.1"}})
 		text := string(page.Body)
 		if page.Status != 200 || !strings.Contains(text, `<html lang="de">`) || !strings.Contains(text, "Dock &lt;3&gt;") ||
-			strings.Contains(text, "<script") || page.Header.Get("Cache-Control") != "no-store" {
+			!strings.Contains(text, "Schritt {n} von {m}") || strings.Contains(text, `name="where"`) ||
+			page.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("page: %d %v %.300s", page.Status, page.Header, text)
 		}
+		script := sha256.Sum256([]byte(text[strings.Index(text, "<script>")+len("<script>") : strings.Index(text, "</script>")]))
 		if csp := page.Header.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") ||
+			!strings.Contains(csp, "script-src 'sha256-"+base64.StdEncoding.EncodeToString(script[:])+"';") ||
 			!strings.Contains(csp, "frame-ancestors 'none'") || strings.Contains(csp, "unsafe") {
 			t.Errorf("policy %q", csp)
+		}
+		if r := k.Call(testkit.Request{Method: "GET", Path: p.path,
+			Header: map[string]string{"Accept-Language": "fr-CH"}}); !strings.Contains(string(r.Body), `<html lang="fr">`) {
+			t.Errorf("French: %.200s", r.Body)
 		}
 		if r := k.Call(testkit.Request{Method: "GET", Path: p.path,
 			Header: map[string]string{"Accept-Language": "fr;q=x"}}); !strings.Contains(string(r.Body), `<html lang="en">`) {
@@ -136,6 +145,50 @@ func TestReportPage(t *testing.T) {
 	})
 }
 
+// How bad something could have been is never how bad it was: the page asks the one of an
+// injury and the other of everything else. The place is a zone by its code, else words.
+func TestReportPageSeverity(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		safety := testkit.As(actor.Safety)
+		zone := first(t, k, "/v1/zones?select=id,site_id&code=eq.DOCK-3&tenant_id=eq."+demo.North, "id")
+		site := first(t, k, "/v1/zones?select=site_id&code=eq.DOCK-3&tenant_id=eq."+demo.North, "site_id")
+		other := first(t, k, "/v1/sites?select=id&id=neq."+site+"&tenant_id=eq."+demo.North, "id")
+		here, _ := newReportPage(t, k, map[string]any{"name": "Hall", "site_id": site})
+		there, _ := newReportPage(t, k, map[string]any{"name": "Other hall", "site_id": other})
+		type incident struct {
+			Kind, Severity, Description string
+			Potential                   *string `json:"potential_severity"`
+			Zone                        *string `json:"zone_id"`
+			Site                        string  `json:"site_id"`
+		}
+		report := func(p reportPage, kind, where string) incident {
+			t.Helper()
+			r := p.send(nil, "once", p.once(), "kind", kind, "severity", "high", "where", where, "what", "It is said")
+			var rows []incident
+			k.Get(safety, "/v1/incidents?select=*&incident_no=eq."+numberShown.FindString(string(r.Body))).JSON(t, &rows)
+			if r.Status != 200 || len(rows) != 1 {
+				t.Fatalf("%s: %d %s", kind, r.Status, r.Body)
+			}
+			return rows[0]
+		}
+		for _, kind := range []string{"near_miss", "hazard", "property_damage", "environmental"} {
+			if in := report(here, kind, ""); in.Kind != kind || in.Severity != "low" || in.Potential == nil || *in.Potential != "high" {
+				t.Errorf("%s: %+v", kind, in)
+			}
+		}
+		if in := report(here, "injury", "dock-3"); in.Severity != "high" || in.Potential != nil || in.Zone == nil || *in.Zone != zone ||
+			in.Site != site || in.Description != "It is said" {
+			t.Errorf("an injury at a zone: %+v", in)
+		}
+		if in := report(here, "hazard", "by  the canteen"); in.Zone != nil || in.Description != "It is said\n\nWhere: by the canteen" {
+			t.Errorf("a place in words: %+v", in)
+		}
+		if in := report(there, "hazard", "DOCK-3"); in.Zone != nil || in.Site != other || !strings.HasSuffix(in.Description, "Where: DOCK-3") {
+			t.Errorf("a zone of another site: %+v", in)
+		}
+	})
+}
+
 // What is refused is said on the page, keeps what was typed and writes nothing.
 func TestReportPageRefuses(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
@@ -154,8 +207,9 @@ func TestReportPageRefuses(t *testing.T) {
 			status int
 			say    string
 		}{
-			{"nothing", p.send(nil), 400, "Something is missing"}, {"an injury",
-				p.send(nil, "once", p.once(), "kind", "injury", "severity", "low", "what", "Kept <words>"), 400, "Kept &lt;words&gt;"},
+			{"nothing", p.send(nil), 400, "Something is missing"}, {"a kind that the page does not ask about",
+				p.send(nil, "once", p.once(), "kind", "security", "severity", "low", "what", "Kept <words>"), 400, "Kept &lt;words&gt;"},
+			{"201 characters of a place", p.send(nil, ok("where", strings.Repeat("ä", 201))...), 400, "At most 200"},
 			{"the future", p.send(nil, ok("when", "2999-01-01T10:00")...), 400, "past year"}, {"no time", p.send(nil, ok("when", "soon")...), 400, "past year"},
 			{"5,001 characters", p.send(nil, "once", p.once(), "kind", "hazard", "severity", "low", "what", strings.Repeat("ä", 5001)), 400, "5,000"},
 			{"a machine", p.send(nil, ok("website", "http://spam.example")...), 400, "machine"}, {"a zip", p.send([]byte("PK\x03\x04"), ok()...), 415, "not a photo"},

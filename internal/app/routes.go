@@ -103,14 +103,14 @@ func (a routeTable) recordRoutes() []route.Route {
 // pageRoutes are what a browser shows.
 func (a routeTable) pageRoutes() []route.Route {
 	reports := route.Plain(a.reports)
-	report := "The public report page of a place: a form without account or script, and the report (multipart: kind, severity, what; when, name, photo)"
+	report := "The public report page, and a report (multipart: kind, severity, what; where, when, name, photo)"
 	list := []route.Route{
 		{Method: "GET", Pattern: "/r/{token}", Who: route.Public, Handle: reports, Media: "text/html", Tag: "reports",
 			Doc: report},
 		{Method: "POST", Pattern: "/r/{token}", Who: route.Public, Handle: reports, Media: "text/html", Tag: "reports",
 			Doc: report,
-			Body: map[string]string{"kind": "string", "severity": "string", "what": "string", "when": "string", "name": "string",
-				"photo": "file"}},
+			Body: map[string]string{"kind": "string", "severity": "string", "where": "string", "what": "string",
+				"when": "string", "name": "string", "photo": "file"}},
 		{Pattern: console.Prefix, Who: route.Public, Handle: route.Plain(a.console), Unlisted: true, Doc: "The console"},
 		{Pattern: strings.TrimSuffix(console.Prefix, "/"), Who: route.Public, Unlisted: true, Doc: "The console",
 			Handle: route.Plain(http.RedirectHandler(console.Prefix, http.StatusPermanentRedirect))},

@@ -53,7 +53,7 @@ func photoFields(of Field) []Field {
 func reportLinks() Resource {
 	return Resource{
 		Name: "report_links", Family: "safety",
-		Doc: "Addresses of the public report page: who holds one can report a near miss or hazard at its place without an account. Printed as QR codes " +
+		Doc: "Addresses of the public report page: who holds one can report something unsafe at its place without an account. Printed as QR codes " +
 			"(/v1/report-links/{id}/qr.svg); a new token makes the old code useless. They work while the tenant's setting public_reports is true.",
 		Fields: []Field{
 			{Name: "name", Format: Name, Required: true, Doc: "What the page calls the place."},

@@ -13,6 +13,7 @@ await import('./safety.mjs');
 await import('./evidence.mjs');
 await import('./incident.mjs');
 await import('./report.mjs');
+await import('./qr.mjs');
 await import('./inspection.mjs');
 await import('./found.mjs');
 await import('./records.mjs');

@@ -44,8 +44,8 @@ const levelSays: Record<string, () => string> = {
   critical: () => _('Somebody could die'),
 };
 
-// Of what hurt nobody it is asked how bad it could have been.
-const isHarmless = (kind: string) => kind === 'near_miss' || kind === 'hazard';
+// Of what hurt nobody it is asked how bad it could have been: no severity, which is what happened to somebody.
+const isHarmless = (kind: string) => kind !== 'injury';
 
 const longestTitle = 100;
 

@@ -1,5 +1,5 @@
-// Package page serves what a browser shows without a script: the public report
-// page, and the codes that lead to it.
+// Package page serves the public report page: a form that needs no script, and
+// with one asks a question a screen.
 //
 // Layer: endpoints. Begin at [NewReports].
 package page
@@ -20,11 +20,11 @@ import (
 	"holdfast/internal/web"
 )
 
-//go:embed report.html report.css
+//go:embed report.html report.css report.js
 var files embed.FS
 
-// matcher chooses among the languages of the pages, English first.
-var matcher = language.NewMatcher([]language.Tag{language.English, language.German})
+// matcher chooses among the languages of the pages in the order of written, English first.
+var matcher = language.NewMatcher([]language.Tag{language.English, language.German, language.French})
 
 // textsFor is the texts of the language that a request asks for.
 func textsFor(r *http.Request) texts {
@@ -32,16 +32,15 @@ func textsFor(r *http.Request) texts {
 	if err != nil {
 		tags = nil
 	}
-	if _, i, _ := matcher.Match(tags...); i == 1 {
-		return germanTexts()
-	}
-	return englishTexts()
+	_, i, _ := matcher.Match(tags...)
+	return written[i]()
 }
 
-// look is a template with the style that its policy allows.
+// look is a template with the one style and the one script that its policy allows.
 type look struct {
 	page   *template.Template
 	style  template.CSS
+	script template.JS
 	policy string
 }
 
@@ -50,18 +49,28 @@ func newLook() (*look, error) {
 	if err != nil {
 		return nil, fmt.Errorf("page: %w", err)
 	}
+	script, err := files.ReadFile("report.js")
+	if err != nil {
+		return nil, fmt.Errorf("page: %w", err)
+	}
 	t, err := template.ParseFS(files, "report.html")
 	if err != nil {
 		return nil, fmt.Errorf("page: %w", err)
 	}
-	sum := sha256.Sum256(css)
-	return &look{page: t, style: template.CSS(css), policy: "default-src 'none'; style-src 'sha256-" +
-		base64.StdEncoding.EncodeToString(sum[:]) + "'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"}, nil
+	return &look{page: t, style: template.CSS(css), script: template.JS(script),
+		policy: "default-src 'none'; style-src " + hashSource(css) + "; script-src " + hashSource(script) +
+			"; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"}, nil
+}
+
+// hashSource is the word of a policy that admits one inline text and no other (CSP 3, 2.3.1).
+func hashSource(text []byte) string {
+	sum := sha256.Sum256(text)
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
 // showPage writes a page. It is complete or an error.
 func (l *look) showPage(w http.ResponseWriter, status int, data view) error {
-	data.Style = l.style
+	data.Style, data.Script = l.style, l.script
 	var b bytes.Buffer
 	if err := l.page.Execute(&b, data); err != nil {
 		return fmt.Errorf("page: %w", err)
@@ -81,20 +90,23 @@ func (l *look) showPage(w http.ResponseWriter, status int, data view) error {
 
 // view is what the template shows: a form, a thank-you, or why neither.
 type view struct {
-	T        texts
-	Style    template.CSS
-	Place    string
-	Tenant   string
-	State    string // form, thanks, refused
-	Number   string
-	Message  string
-	Once     string
-	Kind     string
-	Severity string
-	What     string
-	When     string
-	Name     string
-	Wrong    map[string]string
+	T         texts
+	Style     template.CSS
+	Script    template.JS
+	Place     string
+	Tenant    string
+	State     string // form, thanks, refused
+	Number    string
+	Message   string
+	Once      string
+	Kind      string
+	Severity  string
+	AsksWhere bool
+	Where     string
+	What      string
+	When      string
+	Name      string
+	Wrong     map[string]string
 }
 
 // explainFault turns a fault into the words of the page.

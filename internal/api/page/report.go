@@ -74,7 +74,7 @@ func (p *Reports) fillView(w http.ResponseWriter, r *http.Request, v *view) (int
 	if err != nil {
 		return 0, err
 	}
-	v.Place, v.Tenant = place.Name, place.Tenant
+	v.Place, v.Tenant, v.AsksWhere = place.Name, place.Tenant, !place.IsKnown()
 	if !post {
 		v.State, v.Once = "form", report.NewOnce()
 		return http.StatusOK, nil
@@ -145,11 +145,12 @@ var onceShape = regexp.MustCompile(`^[0-9a-f]{32}$`)
 // fillForm reads what was typed into the form and back into the view.
 func fillForm(form *photo.Form, v *view) *report.Form {
 	f := &report.Form{Once: formValue(form, "once"), Kind: formValue(form, "kind"), Severity: formValue(form, "severity"),
-		What: formValue(form, "what"), When: formValue(form, "when"), Name: formValue(form, "name")}
+		Where: formValue(form, "where"), WhereSaid: v.T.WhereSaid, What: formValue(form, "what"),
+		When: formValue(form, "when"), Name: formValue(form, "name")}
 	if onceShape.MatchString(f.Once) {
 		v.Once = f.Once
 	}
-	v.Kind, v.Severity, v.What, v.When, v.Name = f.Kind, f.Severity, f.What, f.When, f.Name
+	v.Kind, v.Severity, v.Where, v.What, v.When, v.Name = f.Kind, f.Severity, f.Where, f.What, f.When, f.Name
 	return f
 }
 

@@ -1,4 +1,4 @@
-// Package report takes reports of near misses and hazards from people without
+// Package report takes reports of what is unsafe from people without
 // an account: they hold a link, usually a QR code on the wall, that names the
 // place and admits to nothing else.
 //
@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -24,7 +25,6 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/photo"
@@ -106,90 +106,19 @@ type Service struct {
 // New returns a desk.
 func New(s *store.Store, a *photo.Store) *Service { return &Service{s, a} }
 
-// Place is where a link's reports belong.
-type Place struct {
-	Name     string // of the link, shown on the page
-	Tenant   string // name of the organisation
-	Location *time.Location
-	tenantID string
-	link     string
-	site     any
-	zone     any
-}
-
-// refuseUnknown is the answer to every link that does not work, whatever the reason.
-func refuseUnknown() error {
-	return fault.New(fault.NotFound, "PGRST116", "this report page does not exist or is switched off")
-}
-
-const findSQL = `
-	SELECT report_links.id, report_links.name, report_links.zone_id, coalesce(report_links.site_id, zones.site_id),
-		sites.timezone, tenants.name, tenants.timezone
-	FROM report_links
-	JOIN tenants ON tenants.id = report_links.tenant_id
-	LEFT JOIN zones ON zones.tenant_id = report_links.tenant_id AND zones.id = report_links.zone_id
-	LEFT JOIN sites ON sites.tenant_id = report_links.tenant_id
-		AND sites.id = coalesce(report_links.site_id, zones.site_id)
-	WHERE report_links.tenant_id = $1
-		AND report_links.token = $2
-		AND report_links.status = 'active'
-		AND tenants.status = 'active'`
-
-// Find returns the place of a token, or fault.NotFound: unknown, disabled,
-// switched off by the tenant, or the tenant is suspended.
-func (d *Service) Find(ctx context.Context, token string) (*Place, error) {
-	tenant, ok := tenantOf(token)
-	if !ok {
-		return nil, refuseUnknown()
-	}
-	p := &Place{tenantID: tenant}
-	found, on, zone := false, false, ""
-	err := d.store.DB().Read(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
-		tx.Queue(findSQL, []any{tenant, token}, func(r *db.Row) error {
-			found = true
-			p.link, p.Name, p.zone, p.site, p.Tenant = r.Text(0), r.Text(1), optionalText(r, 2), optionalText(r, 3), r.Text(5)
-			if zone = r.Text(4); zone == "" {
-				zone = r.Text(6)
-			}
-			return nil
-		})
-		tx.Queue(`
-			SELECT value
-			FROM settings
-			WHERE tenant_id = $1
-				AND lower(key) = $2`, []any{tenant, Setting}, func(r *db.Row) error {
-			on = r.Text(0) == "true"
-			return nil
-		})
-		return tx.Flush()
-	})
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("report: find the place: %w", err)
-	case !found || !on:
-		return nil, refuseUnknown()
-	}
-	p.Location = localtime.Zone(zone)
-	return p, nil
-}
-
-func optionalText(r *db.Row, i int) any {
-	if r.Null(i) {
-		return nil
-	}
-	return r.Text(i)
-}
-
 // Form is what a report says. Once is the form's own number: the same form with
 // the same words sent twice is one report.
 type Form struct {
 	Once     string    // 32 hexadecimal digits
-	Kind     string    // near_miss or hazard
-	Severity string    // what could have happened: low, medium, high, critical
+	Kind     string    // one of kinds
+	Severity string    // what could have happened, of an injury what did: low, medium, high, critical
+	Where    string    // code of a zone, or words for it; not asked when the link names the zone
 	What     string    // at most 5,000 characters
 	When     string    // local, 2006-01-02T15:04; now when empty
 	Name     string    // empty = anonymous
 	Photo    io.Reader // nil = none
+
+	WhereSaid string // the page's word before a place that is no zone's code
 }
 
 // NewOnce makes a form's number.
@@ -201,22 +130,29 @@ func NewOnce() string {
 
 const clock = "2006-01-02T15:04"
 
+// kinds are what the page asks about; the other kinds are told apart by an officer.
+var kinds = strings.Fields("near_miss hazard injury property_damage environmental")
+
+// injuryKind is the kind of which it is asked how bad it is, not how bad it could have been.
+const injuryKind = "injury"
+
 // bounds of what is typed.
 const (
-	longest     = 5000
-	longestName = 100
-	titleLength = 80
-	oldest      = 366 * 24 * time.Hour
+	longestWhere = 200
+	longest      = 5000
+	longestName  = 100
+	titleLength  = 80
+	oldest       = 366 * 24 * time.Hour
 )
 
 // checkForm reads the form; each refused field is named, all at once.
 func (f *Form) checkForm(p *Place, now time.Time) (at time.Time, err error) {
 	e := fault.New(fault.Invalid, safety.CodeReport, "the report is not complete")
-	f.What, f.Name = strings.TrimSpace(plainText(f.What)), strings.Join(strings.Fields(plainText(f.Name)), " ")
+	f.What, f.Name, f.Where = strings.TrimSpace(plainText(f.What)), onOneLine(f.Name), onOneLine(f.Where)
 	if raw, err := hex.DecodeString(f.Once); err != nil || len(raw) != 16 {
 		e.At("once", "open the page anew")
 	}
-	if f.Kind != "near_miss" && f.Kind != "hazard" {
+	if !slices.Contains(kinds, f.Kind) {
 		e.At("kind", "choose one")
 	}
 	switch f.Severity {
@@ -229,6 +165,9 @@ func (f *Form) checkForm(p *Place, now time.Time) (at time.Time, err error) {
 		e.At("what", "say what happened")
 	case n > longest:
 		e.At("what", "at most %d characters", longest)
+	}
+	if utf8.RuneCountInString(f.Where) > longestWhere {
+		e.At("where", "at most %d characters", longestWhere)
 	}
 	if utf8.RuneCountInString(f.Name) > longestName {
 		e.At("name", "at most %d characters", longestName)
@@ -254,6 +193,9 @@ func (f *Form) checkForm(p *Place, now time.Time) (at time.Time, err error) {
 	return at, nil
 }
 
+// onOneLine is a text without line breaks and without spaces around or beside others.
+func onOneLine(s string) string { return strings.Join(strings.Fields(plainText(s)), " ") }
+
 // plainText takes out what is no text: broken UTF-8 and control characters.
 func plainText(s string) string {
 	return strings.Map(func(r rune) rune {
@@ -266,7 +208,7 @@ func plainText(s string) string {
 
 // Submit writes the report as an incident and returns its number. The same form
 // sent again gets the same number. Faults name the fields (once, kind,
-// severity, what, when, name, photo).
+// severity, where, what, when, name, photo).
 func (d *Service) Submit(ctx context.Context, a actor.Actor, p *Place, f *Form) (string, error) {
 	now := d.store.Now()
 	at, err := f.checkForm(p, now)
@@ -277,17 +219,21 @@ func (d *Service) Submit(ctx context.Context, a actor.Actor, p *Place, f *Form) 
 	if no, err := d.findSent(ctx, p, f); err != nil || no != "" {
 		return no, err
 	}
+	row, err := d.incidentOf(ctx, p, f, at)
+	if err != nil {
+		return "", err
+	}
 	var kept *photo.Kept
 	if f.Photo != nil {
 		if kept, err = d.album.Develop(ctx, f.Photo); err != nil {
 			return "", err
 		}
 	}
-	no, err := d.writeIncident(ctx, a, p, f, kept, at)
+	no, err := d.writeIncident(ctx, a, row, kept)
 	if kept != nil && fault.HasCode(err, photo.CodeFull) { // the report counts for more than its photo
 		d.album.Discard(ctx, kept, err)
 		kept = nil
-		no, err = d.writeIncident(ctx, a, p, f, nil, at)
+		no, err = d.writeIncident(ctx, a, row, nil)
 	}
 	if err == nil {
 		return no, nil
@@ -306,7 +252,7 @@ func (d *Service) Submit(ctx context.Context, a actor.Actor, p *Place, f *Form) 
 // formReference marks the incident of a form. Who goes back, writes something else and
 // sends again makes another report.
 func (f *Form) formReference() string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{f.Once, f.Kind, f.Severity, f.When, f.Name, f.What}, "\x00")))
+	sum := sha256.Sum256([]byte(strings.Join([]string{f.Once, f.Kind, f.Severity, f.When, f.Name, f.What, f.Where}, "\x00")))
 	return "report:" + hex.EncodeToString(sum[:16])
 }
 
@@ -328,16 +274,28 @@ func (d *Service) findSent(ctx context.Context, p *Place, f *Form) (no string, e
 	return no, nil
 }
 
-// writeIncident makes the incident. Nobody was hurt, so its severity is the least; what
-// it could have been is what the form says.
-func (d *Service) writeIncident(
-	ctx context.Context, a actor.Actor, p *Place, f *Form, kept *photo.Kept, at time.Time,
-) (no string, err error) {
-	row := store.Row{"kind": f.Kind, "potential_severity": f.Severity, "title": shortTitle(f.What), "description": f.What, "occurred_at": query.FormatTime(at),
-		"occurred_tz": p.Location.String(), "site_id": p.site, "zone_id": p.zone, "anonymous": f.Name == "", "external_ref": f.formReference()}
-	if f.Name != "" {
-		row["reporter_name"] = f.Name
+// incidentOf is the incident that a report makes. How bad something could have been is no
+// severity: that is the least, but for an injury, of which the page asks how bad it is.
+func (d *Service) incidentOf(ctx context.Context, p *Place, f *Form, at time.Time) (store.Row, error) {
+	zone, err := d.findZone(ctx, p, f.Where)
+	if err != nil {
+		return nil, err
 	}
+	severity, potential, said := "low", db.Null(f.Severity), f.What
+	if f.Kind == injuryKind {
+		severity, potential = f.Severity, nil
+	}
+	if f.Where != "" && zone == nil {
+		said += "\n\n" + f.WhereSaid + ": " + f.Where
+	}
+	return store.Row{"kind": f.Kind, "severity": severity, "potential_severity": potential, "title": shortTitle(f.What),
+		"description": said, "occurred_at": query.FormatTime(at), "occurred_tz": p.Location.String(), "site_id": p.site,
+		"zone_id": zone, "anonymous": f.Name == "", "reporter_name": db.Null(f.Name),
+		"external_ref": f.formReference()}, nil
+}
+
+// writeIncident writes the incident of a report with its photo, if it has one.
+func (d *Service) writeIncident(ctx context.Context, a actor.Actor, row store.Row, kept *photo.Kept) (no string, err error) {
 	err = d.store.DB().Write(ctx, store.Scope(a), func(tx *db.Tx) error {
 		rows, err := d.store.In(tx, a).InsertRows("incidents", []store.Row{row})
 		if err != nil {

@@ -64,6 +64,10 @@ func TestCheck(t *testing.T) {
 		{func(f *Form) { f.Once = "1" }, "once", ""},
 		{func(f *Form) { f.What = " \x00\x01ab " }, "what", ""},
 		{func(f *Form) { f.Name = strings.Repeat("ä", 101) }, "name", ""},
+		{func(f *Form) { f.Where = strings.Repeat("ä", 200) }, "", ""},
+		{func(f *Form) { f.Where = strings.Repeat("ä", 201) }, "where", ""},
+		{func(f *Form) { f.Kind = "injury" }, "", ""},
+		{func(f *Form) { f.Kind = "security" }, "kind", ""},
 		{func(f *Form) { *f = Form{} }, "once kind severity what", ""},
 	} {
 		f := good

@@ -1,0 +1,46 @@
+package page
+
+func englishTexts() texts {
+	return texts{
+		Lang: "en", Title: "Report something unsafe",
+		Lead:      "It takes a minute. You need no account and need not give your name.",
+		Emergency: "Is somebody hurt or in danger now? Get help first.",
+		Kind:      "What happened?",
+		Kinds: []choice{
+			{"near_miss", "It nearly went wrong", "Nobody was hurt, nothing broke, but it was close."},
+			{"hazard", "Something is unsafe", "It could hurt somebody if nobody mends it."},
+			{"injury", "Somebody is hurt", "Also when it is only a scratch."},
+			{"property_damage", "Something is damaged", "A rack, a truck, goods or the building."},
+			{"environmental", "Something leaked or spilled", "Oil, a chemical, gas or dust."},
+		},
+		Severity: "How bad could it have been?", SeverityOfInjury: "How bad is it?",
+		SeverityEither: "If somebody is hurt: how bad is it?",
+		Levels: []choice{
+			{"low", "A fright or a scratch", ""}, {"medium", "Somebody needs a doctor", ""},
+			{"high", "Somebody is off work for days", ""}, {"critical", "Somebody could die", ""},
+		},
+		Where: "Where was it?", WherePlace: "Place",
+		WhereHelp: "The code on the sign of the place, or a few words. Leave it if you do not know.", WhereSaid: "Where",
+		Last: "What should we know?", What: "What happened, in your words", WhatHelp: "Do not name colleagues.",
+		When: "When?", WhenHelp: "Leave it if it was just now.", NotNow: "It was not just now, or I want to give my name",
+		Photo: "Photo", PhotoHelp: "If it is safe to take one. Place and device are removed from it.",
+		YourPhoto: "Your photo", NoPhoto: "Without a photo",
+		Name: "Your name", NameHelp: "Only if you want to be asked about it.",
+		Trap: "Leave this field empty", Send: "Send the report", Sending: "It is being sent.", Step: "Step {n} of {m}",
+		Next: "Next", Back: "Back",
+		Thanks: "Thank you. Your report has arrived.", Reference: "Reference number",
+		Keep: "Keep the number if you want to ask what became of it.", Another: "Report something else",
+		Gone:        "This report page does not exist or is switched off. Tell your supervisor.",
+		TooOften:    "Too many reports came from here just now. Wait a minute, then send it again.",
+		PhotoLarge:  "The photo is too large. Send the report without it, or take it with a lower resolution.",
+		PhotoKind:   "This file is not a photo. Choose a JPEG, PNG or WebP picture.",
+		PhotoBroken: "The photo cannot be read. Choose another, or send the report without it.",
+		Incomplete:  "Something is missing. Please look at the marked fields.",
+		Failed:      "The report could not be saved. Please send it again, or tell your supervisor.",
+		Trapped:     "The report looks as if a machine had filled it in. Empty the last field, then send it again.",
+		Wrong: map[string]string{"once": "Please send it once more.", "kind": "Choose one.", "severity": "Choose one.",
+			"where": "At most 200 characters.", "what": "Say what happened, in at most 5,000 characters.",
+			"when": "Not a date and time of the past year.", "name": "At most 100 characters.",
+			"photo": "Choose another photo or none."},
+	}
+}
