@@ -82,6 +82,11 @@ func invitationsResource() Resource {
 		Fields: []Field{
 			{Name: "email", Format: Email, Required: true, Fixed: true},
 			{Name: "role", Required: true, Fixed: true, OneOf: roleNames()},
+			{Name: "worker_id", Type: UUID, Ref: "workers", Fixed: true},
+			{Name: "zone_ids", Type: Array, Names: "zones", Required: true, Default: "[]", MaxLen: 500, Fixed: true,
+				Doc: "Zones an operator or driver is limited to; empty = all."},
+			{Name: "owner_id", Type: UUID, Ref: "goods_owners", Fixed: true,
+				Doc: "Of a client of the warehouse: a viewer who sees this owner's stock, orders and shipments and nothing else."},
 			{Name: "status", Required: true, Default: "pending", OneOf: strings.Fields("pending accepted revoked expired")},
 			{Name: "token_hash", Format: Name, ReadOnly: true, Readers: nobody},
 			{Name: "invited_by", Type: UUID, ReadOnly: true},

@@ -28,6 +28,7 @@ type (
 	Federated     = providers.Federated
 	IDToken       = providers.IDToken
 	Invite        = tenants.Invite
+	Reach         = tenants.Reach
 	KeyUse        = keyring.KeyUse
 	Landing       = signin.Landing
 	LinkRequest   = admin.LinkRequest

@@ -9,6 +9,8 @@ const admin = 'admin@north.example';
 test('by keys: somebody is invited, another gets a role and is suspended', async () => {
   const member = await person('operator');
   const invited = `keys-${Date.now()}@people.example`;
+  const code = `K${Date.now()}`;
+  const [owner] = await api(admin, '/v1/goods_owners', { method: 'POST', body: [{ code, name: `Client ${code}` }] });
   await as(admin, async (page) => {
     const keys = hands(page);
     await open(page, '/console/');
@@ -18,8 +20,12 @@ test('by keys: somebody is invited, another gets a role and is suspended', async
     const form = page.getByRole('dialog', { name: 'Invite somebody' });
     await keys.write(form.getByLabel('E-mail address *'), invited);
     await keys.choose(form.getByLabel('Role'), 'Viewer');
+    await keys.write(form.getByLabel('Owner'), code);
+    await form.locator('option', { hasText: code }).or(form.locator(`option[value*="${code}"]`)).first().waitFor({ state: 'attached' });
     await keys.use(form.getByRole('button', { name: 'Send the invitation' }));
     await page.getByText(invited, { exact: true }).waitFor();
+    const offers = await api(admin, `/v1/invitations?select=role,owner_id&email=eq.${encodeURIComponent(invited)}`);
+    assert.deepEqual(offers, [{ role: 'viewer', owner_id: owner.id }]);
 
     // Looking through the roles gives none of them.
     const role = page.getByRole('combobox', { name: `Role of ${member}` });

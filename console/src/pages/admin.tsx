@@ -1,8 +1,9 @@
 import { lazy, useRoute } from 'preact-iso';
 import { useState } from 'preact/hooks';
 import { api, supabase, want } from '../lib/client';
-import { titleOf, usePermissions, words, type Permissions } from '../lib/catalog';
+import { titleOf, useCatalog, usePermissions, words, type Permissions } from '../lib/catalog';
 import { useDraft } from '../lib/draft';
+import { valueOf } from '../lib/fields';
 import { ago, dateTime } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
@@ -13,6 +14,7 @@ import { Ask, Dialog } from '../ui/dialog';
 import { Input, Select } from '../ui/form';
 import { Icon } from '../ui/icon';
 import { fail, Menu, toast } from '../ui/overlay';
+import { Control } from '../ui/record-form';
 import '../records.css';
 
 const Webhooks = lazy(() => import('./hooks').then((m) => m.Webhooks));
@@ -275,26 +277,51 @@ function HandOver({ email, link, close }: Handed & { close: () => void }) {
   );
 }
 
+// reachOf are the fields that say in which part of the organisation a role works.
+function reachOf(role: string): string[] {
+  if (role === 'viewer') return ['owner_id'];
+  return role === 'operator' || role === 'driver' ? ['worker_id', 'zone_ids'] : ['worker_id'];
+}
+
+function useReach(role: string) {
+  const fields = useCatalog()?.get('invitations')?.fields ?? [];
+  return fields.filter((f) => reachOf(role).includes(f.name));
+}
+
 function Invite({ close, made }: { close: () => void; made: (h: Handed) => void }) {
   const draft = useDraft('invite');
   const [email, setEmail] = draft.field('email', '');
   const [role, setRole] = draft.field('role', 'operator');
   const [by, setBy] = draft.field('by', 'mail');
+  const [reach, setReach] = draft.field<Record<string, string>>('reach', {});
+  const fields = useReach(role);
+  const send = async () => {
+    const said = fields.filter((f) => reach[f.name]).map((f) => [f.name, valueOf(f, reach[f.name] ?? '', '')]);
+    const json = { email, role, ...Object.fromEntries(said), ...(by === 'link' ? { deliver: 'link' } : {}) };
+    const r = await api<{ link?: string }>('/auth/v1/invitations', { method: 'POST', json });
+    again();
+    if (r.link) made({ email, link: r.link });
+    else toast(_('{email} is invited', { email }));
+  };
   return (
     <Ask
       title={_('Invite somebody')}
       yes={by === 'link' ? _('Make a link') : _('Send the invitation')}
       close={close}
       draft={draft}
-      act={async () => {
-        const r = await api<{ link?: string }>('/auth/v1/invitations', { method: 'POST', json: { email, role, ...(by === 'link' ? { deliver: 'link' } : {}) } });
-        again();
-        if (r.link) made({ email, link: r.link });
-        else toast(_('{email} is invited', { email }));
-      }}
+      act={send}
     >
       <Input label={_('E-mail address')} type="email" value={email} put={setEmail} required autofocus />
-      <Select label={_('Role')} value={role} put={setRole} options={roles.filter((r) => r !== 'owner').map((r) => [r, words(r)])} help={_(roleWords[role] ?? '')} />
+      <Select
+        label={_('Role')}
+        value={role}
+        put={setRole}
+        options={roles.filter((r) => r !== 'owner').map((r) => [r, words(r)])}
+        help={_(roleWords[role] ?? '')}
+      />
+      {fields.map((f) => (
+        <Control key={f.name} f={f} text={reach[f.name] ?? ''} put={(v) => setReach({ ...reach, [f.name]: v })} />
+      ))}
       <Select label={_('How')} value={by} put={setBy} options={[['mail', _('By mail')], ['link', _('A link that I hand over')]]} />
     </Ask>
   );

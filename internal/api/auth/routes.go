@@ -227,11 +227,14 @@ func (a *API) tenantsRoutes() []route.Route {
 			Doc:    "Turn an invitation down; its tenant is not told",
 			Status: http.StatusNoContent},
 		{Method: "POST", Pattern: "/auth/v1/invitations", Who: route.AccountInTenant, Handle: t.inviteMember,
-			Doc: "Invite somebody to the tenant, in place of an invitation of the same address that is pending; with deliver=link nothing is mailed and the " +
-				"answer has a link to hand over, once (administrators)", Status: http.StatusCreated,
-			Body: fields{"email": "string", "role": "string", "deliver": "string"},
+			Doc: "Invite somebody to the tenant, in place of an invitation of the same address that is pending; with " +
+				"deliver=link nothing is mailed and the answer has a link to hand over, once. worker_id, zone_ids and " +
+				"owner_id (of a viewer) are the member's from the first request on (administrators)",
+			Status: http.StatusCreated,
+			Body: fields{"email": "string", "role": "string", "deliver": "string", "worker_id": "string",
+				"zone_ids": "array", "owner_id": "string"},
 			Response: fields{"id": "string", "tenant_id": "string", "email": "string",
-				"role": "string", "expires_at": "string", "link": "string"}},
+				"role": "string", "worker_id": "string", "zone_ids": "array", "owner_id": "string", "expires_at": "string", "link": "string"}},
 		{Method: "POST", Pattern: "/auth/v1/mail-templates/preview", Who: route.AccountInTenant, Handle: t.previewMail,
 			Doc:      "A mail of the tenant with sample values: in the given words, else in those that would be sent (administrators)",
 			Body:     fields{"kind": "string", "locale": "string", "subject": "string", "text": "string", "html": "string"},

@@ -34,12 +34,13 @@ func (m tenancy) inviteMember(w http.ResponseWriter, c *route.Call) error {
 		Email   string     `json:"email"`
 		Role    actor.Role `json:"role"`
 		Deliver string     `json:"deliver"`
+		identity.Reach
 	}
 	if err := decodeExact(c, &in); err != nil {
 		return err
 	}
 	inv, err := m.svc.Invitations.Invite(c.Context(), c.Actor,
-		identity.Invite{Email: in.Email, Role: in.Role, Deliver: in.Deliver})
+		identity.Invite{Email: in.Email, Role: in.Role, Deliver: in.Deliver, Reach: in.Reach})
 	if err != nil {
 		return err
 	}

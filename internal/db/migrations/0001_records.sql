@@ -707,6 +707,9 @@ create table invitations (
   id uuid not null,
   email text not null,
   role text not null,
+  worker_id uuid,
+  zone_ids text not null,
+  owner_id uuid,
   status text not null,
   token_hash text,
   invited_by uuid,
@@ -717,11 +720,15 @@ create table invitations (
   updated_at timestamptz not null,
   created_by uuid,
   version bigint not null,
-  primary key (tenant_id, id)
+  primary key (tenant_id, id),
+  constraint invitations_worker_id_fkey foreign key (tenant_id, worker_id) references workers (tenant_id, id),
+  constraint invitations_owner_id_fkey foreign key (tenant_id, owner_id) references goods_owners (tenant_id, id)
 );
 create index invitations_created_at_id_idx on invitations (tenant_id, created_at, id);
 create index invitations_email_idx on invitations (tenant_id, email);
+create index invitations_owner_id_idx on invitations (tenant_id, owner_id) where owner_id is not null;
 create index invitations_status_created_at_id_idx on invitations (tenant_id, status, created_at, id);
+create index invitations_worker_id_idx on invitations (tenant_id, worker_id) where worker_id is not null;
 
 create table item_barcodes (
   tenant_id uuid not null,

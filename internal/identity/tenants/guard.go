@@ -22,9 +22,8 @@ func (s *Store) GuardMembers(tx *store.Tx, changes []store.Change) error {
 		if err := s.mayChange(tx.Actor, c); err != nil {
 			return err
 		}
-		if c.After != nil && c.After["owner_id"] != nil && c.After.Text("role") != string(actor.Viewer) {
-			return fault.New(fault.Invalid, "23514", "owner_id is for viewers alone: a client of the warehouse is one").At(
-				"owner_id", "is for viewers alone")
+		if err := checkClientRow(c.After); err != nil {
+			return err
 		}
 		tenant, user := accounts.ChangedText(c, "tenant_id"), accounts.ChangedText(c, "user_id")
 		if isActiveOwner(c.Before) && !isActiveOwner(c.After) {
@@ -135,6 +134,9 @@ func (s *Invitations) PrepareInvitations(tx *store.Tx, changes []store.Change) e
 		}
 		addr, err := accounts.Canonical(c.After.Text("email"))
 		if err != nil {
+			return err
+		}
+		if err := checkClientRow(c.After); err != nil {
 			return err
 		}
 		if tx.Role != actor.Service {

@@ -17,10 +17,11 @@ import (
 
 // Invitation is a standing offer of membership.
 type Invitation struct {
-	ID        string        `json:"id"`
-	TenantID  string        `json:"tenant_id"`
-	Email     string        `json:"email"`
-	Role      actor.Role    `json:"role"`
+	ID       string     `json:"id"`
+	TenantID string     `json:"tenant_id"`
+	Email    string     `json:"email"`
+	Role     actor.Role `json:"role"`
+	Reach
 	ExpiresAt accounts.Time `json:"expires_at"`
 	Link      string        `json:"link,omitempty"` // to hand over; shown once
 }
@@ -36,6 +37,7 @@ type Invite struct {
 	Email   string
 	Role    actor.Role
 	Deliver string // DeliverMail ("") or DeliverLink
+	Reach   Reach
 }
 
 // Rank orders roles, strongest first; an unknown one is last.
@@ -71,7 +73,7 @@ func (s *Store) mayInvite(a actor.Actor, role actor.Role) error {
 }
 
 // Invite offers membership in the caller's tenant to an address and mails it,
-// or answers with a link that the caller hands over. Whoever has the address
+// or answers with a link that the caller hands over. Its reach becomes the member's. Whoever has the address
 // joins by accepting: by the link, by naming the invitation at a sign-in or
 // sign-up, or signed in. A pending invitation of the same
 // address is replaced, and a link of it is dead. A second mail of the tenant to
@@ -97,14 +99,15 @@ func (s *Invitations) Invite(ctx context.Context, a actor.Actor, in Invite) (Inv
 	if err := s.Tenants.mayInvite(a, in.Role); err != nil {
 		return Invitation{}, err
 	}
-	inv := Invitation{ID: db.NewID(), TenantID: a.TenantID, Email: addr, Role: in.Role,
+	inv := Invitation{ID: db.NewID(), TenantID: a.TenantID, Email: addr, Role: in.Role, Reach: in.Reach,
 		ExpiresAt: accounts.Time{Time: s.Now().Add(s.Config.InviteTTL)}}
 	err = s.Write(ctx, func(tx *db.Tx) error {
-		now := s.Now()
-		revokePending(tx, a.TenantID, addr, now)
-		tx.Queue(`INSERT INTO invitations (tenant_id, id, email, role, status, invited_by, expires_at, created_at, updated_at, created_by, version)
-			VALUES ($1, $2, $3, $4, 'pending', $5, $6, $7, $7, $5, 1)`,
-			[]any{inv.TenantID, inv.ID, inv.Email, string(inv.Role), db.Null(a.UserID), inv.ExpiresAt.Time, now}, nil)
+		if err := checkReach(tx, inv.TenantID, inv.Role, inv.Reach); err != nil {
+			return err
+		}
+		if err := s.keepInvitation(tx, a, inv); err != nil {
+			return err
+		}
 		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: a.UserID, Key: a.KeyID, Action: "member.invited",
 			Entity: "invitations", EntityID: inv.ID,
 			Details: map[string]any{"role": in.Role, "deliver": in.Deliver}, Client: accounts.ClientOf(a)})
@@ -118,6 +121,24 @@ func (s *Invitations) Invite(ctx context.Context, a actor.Actor, in Invite) (Inv
 		return tx.Flush()
 	})
 	return inv, err
+}
+
+const insertInvitationSQL = `
+	INSERT INTO invitations (tenant_id, id, email, role, worker_id, zone_ids, owner_id, status, invited_by, expires_at,
+		created_at, updated_at, created_by, version)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $9, $10, $10, $8, 1)`
+
+// keepInvitation stores an invitation in the place of the one that the address had.
+func (s *Invitations) keepInvitation(tx *db.Tx, a actor.Actor, inv Invitation) error {
+	zones, err := inv.zonesText()
+	if err != nil {
+		return err
+	}
+	now := s.Now()
+	revokePending(tx, inv.TenantID, inv.Email, now)
+	tx.Queue(insertInvitationSQL, []any{inv.TenantID, inv.ID, inv.Email, string(inv.Role), db.Null(inv.WorkerID), zones,
+		db.Null(inv.OwnerID), db.Null(a.UserID), inv.ExpiresAt.Time, now}, nil)
+	return nil
 }
 
 // handedOver returns the link of an invitation that its sender hands over. A

@@ -33,6 +33,7 @@ type ReceivedInvitation struct {
 	Role       actor.Role    `json:"role"`
 	CreatedAt  accounts.Time `json:"created_at"`
 	ExpiresAt  accounts.Time `json:"expires_at"`
+	reach      Reach
 }
 
 // maxReceived is how many invitations a list shows.
@@ -58,7 +59,15 @@ func (s *Invitations) listReceived(
 		return list, nil
 	}
 	query := db.FillWords(`
-		SELECT i.id, i.tenant_id, t.name, i.role, i.created_at, i.expires_at
+		SELECT i.id,
+			i.tenant_id,
+			t.name,
+			i.role,
+			i.created_at,
+			i.expires_at,
+			i.worker_id,
+			i.zone_ids,
+			i.owner_id
 		FROM invitations i
 		JOIN tenants t ON t.id = i.tenant_id
 		WHERE {stands for} {where}
@@ -67,8 +76,10 @@ func (s *Invitations) listReceived(
 	err = tx.Query(query, append([]any{u.Email, s.Now(), maxReceived}, args...), func(r *db.Row) error {
 		inv := ReceivedInvitation{ID: r.Text(0), TenantID: r.Text(1), TenantName: r.Text(2), Role: actor.Role(r.Text(3))}
 		inv.CreatedAt, inv.ExpiresAt = accounts.Time{Time: r.Time(4)}, accounts.Time{Time: r.Time(5)}
+		var err error
+		inv.reach, err = readReach(r, 6)
 		list = append(list, inv)
-		return nil
+		return err
 	})
 	return list, err
 }
@@ -160,7 +171,7 @@ func (s *Invitations) acceptOnce(tx *db.Tx, u *accounts.User, inv ReceivedInvita
 	if err != nil {
 		return err
 	}
-	return s.Tenants.AddMember(tx, inv.TenantID, u, inv.Role, c)
+	return s.Tenants.addWithin(tx, inv.TenantID, u, joining{role: inv.Role, reach: inv.reach}, c)
 }
 
 func errNoInvitation() error {

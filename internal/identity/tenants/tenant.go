@@ -274,19 +274,48 @@ func (s *Store) makeTenant(tx *db.Tx, t Tenant, by creator) (bool, error) {
 	return true, nil
 }
 
-// AddMember makes an account a member, or an inactive membership active again;
-// an active one keeps its role.
+// AddMember makes an account a member of all the tenant, or an inactive membership active
+// again as it was; an active one keeps its role.
 func (s *Store) AddMember(tx *db.Tx, tenantID string, u *accounts.User, role actor.Role, c accounts.Client) error {
-	now := s.Now()
-	joined := ""
-	err := tx.Query(`INSERT INTO members (tenant_id, id, user_id, email, role, status, zone_ids, joined_at, created_at, updated_at, created_by, version)
-		VALUES ($1, $2, $3, $4, $5, 'active', '[]', $6, $6, $6, $3, 1)
-		ON CONFLICT (tenant_id, user_id) DO UPDATE SET role = excluded.role, status = 'active', joined_at = excluded.joined_at, updated_at = excluded.updated_at,
-			version = members.version + 1 WHERE members.status <> 'active' RETURNING id`,
-		[]any{tenantID, db.NewID(), u.ID, db.Null(u.Email), string(role), now}, func(r *db.Row) error {
-			joined = r.Text(0)
-			return nil
-		})
+	return s.addWithin(tx, tenantID, u, joining{role: role}, c)
+}
+
+// joining is as what somebody joins a tenant.
+type joining struct {
+	role  actor.Role
+	reach Reach
+}
+
+// addMemberSQL makes a member, or an inactive one active again. Who comes back keeps the
+// limits that the new invitation does not replace; a client is a viewer alone.
+const addMemberSQL = `
+	INSERT INTO members (tenant_id, id, user_id, email, role, worker_id, zone_ids, owner_id, status, joined_at, created_at,
+		updated_at, created_by, version)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'active', $9, $9, $9, $3, 1)
+	ON CONFLICT (tenant_id, user_id) DO UPDATE
+	SET role = excluded.role,
+		worker_id = coalesce(excluded.worker_id, members.worker_id),
+		zone_ids = CASE WHEN excluded.zone_ids = '[]' THEN members.zone_ids ELSE excluded.zone_ids END,
+		owner_id = CASE WHEN excluded.role = 'viewer' THEN coalesce(excluded.owner_id, members.owner_id) END,
+		status = 'active',
+		joined_at = excluded.joined_at,
+		updated_at = excluded.updated_at,
+		version = members.version + 1
+	WHERE members.status <> 'active'
+	RETURNING id`
+
+// addWithin is AddMember with a reach.
+func (s *Store) addWithin(tx *db.Tx, tenantID string, u *accounts.User, as joining, c accounts.Client) error {
+	zones, err := as.reach.zonesText()
+	if err != nil {
+		return err
+	}
+	role, joined := as.role, ""
+	err = tx.Query(addMemberSQL, []any{tenantID, db.NewID(), u.ID, db.Null(u.Email), string(role),
+		db.Null(as.reach.WorkerID), zones, db.Null(as.reach.OwnerID), s.Now()}, func(r *db.Row) error {
+		joined = r.Text(0)
+		return nil
+	})
 	if err != nil {
 		return err
 	}
