@@ -234,7 +234,9 @@ func stockMovements() Resource {
 			{Name: "quantity", Type: Decimal, Required: true, Min: "0.0001"},
 			{Name: "uom", Format: Code, Label: "Unit"},
 			{Name: "uom_quantity", Type: Decimal, Min: "0.0001"},
-			{Name: "unit_cost", Type: Decimal, Unit: Currency, Min: "0"},
+			{Name: "unit_cost", Type: Decimal, Unit: Currency, Min: "0",
+				Doc: "What one base unit cost when the movement was posted: as given, else the item's, which may change " +
+					"since; of a reversal that of what it reverses. Null for a client's goods of an item that is not the client's."},
 			{Name: "reason_code", Format: Name, MaxLen: 64},
 			{Name: "ref_type", Format: Name, MaxLen: 40},
 			{Name: "ref_id", Type: UUID},

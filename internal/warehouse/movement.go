@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/costs"
 	"holdfast/internal/warehouse/history"
 	"holdfast/internal/warehouse/sites"
 )
@@ -70,10 +71,14 @@ func checkMovements(tx *store.Tx, changes []store.Change) error {
 	if err := wholeMovements(tx.Tx, tx.TenantID, changes); err != nil {
 		return err
 	}
+	costs.QueueOfItems(tx, changes)
 	if at, err := sites.CheckMovements(tx, changes); err != nil {
 		return nameRow(fault.As(err), at, len(changes))
 	}
-	return checkReversals(tx, changes)
+	if err := checkReversals(tx, changes); err != nil {
+		return err
+	}
+	return tx.Flush()
 }
 
 // wholeMovements holds movements that nothing stands behind to the decimals of

@@ -4,6 +4,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/costs"
 )
 
 // checkReversals holds movements that reverse others to what they reverse: the
@@ -64,6 +65,9 @@ func checkReversal(m, of store.Row, left decimal.Dec) *fault.Error {
 	if of["to_zone_id"] != nil && m["from_status"] != of["to_status"] || of["from_zone_id"] != nil &&
 		m["to_status"] != of["from_status"] {
 		return refuseMovement("to_status", "a reversal takes the goods back to the status they had")
+	}
+	if err := costs.CopyOfReversed(m, of); err != nil {
+		return err
 	}
 	if left < 0 {
 		return fault.New(fault.Conflict, CodeOver, "only %s of that movement is left to reverse", left+m.Decimal("quantity")).

@@ -284,6 +284,8 @@ export const deCatalog: Record<string, string> = {
     '(Bestellt - storniert) x Preis / Preismenge, einmal auf vier Stellen gerundet, ab der Hälfte auf; leer ohne Preis. Der Gesamtwert eines Auftrags ist die Summe der Beträge.',
   'The sum of the amounts of its lines.':
     'Die Summe der Beträge seiner Zeilen.',
+  'What one base unit cost when the movement was posted: as given, else the item\'s, which may change since; of a reversal that of what it reverses. Null for a client\'s goods of an item that is not the client\'s.':
+    'Was eine Basiseinheit kostete, als die Bewegung gebucht wurde: wie angegeben, sonst die Kosten des Artikels, die sich seither ändern können; bei einer Umkehrung die der umgekehrten Bewegung. Leer bei Ware eines Kunden, dem der Artikel nicht gehört.',
   'Pins the line to one lot.': 'Bindet die Zeile an eine Charge.', 'Of a returned line.': 'Einer zurückgegebenen Zeile.',
   'Made when absent: SO- for outbound, PO- for inbound, TO- for transfers and RMA- for returns, with a sequence each.': 'Vergeben, wenn keine angegeben ist: SO- für Ausgang, PO- für Eingang, TO- für Umlagerung, RMA- für Rückgaben, je mit eigener Folge.',
   'Derived from the lines: how far an order has gone out, or come in; a transfer does both.': 'Aus den Zeilen: wie weit ein Auftrag hinaus- oder hereingekommen ist; eine Umlagerung tut beides.', '1 is most urgent.': '1 ist am dringendsten.',

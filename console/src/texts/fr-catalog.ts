@@ -285,6 +285,8 @@ export const frCatalog: Record<string, string> = {
     '(Commandé - annulé) x prix / quantité du prix, arrondi une fois à quatre décimales, la moitié vers le haut ; vide sans prix. La valeur totale d’une commande est la somme des montants.',
   'The sum of the amounts of its lines.':
     'La somme des montants de ses lignes.',
+  'What one base unit cost when the movement was posted: as given, else the item\'s, which may change since; of a reversal that of what it reverses. Null for a client\'s goods of an item that is not the client\'s.':
+    'Ce que coûtait une unité de base quand le mouvement a été comptabilisé : comme indiqué, sinon le coût de l’article, qui a pu changer depuis ; pour une contrepassation, celui du mouvement annulé. Vide pour les biens d’un client à qui l’article n’appartient pas.',
   'Pins the line to one lot.': 'Lie la ligne à un seul lot.', 'Of a returned line.': 'D’une ligne retournée.',
   'Made when absent: SO- for outbound, PO- for inbound, TO- for transfers and RMA- for returns, with a sequence each.': 'Donné s’il manque : SO- pour les sorties, PO- pour les entrées, TO- pour les transferts, RMA- pour les retours, chacun sa suite.',
   'Derived from the lines: how far an order has gone out, or come in; a transfer does both.': 'D’après les lignes : jusqu’où une commande est sortie ou entrée ; un transfert fait les deux.', '1 is most urgent.': '1 est le plus urgent.',
