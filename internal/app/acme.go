@@ -69,7 +69,7 @@ func (a *acmeClient) serveChallenges(listen string) (stop func(), err error) {
 	if a == nil {
 		return func() {}, nil
 	}
-	srv := &http.Server{Handler: withoutPort(a.manager.HTTPHandler(nil)),
+	srv := &http.Server{Handler: a.challenges(),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second}
 	if listen != "" {
 		l, err := net.Listen("tcp", listen)
@@ -84,6 +84,12 @@ func (a *acmeClient) serveChallenges(listen string) (stop func(), err error) {
 	}
 	go a.requestCertificates()
 	return func() { srv.Close() }, nil
+}
+
+// challenges answers HTTP-01 for the names that have certificates, and sends all else that
+// is asked of them to https.
+func (a *acmeClient) challenges() http.Handler {
+	return forHosts(isAmong(a.names), withoutPort(a.manager.HTTPHandler(nil)))
 }
 
 // withoutPort has h compare names alone: some authorities, and some proxies,

@@ -32,9 +32,10 @@ func refusePublishedKey(c *config.Config) error {
 	return nil
 }
 
-// warnOfExposedKey logs who else could read the file of the master key.
-func warnOfExposedKey(ctx context.Context, c *config.Config) {
-	for _, finding := range doctor.ExposedKeyFile(ctx, c) {
+// warnOfExposure logs who else could read the file of the master key, and by which
+// settings a server that others can reach believes anybody.
+func warnOfExposure(ctx context.Context, c *config.Config) {
+	for _, finding := range append(doctor.ExposedKeyFile(ctx, c), doctor.OpenSettings(c)...) {
 		slog.Warn(finding.What, "why", finding.Why, "do", finding.Command)
 	}
 }

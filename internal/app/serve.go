@@ -93,7 +93,7 @@ func Serve(ctx context.Context, c *config.Config, t Terminal, load func() (*conf
 	if err := a.printBanner(ctx, t, time.Since(start)); err != nil {
 		slog.Warn("the banner was not read", "error", err)
 	}
-	warnOfExposedKey(ctx, c)
+	warnOfExposure(ctx, c)
 	defer s.announceServer()()
 	if err := a.serveAdmin(ctx); err != nil {
 		return err
@@ -255,7 +255,7 @@ func (a *App) serveAdmin(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("app: admin_listen: %w", err)
 	}
-	srv := &http.Server{Handler: a.AdminHandler(), ReadHeaderTimeout: 5 * time.Second}
+	srv := &http.Server{Handler: forHosts(isThisMachine, a.AdminHandler()), ReadHeaderTimeout: 5 * time.Second}
 	go srv.Serve(l)
 	context.AfterFunc(ctx, func() { srv.Close() })
 	return nil

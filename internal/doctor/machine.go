@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"holdfast/internal/blob"
+	"holdfast/internal/config"
 )
 
 func lookConfiguration(_ context.Context, p *Patient) (out []Finding) {
@@ -34,6 +35,31 @@ func lookConfiguration(_ context.Context, p *Patient) (out []Finding) {
 	if c.DatabaseURL != "" && c.MasterKey == "" {
 		out = append(out, newWarning("master_key_file = /etc/holdfast/master.key, the same on each node",
 			"a second node would make a key of its own", "the master key is in the data directory of one node")...)
+	}
+	return append(out, OpenSettings(c)...)
+}
+
+// OpenSettings are the settings by which a listener that others can reach believes what
+// anybody says: an address that nobody proved, or a sender that anybody may claim to be.
+func OpenSettings(c *config.Config) (out []Finding) {
+	if c.Loopback() {
+		return nil
+	}
+	if c.Autoconfirm || c.Dev || c.Demo {
+		out = append(out, newFailure("autoconfirm = false, without --dev and --demo",
+			"whoever reaches the server signs up with any address, and gets what the address is invited to",
+			"others can reach the listener, and addresses count as confirmed without proof")...)
+	}
+	proxies, err := c.Proxies()
+	if err != nil {
+		return out // told where the settings are read
+	}
+	for _, p := range proxies {
+		if p.Bits() == 0 {
+			out = append(out, newFailure("trusted_proxies = the addresses of the proxies alone",
+				"every client may say from where it comes: limits, locks and service_addresses look at what it says",
+				"others can reach the listener, and trusted_proxies holds every address (%s)", p)...)
+		}
 	}
 	return out
 }

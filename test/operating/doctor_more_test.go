@@ -27,6 +27,16 @@ func TestDoctorFindsSettings(t *testing.T) {
 	expect(s, "configuration", "warning", "public_url is not set", nil, "--listen", ":8443")
 	expect(s, "configuration", "warning", "rate limits are off", nil, "--rate-limits", "off")
 	expect(s, "configuration", "warning", "development server", nil, "--dev")
+	reached := []string{"--listen", ":8443", "--public-url", "https://wms.example"}
+	expect(s, "configuration", "failure", "without proof", nil, append(reached, "--autoconfirm")...)
+	for _, every := range []string{"0.0.0.0/0", "::/0", "10.0.0.1,0.0.0.0/0"} {
+		expect(s, "configuration", "failure", "holds every address", nil, append(reached, "--trusted-proxies", every)...)
+	}
+	for _, sound := range [][]string{{"--trusted-proxies", "10.0.0.0/8"}, {"--autoconfirm", "--listen", "127.0.0.1:8443"}} {
+		if found, _ := doctor(s, nil, append(reached, sound...)...); found["configuration"].Level == "failure" {
+			s.Errorf("%v: %+v", sound, found["configuration"])
+		}
+	}
 	expect(s, "mail", "warning", "no mail server", nil)
 	cert, key := filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
 	s.SelfSigned(cert, key) // for wms.example, and ends in an hour
@@ -79,4 +89,20 @@ func TestDoctorFindsInData(t *testing.T) {
 		behind(s)
 		expect(s, "schema", "failure", "this program needs", nil)
 	})
+}
+
+// A server that others can reach says at its start by which settings it believes anybody;
+// one that only this machine can reach has nobody to warn of.
+func TestStartWarnsOfOpenSettings(t *testing.T) {
+	open := []string{"--autoconfirm", "--trusted-proxies", "0.0.0.0/0"}
+	for listen, isWarned := range map[string]bool{"0.0.0.0:0": true, "127.0.0.1:0": false} {
+		s := program.Embedded(t)
+		v := s.Serve(append(open, "--listen", listen)...)
+		v.Stop() // what is logged is written a little later
+		for _, words := range []string{"without proof", "holds every address"} {
+			if strings.Contains(v.Out.String(), words) != isWarned {
+				t.Errorf("%s: the server says\n%s", listen, v.Out.String())
+			}
+		}
+	}
 }

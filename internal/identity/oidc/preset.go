@@ -28,6 +28,7 @@ type preset struct {
 	github bool     // OAuth 2.0 without OpenID Connect
 	form   bool     // answers by a posted form when scopes are asked for
 	edov   bool     // e-mail claims are proved by xms_edov alone
+	worded bool     // says "true" in words where others say it as a boolean
 }
 
 // presetOf returns the preset of a provider's name; any other name is an
@@ -40,9 +41,10 @@ func presetOf(name string) preset {
 	case "gitlab":
 		return preset{issuer: "https://gitlab.com", scopes: def}
 	case "linkedin_oidc":
-		return preset{issuer: "https://www.linkedin.com/oauth", scopes: def}
+		return preset{issuer: "https://www.linkedin.com/oauth", scopes: def, worded: true}
 	case "apple":
-		return preset{issuer: "https://appleid.apple.com", scopes: []string{"email", "name"}, form: true}
+		return preset{issuer: "https://appleid.apple.com", scopes: []string{"email", "name"}, form: true,
+			worded: true}
 	case "azure", "microsoft":
 		return preset{scopes: def, edov: true}
 	case "github":

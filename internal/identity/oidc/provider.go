@@ -301,14 +301,14 @@ func (p *Provider) readIDToken(ctx context.Context, raw, nonce string, audiences
 	if err != nil {
 		return Person{}, rejectedFault(err)
 	}
-	c := idClaims{edov: p.preset.edov}
+	var c idClaims
 	if err := id.Claims(&c); err != nil {
 		return Person{}, rejectedFault(err)
 	}
 	if err := p.checkIDToken(id, c, nonce, audiences); err != nil {
 		return Person{}, rejectedFault(err)
 	}
-	return Person{Subject: id.Subject, Email: c.Email, EmailVerified: c.isEmailVerified(), Claims: c.profileData(),
+	return Person{Subject: id.Subject, Email: c.Email, EmailVerified: c.isEmailVerified(p.preset), Claims: c.profileData(),
 		token: id, atHash: id.AccessTokenHash}, nil
 }
 
@@ -340,7 +340,8 @@ func (p *Provider) checkIDToken(id *goidc.IDToken, c idClaims, nonce string, aud
 	return nil
 }
 
-// idClaims are the claims read; EmailVerified is a string at some providers.
+// idClaims are the claims read. Those that say what is proved are of whatever type they
+// came as.
 type idClaims struct {
 	Email             string `json:"email"`
 	EmailVerified     any    `json:"email_verified"`
@@ -352,26 +353,18 @@ type idClaims struct {
 	PreferredUsername string `json:"preferred_username"`
 	Locale            string `json:"locale"`
 	OwnerVerified     any    `json:"xms_edov"`
-
-	edov bool
 }
 
-func (c idClaims) isEmailVerified() bool {
-	claim := c.EmailVerified
-	if c.edov {
+// isEmailVerified reports that the provider proved the address. email_verified is a boolean
+// (OpenID Connect Core, 5.1); of a provider that nobody knows, no other value is taken for
+// one.
+func (c idClaims) isEmailVerified(p preset) bool {
+	if p.edov {
 		// Any directory's administrator can type any address; this claim alone
 		// says that its domain is the directory's own.
-		claim = c.OwnerVerified
+		return c.OwnerVerified == true || c.OwnerVerified == "1" || c.OwnerVerified == "true" || c.OwnerVerified == 1.0
 	}
-	switch v := claim.(type) {
-	case bool:
-		return v
-	case string:
-		return v == "true" || v == "1"
-	case float64:
-		return v == 1
-	}
-	return false
+	return c.EmailVerified == true || p.worded && c.EmailVerified == "true"
 }
 
 func (c idClaims) profileData() map[string]any {

@@ -1,0 +1,44 @@
+package app
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// forHosts answers requests for a host that isOurs knows, and refuses others with 421
+// (RFC 9110, 15.5.20): a name of somebody else that leads to this address is answered
+// nothing, neither a redirection nor, through a browser, what is the operator's.
+func forHosts(isOurs func(host string) bool, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isOurs(hostName(r.Host)) {
+			http.Error(w, "this server does not answer for that host", http.StatusMisdirectedRequest)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// hostName is the name or address that a Host header says, without port, brackets, the
+// dot of the root or capitals.
+func hostName(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+}
+
+// isThisMachine reports a name by which only this machine is meant.
+func isThisMachine(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && a.IsLoopback()
+}
+
+// isAmong reports whether names hold a host, in whatever capitals they are written.
+func isAmong(names []string) func(host string) bool {
+	return func(host string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return hostName(name) == host })
+	}
+}
