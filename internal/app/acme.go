@@ -16,6 +16,7 @@ import (
 	"golang.org/x/crypto/acme/autocert"
 
 	"holdfast/internal/config"
+	"holdfast/internal/web"
 )
 
 // acmeClient fetches and renews certificates (RFC 8555), by TLS-ALPN-01 on the
@@ -89,20 +90,7 @@ func (a *acmeClient) serveChallenges(listen string) (stop func(), err error) {
 // challenges answers HTTP-01 for the names that have certificates, and sends all else that
 // is asked of them to https.
 func (a *acmeClient) challenges() http.Handler {
-	return forHosts(isAmong(a.names), withoutPort(a.manager.HTTPHandler(nil)))
-}
-
-// withoutPort has h compare names alone: some authorities, and some proxies,
-// name the port in Host even where it is the usual one (RFC 9110, 7.2).
-func withoutPort(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if host, _, err := net.SplitHostPort(r.Host); err == nil {
-			named := *r
-			named.Host = host
-			r = &named
-		}
-		h.ServeHTTP(w, r)
-	})
+	return web.ForHosts(web.IsAmong(a.names), web.WithoutPort(a.manager.HTTPHandler(nil)))
 }
 
 func (a *acmeClient) requestCertificates() {

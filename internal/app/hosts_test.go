@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"holdfast/internal/config"
+	"holdfast/internal/web"
 )
 
 // statusFor is what h answers to a GET for a host.
@@ -43,7 +44,7 @@ func TestChallengesAnswerOwnNames(t *testing.T) {
 // The operator's listener answers this machine's names alone: a page of a stranger whose
 // name is turned to 127.0.0.1 reads no memory.
 func TestAdminAnswersThisMachine(t *testing.T) {
-	h := forHosts(isThisMachine, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {}))
+	h := web.ForHosts(web.IsThisMachine, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {}))
 	for host, want := range map[string]int{
 		"localhost:9090":      http.StatusOK,
 		"127.0.0.1:9090":      http.StatusOK,

@@ -255,7 +255,7 @@ func (a *App) serveAdmin(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("app: admin_listen: %w", err)
 	}
-	srv := &http.Server{Handler: forHosts(isThisMachine, a.AdminHandler()), ReadHeaderTimeout: 5 * time.Second}
+	srv := &http.Server{Handler: web.ForHosts(web.IsThisMachine, a.AdminHandler()), ReadHeaderTimeout: 5 * time.Second}
 	go srv.Serve(l)
 	context.AfterFunc(ctx, func() { srv.Close() })
 	return nil

@@ -1,4 +1,4 @@
-package app
+package web
 
 import (
 	"net"
@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// forHosts answers requests for a host that isOurs knows, and refuses others with 421
+// ForHosts answers requests for a host that isOurs knows, and refuses others with 421
 // (RFC 9110, 15.5.20): a name of somebody else that leads to this address is answered
 // nothing, neither a redirection nor, through a browser, what is the operator's.
-func forHosts(isOurs func(host string) bool, h http.Handler) http.Handler {
+func ForHosts(isOurs func(host string) bool, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isOurs(hostName(r.Host)) {
 			http.Error(w, "this server does not answer for that host", http.StatusMisdirectedRequest)
@@ -30,15 +30,28 @@ func hostName(host string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 }
 
-// isThisMachine reports a name by which only this machine is meant.
-func isThisMachine(host string) bool {
+// IsThisMachine reports a name by which only this machine is meant.
+func IsThisMachine(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && a.IsLoopback()
 }
 
-// isAmong reports whether names hold a host, in whatever capitals they are written.
-func isAmong(names []string) func(host string) bool {
+// IsAmong reports whether names hold a host, in whatever capitals they are written.
+func IsAmong(names []string) func(host string) bool {
 	return func(host string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return hostName(name) == host })
 	}
+}
+
+// WithoutPort has h compare names alone: some authorities, and some proxies,
+// name the port in Host even where it is the usual one (RFC 9110, 7.2).
+func WithoutPort(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if host, _, err := net.SplitHostPort(r.Host); err == nil {
+			named := *r
+			named.Host = host
+			r = &named
+		}
+		h.ServeHTTP(w, r)
+	})
 }
