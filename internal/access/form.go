@@ -14,14 +14,25 @@ var (
 	perPlace   = ratelimit.Rule{Minute: 60, Burst: 30}
 )
 
-// TakeForm counts a look at a public form, or with sent its being sent, and
-// refuses it when the address or the place has none left.
-func (g *Gate) TakeForm(w http.ResponseWriter, r *http.Request, place string, sent bool) error {
+// FormUse is what somebody without an account does with a public form.
+type FormUse string
+
+// Uses of a public form: reports and follow-ups are counted apart, as a guesser of codes
+// must not keep others from reporting.
+const (
+	LookAtForm FormUse = ""
+	SendForm   FormUse = "form:"
+	FollowUp   FormUse = "follow:"
+)
+
+// TakeForm counts a use of a public form, and refuses it when the address or the place has
+// none left.
+func (g *Gate) TakeForm(w http.ResponseWriter, r *http.Request, place string, use FormUse) error {
 	if g.Limits == nil {
 		return nil
 	}
 	address := web.AddressKey(web.ClientAddress(r))
-	if !sent {
+	if use == LookAtForm {
 		s := g.Limits.Take(address, ratelimit.API, g.plans["standard"], 1)
 		if !s.OK {
 			return Refuse(s, unitName(ratelimit.API))
@@ -31,7 +42,7 @@ func (g *Gate) TakeForm(w http.ResponseWriter, r *http.Request, place string, se
 	for _, x := range [...]struct {
 		key  string
 		rule ratelimit.Rule
-	}{{"form:" + address, perAddress}, {"form:" + place, perPlace}} {
+	}{{string(use) + address, perAddress}, {string(use) + place, perPlace}} {
 		plan, err := ratelimit.Custom(map[ratelimit.Category]ratelimit.Rule{ratelimit.API: x.rule})
 		if err != nil {
 			return err

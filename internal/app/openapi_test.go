@@ -101,7 +101,7 @@ func TestOpenAPIAnswersAreTyped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	documents := []string{"/openapi.json", "/v1", "/rest/v1", "/catalog.json", "/types.ts", "/dev/mail", "/r/{token}"}
+	documents := []string{"/openapi.json", "/v1", "/rest/v1", "/catalog.json", "/types.ts", "/dev/mail", "/r/{token}", "/r/{token}/status"}
 	seen := 0
 	for path, item := range doc.Paths.Map() {
 		if strings.HasPrefix(path, "/auth/v1") || slices.Contains(documents, path) {

@@ -102,7 +102,8 @@ func (a routeTable) recordRoutes() []route.Route {
 
 // pageRoutes are what a browser shows.
 func (a routeTable) pageRoutes() []route.Route {
-	reports := route.Plain(a.reports)
+	reports, followUp := route.Plain(a.reports), route.Plain(a.reports.FollowUp())
+	follow := "What became of a report, to whoever holds its code, and words that are added to it (multipart: code; words)"
 	report := "The public report page, and a report (multipart: kind, severity, what; where, when, name, photo)"
 	list := []route.Route{
 		{Method: "GET", Pattern: "/r/{token}", Who: route.Public, Handle: reports, Media: "text/html", Tag: "reports",
@@ -111,6 +112,10 @@ func (a routeTable) pageRoutes() []route.Route {
 			Doc: report,
 			Body: map[string]string{"kind": "string", "severity": "string", "where": "string", "what": "string",
 				"when": "string", "name": "string", "photo": "file"}},
+		{Method: "GET", Pattern: "/r/{token}/status", Who: route.Public, Handle: followUp, Media: "text/html",
+			Tag: "reports", Doc: follow},
+		{Method: "POST", Pattern: "/r/{token}/status", Who: route.Public, Handle: followUp, Media: "text/html",
+			Tag: "reports", Doc: follow, Body: map[string]string{"code": "string", "words": "string"}},
 		{Pattern: console.Prefix, Who: route.Public, Handle: route.Plain(a.console), Unlisted: true, Doc: "The console"},
 		{Pattern: strings.TrimSuffix(console.Prefix, "/"), Who: route.Public, Unlisted: true, Doc: "The console",
 			Handle: route.Plain(http.RedirectHandler(console.Prefix, http.StatusPermanentRedirect))},

@@ -53,6 +53,8 @@ func commentsResource() Resource {
 			{Name: "text", Required: true, Doc: "Up to 10,000 characters."},
 			{Name: "mentions", Type: Array, Required: true, Default: "[]", MaxLen: 20, Names: "members",
 				Doc: "Accounts of members who are named in the text. Those who read the record get a mail."},
+			{Name: "from_reporter", Type: Bool, ReadOnly: true, Required: true, Default: "false",
+				Doc: "Added with a report's follow-up code, by whoever reported without an account."},
 			{Name: "edited_at", Type: Time, ReadOnly: true, Doc: "When its author last changed the text."},
 			{Name: "status", Required: true, Default: "shown", OneOf: []string{"shown", "struck"}},
 			{Name: "struck_at", Type: Time, ReadOnly: true},

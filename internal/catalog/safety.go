@@ -68,9 +68,11 @@ func incidentsResource() Resource {
 			{Name: "change_reason", Format: Name, MaxLen: 300,
 				Doc: "Why kind, severity, moment or place of an incident with a case is changed."},
 			{Name: "external_ref", Format: Name, MaxLen: 100},
+			{Name: "follow_hash", Format: Name, MaxLen: 64, ReadOnly: true, Readers: nobody,
+				Doc: "Digest of the code with which whoever reported without an account follows up."},
 		},
 		Unique:  [][]string{{"incident_no"}, {"external_ref"}},
-		Indexes: [][]string{{"reported_at", "kind", "severity", "status"}, {"status", "id"}, {"closed_at"}},
+		Indexes: [][]string{{"follow_hash"}, {"reported_at", "kind", "severity", "status"}, {"status", "id"}, {"closed_at"}},
 		Listed:  []string{"updated_at", "occurred_at"},
 		Own:     []string{"reported_by", "created_by"},
 		Access: Access{

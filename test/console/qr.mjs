@@ -1,6 +1,6 @@
 // A report by somebody without an account, from the QR code on the wall: the same four questions, at most eight taps.
 import assert from 'node:assert/strict';
-import { api, narrow, picture, test, url, violations, visit } from './page.mjs';
+import { api, as, narrow, open, picture, secret, test, url, violations, visit } from './page.mjs';
 import { png } from './png.mjs';
 
 const officer = 'safety@north.example';
@@ -98,6 +98,53 @@ for (const colorScheme of ['light', 'dark']) {
     });
   });
 }
+
+test('who reported follows up with the code of the receipt, and adds to the report', async () => {
+  const address = await printCode({});
+  const added = `It dripped on the rack, too ${Date.now()}`;
+  let number = '';
+  await visit(
+    async (page) => {
+      await page.goto(address);
+      await page.getByText('Something leaked or spilled').tap();
+      await page.getByText('Somebody needs a doctor').tap();
+      await page.getByRole('button', { name: 'Next' }).tap();
+      await page.getByLabel('What happened, in your words').fill('Oil under the truck');
+      await page.getByRole('button', { name: 'Send the report' }).tap();
+      const code = await page.locator('.code').innerText();
+      secret(code);
+      secret(code.replaceAll('-', ''));
+      number = await page.locator('.number').first().innerText();
+      assert.deepEqual(await violations(page, 'receipt'), []);
+      await assertThumb(page);
+      await page.getByRole('button', { name: 'See what becomes of it' }).tap();
+      await page.getByText('It has arrived and is not looked at yet.').waitFor();
+      assert.deepEqual(await violations(page, 'progress'), []);
+      assert.ok(!page.url().includes(code), 'the code is in no address');
+
+      await page.goto(address); // another day
+      await page.getByRole('link', { name: 'I have a code of an earlier report' }).tap();
+      await page.getByLabel('Your code').fill('AAAAA-AAAAA-AAAAA-AAAAA');
+      await page.getByRole('button', { name: 'See what becomes of it' }).tap();
+      await page.getByText('No report has this code.').waitFor();
+      assert.deepEqual(await violations(page, 'no such code'), []);
+      await page.getByLabel('Your code').fill(code.toLowerCase());
+      await page.keyboard.press('Enter');
+      await page.getByText(number).waitFor();
+      await page.getByLabel('What happened, in your words').fill(added);
+      await page.getByRole('button', { name: 'Add it' }).tap();
+      await page.getByText('It is with your report.').waitFor();
+      await assertThumb(page);
+    },
+    { ...phone, colorScheme: 'dark' },
+  );
+  const [made] = await api(officer, `/v1/incidents?incident_no=eq.${number}&select=id`);
+  await as(officer, async (page) => {
+    await open(page, `/console/c/incidents/${made.id}`);
+    const said = page.getByRole('listitem').filter({ hasText: added });
+    await said.getByText('Whoever reported it').waitFor();
+  });
+});
 
 test('the keyboard alone reports an injury in French, of which it is asked how bad it is', async () => {
   const [dock] = await api(officer, '/v1/zones?select=id&code=eq.DOCK-1');

@@ -642,6 +642,7 @@ export const dePages: Record<string, string> = {
   'Case': 'Fall',
   'Privacy case': 'Vertraulicher Fall',
   // a report in four steps
+  'Whoever reported it': 'Wer es gemeldet hat',
   'It nearly went wrong': 'Fast passiert',
   'Nobody was hurt, nothing broke, but it was close.': 'Niemand verletzt, nichts kaputt, aber knapp.',
   'Something is unsafe': 'Etwas ist unsicher',

@@ -685,6 +685,7 @@ export const frPages: Record<string, string> = {
   'Case': 'Cas',
   'Privacy case': 'Cas confidentiel',
   // a report in four steps
+  'Whoever reported it': 'La personne qui l’a signalé',
   'It nearly went wrong': 'Il s’en est fallu de peu',
   'Nobody was hurt, nothing broke, but it was close.': 'Personne de blessé, rien de cassé, mais de justesse.',
   'Something is unsafe': 'Quelque chose est dangereux',

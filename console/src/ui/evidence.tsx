@@ -56,7 +56,8 @@ export function Comment({ x, p }: { x: Row; p: Permissions }) {
   const author = x['created_by'] as string | null;
   const isMine = author === p.user_id;
   const isStruck = x['status'] === 'struck';
-  const name = author ? (isMine ? _('You') : (names.get(author) ?? _('A colleague'))) : _('Somebody');
+  const unsigned = x['from_reporter'] ? _('Whoever reported it') : _('Somebody');
+  const name = author ? (isMine ? _('You') : (names.get(author) ?? _('A colleague'))) : unsigned;
   const change = async (set: Record<string, unknown>) => {
     await want(records('comments').update(set).eq('id', x.id).select('id'));
     setText(undefined);

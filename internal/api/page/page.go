@@ -17,6 +17,7 @@ import (
 	"golang.org/x/text/language"
 
 	"holdfast/internal/fault"
+	"holdfast/internal/safety/report"
 	"holdfast/internal/web"
 )
 
@@ -95,8 +96,13 @@ type view struct {
 	Script    template.JS
 	Place     string
 	Tenant    string
-	State     string // form, thanks, refused
+	State     string // form, thanks, code, progress, refused
 	Number    string
+	Token     string // of the link
+	Code      string // of the follow-up
+	Progress  *report.Progress
+	Standing  string // what the state of the report means
+	Words     string
 	Message   string
 	Once      string
 	Kind      string

@@ -36,10 +36,14 @@ func NewReports(g *access.Gate, d *report.Service, al *photo.Store) (*Reports, e
 const formTime = 3 * time.Minute
 
 // ServeHTTP answers GET and POST of a link's page.
-func (p *Reports) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	t := textsFor(r)
-	v := view{T: t, State: "refused"}
-	code, err := p.fillView(w, r, &v)
+func (p *Reports) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.servePage(w, r, p.fillView) }
+
+// servePage shows what fill makes of a request.
+func (p *Reports) servePage(
+	w http.ResponseWriter, r *http.Request, fill func(http.ResponseWriter, *http.Request, *view) (int, error),
+) {
+	v := view{T: textsFor(r), State: "refused"}
+	code, err := fill(w, r, &v)
 	if err != nil {
 		code = p.explainMissingForm(w, r, &v, err)
 	}
@@ -65,21 +69,34 @@ func (p *Reports) explainMissingForm(w http.ResponseWriter, r *http.Request, v *
 // fillView fills the view and says its status. An error leaves the view without
 // a form.
 func (p *Reports) fillView(w http.ResponseWriter, r *http.Request, v *view) (int, error) {
-	token := r.PathValue("token")
-	post := r.Method == http.MethodPost
-	if err := p.gate.TakeForm(w, r, token, post); err != nil {
-		return 0, err
-	}
-	place, err := p.desk.Find(r.Context(), token)
+	place, err := p.findPlace(w, r, access.SendForm, v)
 	if err != nil {
 		return 0, err
 	}
-	v.Place, v.Tenant, v.AsksWhere = place.Name, place.Tenant, !place.IsKnown()
-	if !post {
+	if r.Method != http.MethodPost {
 		v.State, v.Once = "form", report.NewOnce()
 		return http.StatusOK, nil
 	}
 	return p.submitForm(w, r, place, v)
+}
+
+// findPlace counts the request and finds the place of its link. What is not sent is a look.
+func (p *Reports) findPlace(
+	w http.ResponseWriter, r *http.Request, use access.FormUse, v *view,
+) (*report.Place, error) {
+	if r.Method != http.MethodPost {
+		use = access.LookAtForm
+	}
+	token := r.PathValue("token")
+	if err := p.gate.TakeForm(w, r, token, use); err != nil {
+		return nil, err
+	}
+	place, err := p.desk.Find(r.Context(), token)
+	if err != nil {
+		return nil, err
+	}
+	v.Token, v.Place, v.Tenant, v.AsksWhere = token, place.Name, place.Tenant, !place.IsKnown()
+	return place, nil
 }
 
 // submitForm reads the sent form and submits it. What is refused is shown again with
@@ -101,13 +118,16 @@ func (p *Reports) submitForm(w http.ResponseWriter, r *http.Request, place *repo
 	if form.Size > 0 { // a browser sends an empty part when none is chosen
 		f.Photo = form.Photo
 	}
-	no, err := p.desk.Submit(r.Context(), actor.Actor{RequestID: web.RequestID(r.Context()),
-		Address: web.ClientAddress(r)}, place, f)
+	receipt, err := p.desk.Submit(r.Context(), senderOf(r), place, f)
 	if err != nil {
 		return p.showRefused(v, err)
 	}
-	v.State, v.Number = "thanks", no
+	v.State, v.Number, v.Code = "thanks", receipt.Number, report.GroupCode(receipt.Code)
 	return http.StatusOK, nil
+}
+
+func senderOf(r *http.Request) actor.Actor {
+	return actor.Actor{RequestID: web.RequestID(r.Context()), Address: web.ClientAddress(r)}
 }
 
 // showRefused shows the form again and marks what is wrong with it; what is not the
@@ -154,8 +174,10 @@ func fillForm(form *photo.Form, v *view) *report.Form {
 	return f
 }
 
+func hasField(form *photo.Form, name string) bool { return len(form.Texts[name]) > 0 }
+
 func formValue(form *photo.Form, name string) string {
-	if len(form.Texts[name]) == 0 {
+	if !hasField(form, name) {
 		return ""
 	}
 	return strings.TrimSpace(form.Texts[name][0])

@@ -19,7 +19,7 @@
     }
   };
 
-  const form = document.querySelector('form');
+  const form = document.getElementById('report');
   if (document.querySelector('[data-state="thanks"]')) sessionStorage.removeItem(kept);
   if (!form) return;
 

@@ -33,6 +33,19 @@ func germanTexts() texts {
 		Step: "Schritt {n} von {m}", Next: "Weiter", Back: "Zurück",
 		Thanks: "Danke. Ihre Meldung ist angekommen.", Reference: "Nummer der Meldung",
 		Keep: "Mit der Nummer können Sie nachfragen, was daraus geworden ist.", Another: "Etwas anderes melden",
+		Code: "Ihr Code", CodeHelp: "Zwanzig Buchstaben und Ziffern, von der Seite, die Danke sagte.",
+		CodeKept: "Er wird nur jetzt gezeigt. Mit ihm sehen Sie, was aus der Meldung wird, und können sie ohne Namen " +
+			"ergänzen.",
+		HaveCode: "Ich habe den Code einer früheren Meldung", Follow: "Sehen, was daraus wird",
+		FollowTitle: "Was aus einer Meldung wurde",
+		NoReport:    "Keine Meldung hat diesen Code. Codes gelten bis 90 Tage nach dem Abschluss.",
+		Open:        "Noch zu tun", Done: "Erledigt", Add: "Etwas ergänzen",
+		AddHelp: "Es lesen alle, die die Meldung lesen.",
+		AddSend: "Ergänzen", Added: "Danke. Es steht bei Ihrer Meldung.", ToReport: "Etwas melden",
+		States: map[string]string{
+			"reported": "Sie ist angekommen und noch nicht angesehen.", "triaged": "Sie ist angesehen.",
+			"investigating": "Sie wird untersucht.", "action_pending": "Es steht fest, was zu tun ist.",
+			"closed": "Sie ist abgeschlossen.", "void": "Sie wird nicht weiter verfolgt."},
 		Gone: "Diese Meldeseite gibt es nicht, oder sie ist abgeschaltet. Sagen Sie Ihrer Führungskraft Bescheid.",
 		TooOften: "Von hier kamen gerade zu viele Meldungen. Bitte warten Sie eine Minute und senden Sie dann noch " +
 			"einmal.",
@@ -46,8 +59,9 @@ func germanTexts() texts {
 			"Sie noch einmal.",
 		Wrong: map[string]string{"once": "Bitte senden Sie noch einmal.", "kind": "Bitte eines wählen.",
 			"severity": "Bitte eines wählen.", "where": "Höchstens 200 Zeichen.",
-			"what": "Sagen Sie, was passiert ist, mit höchstens 5.000 Zeichen.",
-			"when": "Kein Zeitpunkt des vergangenen Jahres.", "name": "Höchstens 100 Zeichen.",
+			"what":  "Sagen Sie, was passiert ist, mit höchstens 5.000 Zeichen.",
+			"words": "Schreiben Sie etwas, höchstens 2.000 Zeichen und 20 Mal.",
+			"when":  "Kein Zeitpunkt des vergangenen Jahres.", "name": "Höchstens 100 Zeichen.",
 			"photo": "Wählen Sie ein anderes Foto oder keines."},
 	}
 }

@@ -30,6 +30,16 @@ func englishTexts() texts {
 		Next: "Next", Back: "Back",
 		Thanks: "Thank you. Your report has arrived.", Reference: "Reference number",
 		Keep: "Keep the number if you want to ask what became of it.", Another: "Report something else",
+		Code: "Your code", CodeHelp: "Twenty letters and digits, from the page that said thank you.",
+		CodeKept: "It is shown this once. With it you see what becomes of your report and can add to it, without a name.",
+		HaveCode: "I have a code of an earlier report", Follow: "See what becomes of it",
+		FollowTitle: "What became of a report", NoReport: "No report has this code. Codes work until 90 days after the end.",
+		Open: "Still to be done", Done: "Done", Add: "Add something", AddHelp: "It is read by those who read the report.",
+		AddSend: "Add it", Added: "Thank you. It is with your report.", ToReport: "Report something",
+		States: map[string]string{
+			"reported": "It has arrived and is not looked at yet.", "triaged": "It has been looked at.",
+			"investigating": "It is being investigated.", "action_pending": "It is known what is to be done.",
+			"closed": "It is closed.", "void": "It is not pursued."},
 		Gone:        "This report page does not exist or is switched off. Tell your supervisor.",
 		TooOften:    "Too many reports came from here just now. Wait a minute, then send it again.",
 		PhotoLarge:  "The photo is too large. Send the report without it, or take it with a lower resolution.",
@@ -40,7 +50,8 @@ func englishTexts() texts {
 		Trapped:     "The report looks as if a machine had filled it in. Empty the last field, then send it again.",
 		Wrong: map[string]string{"once": "Please send it once more.", "kind": "Choose one.", "severity": "Choose one.",
 			"where": "At most 200 characters.", "what": "Say what happened, in at most 5,000 characters.",
-			"when": "Not a date and time of the past year.", "name": "At most 100 characters.",
+			"words": "Write something, at most 2,000 characters and 20 times.",
+			"when":  "Not a date and time of the past year.", "name": "At most 100 characters.",
 			"photo": "Choose another photo or none."},
 	}
 }

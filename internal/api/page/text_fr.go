@@ -33,6 +33,18 @@ func frenchTexts() texts {
 		Step: "Étape {n} sur {m}", Next: "Suivant", Back: "Retour",
 		Thanks: "Merci. Votre signalement est arrivé.", Reference: "Numéro du signalement",
 		Keep: "Avec ce numéro, vous pouvez demander ce qu’il en est advenu.", Another: "Signaler autre chose",
+		Code: "Votre code", CodeHelp: "Vingt lettres et chiffres, de la page qui disait merci.",
+		CodeKept: "Il n’est montré que cette fois. Avec lui, vous voyez la suite de votre signalement et pouvez le " +
+			"compléter, sans nom.",
+		HaveCode: "J’ai le code d’un signalement", Follow: "Voir la suite", FollowTitle: "La suite d’un signalement",
+		NoReport: "Aucun signalement n’a ce code. Les codes valent jusqu’à 90 jours après la clôture.",
+		Open:     "Reste à faire", Done: "Fait", Add: "Ajouter quelque chose",
+		AddHelp: "Ceux qui lisent le signalement le lisent.",
+		AddSend: "Ajouter", Added: "Merci. C’est joint à votre signalement.", ToReport: "Signaler quelque chose",
+		States: map[string]string{
+			"reported": "Il est arrivé et n’a pas encore été lu.", "triaged": "Il a été lu.",
+			"investigating": "Une enquête est en cours.", "action_pending": "On sait ce qui est à faire.",
+			"closed": "Il est clos.", "void": "Il n’a pas de suite."},
 		Gone: "Cette page de signalement n’existe pas ou est désactivée. Prévenez votre responsable.",
 		TooOften: "Trop de signalements viennent d’arriver d’ici. Attendez une minute, puis envoyez-le de " +
 			"nouveau.",
@@ -45,8 +57,9 @@ func frenchTexts() texts {
 		Trapped: "Ce signalement semble rempli par une machine. Videz le dernier champ, puis envoyez-le de nouveau.",
 		Wrong: map[string]string{"once": "Envoyez-le encore une fois.", "kind": "Choisissez une réponse.",
 			"severity": "Choisissez une réponse.", "where": "200 caractères au plus.",
-			"what": "Dites ce qui s’est passé, en 5 000 caractères au plus.",
-			"when": "Ce n’est pas un moment de l’année passée.", "name": "100 caractères au plus.",
+			"what":  "Dites ce qui s’est passé, en 5 000 caractères au plus.",
+			"words": "Écrivez quelque chose, 2 000 caractères et 20 fois au plus.",
+			"when":  "Ce n’est pas un moment de l’année passée.", "name": "100 caractères au plus.",
 			"photo": "Choisissez une autre photo, ou aucune."},
 	}
 }

@@ -295,6 +295,7 @@ create table comments (
   shipment_id uuid,
   text text not null,
   mentions text not null,
+  from_reporter boolean not null,
   edited_at timestamptz,
   status text not null,
   struck_at timestamptz,
@@ -678,6 +679,7 @@ create table incidents (
   reopen_reason text,
   change_reason text,
   external_ref text,
+  follow_hash text,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   created_by uuid,
@@ -690,6 +692,7 @@ create table incidents (
 create index incidents_closed_at_idx on incidents (tenant_id, closed_at);
 create index incidents_created_at_id_idx on incidents (tenant_id, created_at, id);
 create index incidents_duplicate_of_idx on incidents (tenant_id, duplicate_of) where duplicate_of is not null;
+create index incidents_follow_hash_idx on incidents (tenant_id, follow_hash);
 create index incidents_occurred_at_id_idx on incidents (tenant_id, occurred_at, id);
 create index incidents_reported_at_kind_severity_status_idx on incidents (tenant_id, reported_at, kind, severity, status);
 create index incidents_site_id_idx on incidents (tenant_id, site_id) where site_id is not null;

@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
+	"holdfast/internal/safety/photo"
 	"holdfast/internal/store"
 )
 
@@ -28,8 +29,16 @@ func checkComments(r *catalog.Resource) store.Effect {
 				return err
 			}
 		}
-		return nil
+		return photo.LeaveUnsigned(tx, slices.DeleteFunc(slices.Clone(changes), isNotReporters))
 	}
+}
+
+const fromReporter = "from_reporter"
+
+// isNotReporters reports anything but new words of whoever reported without an account: of an
+// anonymous report they keep no more than the report itself.
+func isNotReporters(c store.Change) bool {
+	return c.Op != store.Insert || c.After[fromReporter] != true
 }
 
 func checkComment(tx *store.Tx, r *catalog.Resource, c store.Change) error {

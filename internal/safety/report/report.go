@@ -28,6 +28,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/photo"
+	"holdfast/internal/secrets"
 	"holdfast/internal/store"
 )
 
@@ -206,16 +207,30 @@ func plainText(s string) string {
 	}, strings.ToValidUTF8(s, ""))
 }
 
-// Submit writes the report as an incident and returns its number. The same form
-// sent again gets the same number. Faults name the fields (once, kind,
+// Receipt is what whoever reported keeps of it.
+type Receipt struct {
+	Number string // of the incident
+	Code   string // of the follow-up: kept nowhere else, and told once
+}
+
+// Submit writes the report as an incident and returns its receipt. The same form
+// sent again gets the same. Faults name the fields (once, kind,
 // severity, where, what, when, name, photo).
-func (d *Service) Submit(ctx context.Context, a actor.Actor, p *Place, f *Form) (string, error) {
+func (d *Service) Submit(ctx context.Context, a actor.Actor, p *Place, f *Form) (Receipt, error) {
+	no, err := d.submitForm(ctx, a, p, f)
+	if err != nil {
+		return Receipt{}, err
+	}
+	return Receipt{no, f.formCode()}, nil
+}
+
+func (d *Service) submitForm(ctx context.Context, a actor.Actor, p *Place, f *Form) (string, error) {
 	now := d.store.Now()
 	at, err := f.checkForm(p, now)
 	if err != nil {
 		return "", err
 	}
-	a = actor.Actor{Role: actor.Service, TenantID: p.tenantID, KeyID: "report-link:" + p.link, RequestID: a.RequestID, Address: a.Address}
+	a = linkActor(a, p)
 	if no, err := d.findSent(ctx, p, f); err != nil || no != "" {
 		return no, err
 	}
@@ -252,8 +267,12 @@ func (d *Service) Submit(ctx context.Context, a actor.Actor, p *Place, f *Form) 
 // formReference marks the incident of a form. Who goes back, writes something else and
 // sends again makes another report.
 func (f *Form) formReference() string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{f.Once, f.Kind, f.Severity, f.When, f.Name, f.What, f.Where}, "\x00")))
+	sum := sha256.Sum256([]byte(f.joinedAnswers()))
 	return "report:" + hex.EncodeToString(sum[:16])
+}
+
+func (f *Form) joinedAnswers() string {
+	return strings.Join([]string{f.Once, f.Kind, f.Severity, f.When, f.Name, f.What, f.Where}, "\x00")
 }
 
 // findSent is the number of the incident that this form has become.
@@ -291,7 +310,7 @@ func (d *Service) incidentOf(ctx context.Context, p *Place, f *Form, at time.Tim
 	return store.Row{"kind": f.Kind, "severity": severity, "potential_severity": potential, "title": shortTitle(f.What),
 		"description": said, "occurred_at": query.FormatTime(at), "occurred_tz": p.Location.String(), "site_id": p.site,
 		"zone_id": zone, "anonymous": f.Name == "", "reporter_name": db.Null(f.Name),
-		"external_ref": f.formReference()}, nil
+		"external_ref": f.formReference(), "follow_hash": secrets.Digest(f.formCode())}, nil
 }
 
 // writeIncident writes the incident of a report with its photo, if it has one.

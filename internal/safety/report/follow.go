@@ -1,0 +1,174 @@
+package report
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/db"
+	"holdfast/internal/fault"
+	"holdfast/internal/safety"
+	"holdfast/internal/secrets"
+	"holdfast/internal/store"
+)
+
+// What a follow-up code lets somebody do.
+const (
+	followTime   = 90 * 24 * time.Hour // the code of a report works so long after its end
+	longestWords = 2000                // characters of one addition
+	mostWords    = 20                  // additions to one report
+)
+
+// symbols are those of Crockford's base 32, in which nothing looks like anything else
+// (https://www.crockford.com/base32.html).
+const symbols = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+// codeLength is in symbols of 5 bits: 100 bits.
+const codeLength = 20
+
+// formCode is the follow-up code of a form. It is made of the form's own random number and
+// kept nowhere: the same form sent twice has the same code, and its receipt is the same.
+func (f *Form) formCode() string {
+	sum := sha256.Sum256([]byte("follow-up code\x00" + f.joinedAnswers()))
+	code := make([]byte, codeLength)
+	for i := range code {
+		code[i] = symbols[sum[i]&31]
+	}
+	return string(code)
+}
+
+// GroupCode writes a code as people copy it: in fives.
+func GroupCode(code string) string {
+	var groups []string
+	for ; len(code) > 5; code = code[5:] {
+		groups = append(groups, code[:5])
+	}
+	return strings.Join(append(groups, code), "-")
+}
+
+var misread = strings.NewReplacer("-", "", " ", "", "O", "0", "I", "1", "L", "1")
+
+// readCode is a typed code as it was made, or "" when it is none.
+func readCode(typed string) string {
+	code := misread.Replace(strings.ToUpper(typed))
+	if len(code) != codeLength || strings.Trim(code, symbols) != "" {
+		return ""
+	}
+	return code
+}
+
+// Progress is what a reporter learns of a report: no name and no word that somebody wrote.
+type Progress struct {
+	Number string
+	State  string // of the incident
+	Open   int64  // actions that are not done
+	Done   int64  // actions that are done
+
+	incident string
+}
+
+func refuseCode() error {
+	return fault.New(fault.NotFound, "PGRST116", "no report has this code")
+}
+
+// Follow is what became of the report with a code, or fault.NotFound: no code, unknown,
+// another tenant's, or of a report that ended more than followTime ago.
+func (d *Service) Follow(ctx context.Context, p *Place, typed string) (*Progress, error) {
+	code := readCode(typed)
+	if code == "" {
+		return nil, refuseCode()
+	}
+	var found *Progress
+	err := d.store.DB().Read(ctx, db.Scope{Tenant: p.tenantID}, func(tx *db.Tx) error {
+		args := []any{p.tenantID, secrets.Digest(code), d.store.Now().Add(-followTime)}
+		err := tx.Query(`
+			SELECT id, incident_no, status
+			FROM incidents
+			WHERE tenant_id = $1
+				AND follow_hash = $2
+				AND (status NOT IN ('closed', 'void') OR COALESCE(closed_at, updated_at) > $3)`, args,
+			func(r *db.Row) error {
+				found = &Progress{incident: r.Text(0), Number: r.Text(1), State: r.Text(2)}
+				return nil
+			})
+		if err != nil || found == nil {
+			return err
+		}
+		return tx.Query(`
+			SELECT COALESCE(SUM(CASE WHEN status IN ('open', 'in_progress') THEN 1 ELSE 0 END), 0),
+				COALESCE(SUM(CASE WHEN status IN ('done', 'verified') THEN 1 ELSE 0 END), 0)
+			FROM actions
+			WHERE tenant_id = $1
+				AND incident_id = $2`, []any{p.tenantID, found.incident}, func(r *db.Row) error {
+			found.Open, found.Done = r.Int(0), r.Int(1)
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("report: follow up: %w", err)
+	}
+	if found == nil {
+		return nil, refuseCode()
+	}
+	return found, nil
+}
+
+// AddWords adds words to the report with a code and is what became of it. The words are a
+// comment of the incident that says they are the reporter's; the same words twice are one.
+// Faults name the field words.
+func (d *Service) AddWords(ctx context.Context, a actor.Actor, p *Place, typed, words string) (*Progress, error) {
+	found, err := d.Follow(ctx, p, typed)
+	if err != nil {
+		return nil, err
+	}
+	words = strings.TrimSpace(plainText(words))
+	if n := utf8.RuneCountInString(words); n == 0 || n > longestWords {
+		return found, safety.RefuseField("words", "has 1 to %d characters", longestWords)
+	}
+	a = linkActor(a, p)
+	err = d.store.DB().Write(ctx, store.Scope(a), func(tx *db.Tx) error {
+		said, err := readAdditions(tx, p.tenantID, found.incident)
+		if err != nil || said[words] {
+			return err
+		}
+		if len(said) >= mostWords {
+			return safety.RefuseField("words", "are not added: the report has %d additions", mostWords)
+		}
+		row := store.Row{"incident_id": found.incident, "text": words, "from_reporter": true}
+		_, err = d.store.In(tx, a).InsertRows("comments", []store.Row{row})
+		return err
+	})
+	return found, err
+}
+
+// readAdditions are the words that the reporter of an incident added. The incident's row is
+// the lock: additions at once cannot pass their bound.
+func readAdditions(tx *db.Tx, tenant, incident string) (map[string]bool, error) {
+	said := map[string]bool{}
+	tx.Queue(`
+		SELECT id
+		FROM incidents
+		WHERE tenant_id = $1
+			AND id = $2
+		{for update}`, []any{tenant, incident}, func(*db.Row) error { return nil })
+	tx.Queue(`
+		SELECT text
+		FROM comments
+		WHERE tenant_id = $1
+			AND incident_id = $2
+			AND from_reporter`, []any{tenant, incident}, func(r *db.Row) error {
+		said[r.Text(0)] = true
+		return nil
+	})
+	return said, tx.Flush()
+}
+
+// linkActor is who writes for somebody without an account.
+func linkActor(a actor.Actor, p *Place) actor.Actor {
+	return actor.Actor{Role: actor.Service, TenantID: p.tenantID, KeyID: "report-link:" + p.link,
+		RequestID: a.RequestID, Address: a.Address}
+}
