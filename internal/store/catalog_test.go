@@ -343,7 +343,7 @@ func (k *kit) names(r *catalog.Resource, ours, theirs map[string]string) {
 		if !f.Fixed {
 			k.must(key, "PATCH", r.Name+"?id=eq."+mine, "", `{"`+f.Name+`":`+value(own)+`}`)
 		}
-		if f.Type == catalog.Array {
+		if f.Type == catalog.Array && !f.Fixed {
 			named, _ := k.cat.Get(f.Names)
 			record := k.row(north, named, ours, newID(north, 778), 778)
 			gone := rows(k, k.must(key, "GET", f.Names+"?id=eq."+record+"&select="+col, "", "").Body)[0][col].(string)
