@@ -56,8 +56,9 @@ func newAuthority(t *testing.T, kind, at string) *authority {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"}, NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: time.Now().Add(24 * time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"},
+		NotBefore: time.Now().Add(-time.Hour),
+		NotAfter:  time.Now().Add(24 * time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +114,8 @@ func (a *authority) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		var in struct{ Identifiers []struct{ Value string } }
 		json.Unmarshal(a.payload(r), &in)
 		if a.refuses || len(in.Identifiers) != 1 {
-			answer(403, "", map[string]string{"type": "urn:ietf:params:acme:error:rejectedIdentifier", "detail": "this name is not for you"})
+			answer(403, "", map[string]string{"type": "urn:ietf:params:acme:error:rejectedIdentifier",
+				"detail": "this name is not for you"})
 			return
 		}
 		a.name = in.Identifiers[0].Value
@@ -124,7 +126,8 @@ func (a *authority) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		answer(200, "/order/1", order)
 	case "/authz":
-		answer(200, "", map[string]any{"status": state, "identifier": map[string]string{"type": "dns", "value": a.name}, "challenges": []any{challenge}})
+		answer(200, "", map[string]any{"status": state, "identifier": map[string]string{"type": "dns", "value": a.name},
+			"challenges": []any{challenge}})
 	case "/challenge":
 		a.payload(r)
 		a.validated = a.validate()
@@ -151,7 +154,8 @@ func (a *authority) validate() error {
 	if a.kind == "http-01" {
 		return errors.Join(a.fetch(a.name, want), a.fetch(a.name+":80", want))
 	}
-	c, err := tls.Dial("tcp", a.at, &tls.Config{ServerName: a.name, NextProtos: []string{"acme-tls/1"}, InsecureSkipVerify: true})
+	c, err := tls.Dial("tcp", a.at, &tls.Config{ServerName: a.name, NextProtos: []string{"acme-tls/1"},
+		InsecureSkipVerify: true})
 	if err != nil {
 		return err
 	}
@@ -199,7 +203,8 @@ func (a *authority) issue(csr string) []byte {
 	if err != nil {
 		a.t.Error(err)
 	}
-	return append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf}), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})...)
+	return append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf}),
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})...)
 }
 
 // client trusts the authority and finds every name at one address.
@@ -266,7 +271,8 @@ func TestCertificateRefused(t *testing.T) {
 	a.mu.Lock()
 	a.refuses = true
 	a.mu.Unlock()
-	v := s.Command(nil, "serve", "--listen", listen, "--tls-domains", "wms.example.com", "--acme-url", a.URL+"/directory", "--log-level", "warn")
+	v := s.Command(nil, "serve", "--listen", listen, "--tls-domains", "wms.example.com", "--acme-url", a.URL+"/directory",
+		"--log-level", "warn")
 	log := &program.Transcript{}
 	v.Stdout, v.Stderr = log, log
 	if err := v.Start(); err != nil {
@@ -274,7 +280,8 @@ func TestCertificateRefused(t *testing.T) {
 	}
 	defer v.Process.Kill()
 	s.Eventually("the log says so", func() bool { return strings.Contains(log.String(), "no certificate could be had") })
-	if _, err := tls.Dial("tcp", listen, &tls.Config{ServerName: "other.example.com", InsecureSkipVerify: true}); err == nil {
+	if _, err := tls.Dial("tcp", listen, &tls.Config{ServerName: "other.example.com",
+		InsecureSkipVerify: true}); err == nil {
 		t.Error("a foreign name gets a certificate")
 	}
 	if c, err := net.Dial("tcp", listen); err != nil {

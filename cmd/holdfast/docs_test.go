@@ -39,7 +39,8 @@ func TestFirstNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := func() string { _, p, _ := net.SplitHostPort(program.ClosedPort(t)); return p }
-	text := strings.NewReplacer("8443", port(), "9090", port(), " /etc/", " "+root+"/etc/", "=/etc/", "="+root+"/etc/", "= /etc/", "= "+root+"/etc/",
+	text := strings.NewReplacer("8443", port(), "9090", port(), " /etc/", " "+root+"/etc/", "=/etc/", "="+root+"/etc/",
+		"= /etc/", "= "+root+"/etc/",
 		" /srv/", " "+root+"/srv/", "/var/", root+"/var/").Replace(script.String())
 	cmd := exec.Command("bash", "-c", text)
 	cmd.Dir = root
@@ -50,7 +51,8 @@ func TestFirstNode(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{"is ready", `"status":"ready"`, "audit log agree", "holdfast_backup_age_seconds", "ok       schema", "ok       backup"} {
+	for _, want := range []string{"is ready", `"status":"ready"`, "audit log agree", "holdfast_backup_age_seconds",
+		"ok       schema", "ok       backup"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the commands do not print %q:\n%s", want, out)
 		}

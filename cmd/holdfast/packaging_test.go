@@ -25,7 +25,8 @@ const packaging = "../../packaging"
 // The unit is well formed and leaves the service little: at most 2 of 10 on the
 // scale of systemd's own analyser.
 func TestSystemdUnit(t *testing.T) {
-	out, err := exec.Command("systemd-analyze", "security", "--offline=true", "--threshold=20", packaging+"/systemd/holdfast.service").CombinedOutput()
+	out, err := exec.Command("systemd-analyze", "security", "--offline=true", "--threshold=20",
+		packaging+"/systemd/holdfast.service").CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -78,24 +79,29 @@ func TestSystemdNotified(t *testing.T) {
 func TestDebianPackage(t *testing.T) {
 	out := t.TempDir()
 	build := exec.Command(packaging+"/deb/build", program.Path(t), "0.1.0", "amd64", out)
-	build.Env = append(os.Environ(), "DPKG_DEB_COMPRESSOR_TYPE=gzip", "DPKG_DEB_COMPRESSOR_LEVEL=1") // what is in it matters here, not its size
+	build.Env = append(os.Environ(), "DPKG_DEB_COMPRESSOR_TYPE=gzip",
+		"DPKG_DEB_COMPRESSOR_LEVEL=1") // what is in it matters here, not its size
 	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	root := filepath.Join(out, "root")
-	if text, err := exec.Command("dpkg-deb", "-x", filepath.Join(out, "holdfast_0.1.0_amd64.deb"), root).CombinedOutput(); err != nil {
+	if text, err := exec.Command("dpkg-deb", "-x", filepath.Join(out, "holdfast_0.1.0_amd64.deb"),
+		root).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	for _, path := range []string{
-		"usr/bin/holdfast", "lib/systemd/system/holdfast.service", "usr/lib/sysusers.d/holdfast.conf", "etc/holdfast/holdfast.conf",
+		"usr/bin/holdfast", "lib/systemd/system/holdfast.service", "usr/lib/sysusers.d/holdfast.conf",
+		"etc/holdfast/holdfast.conf",
 		"etc/holdfast/credentials", "usr/share/man/man1/holdfast.1.gz", "usr/share/man/man1/holdfast-backup.1.gz",
-		"usr/share/bash-completion/completions/holdfast", "usr/share/doc/holdfast/copyright", "usr/share/doc/holdfast/grafana/alerts.yaml",
+		"usr/share/bash-completion/completions/holdfast", "usr/share/doc/holdfast/copyright",
+		"usr/share/doc/holdfast/grafana/alerts.yaml",
 	} {
 		if _, err := os.Stat(filepath.Join(root, path)); err != nil {
 			t.Error(err)
 		}
 	}
-	dump := exec.Command(filepath.Join(root, "usr/bin/holdfast"), "--config", filepath.Join(root, "etc/holdfast/holdfast.conf"), "config", "dump")
+	dump := exec.Command(filepath.Join(root, "usr/bin/holdfast"), "--config",
+		filepath.Join(root, "etc/holdfast/holdfast.conf"), "config", "dump")
 	dump.Env = program.Environ()
 	if text, err := dump.CombinedOutput(); err != nil {
 		t.Errorf("the settings of the package: %v\n%s", err, text)
@@ -130,7 +136,8 @@ func functions(render func(name string, data any) (string, error)) template.Func
 		return "\n" + strings.Repeat(" ", n) + strings.ReplaceAll(s, "\n", "\n"+strings.Repeat(" ", n))
 	}
 	return template.FuncMap{
-		"include": render, "nindent": indent, "quote": func(v any) string { return fmt.Sprintf("%q", fmt.Sprint(v)) }, "upper": strings.ToUpper,
+		"include": render, "nindent": indent, "quote": func(v any) string { return fmt.Sprintf("%q", fmt.Sprint(v)) },
+		"upper": strings.ToUpper,
 		"default": func(d, v any) any {
 			if v == nil || v == "" {
 				return d
@@ -165,7 +172,8 @@ func chart(t *testing.T, change func(values map[string]any)) (objects []map[stri
 		return b.String(), err
 	}))
 	template.Must(root.ParseGlob(packaging + "/helm/holdfast/templates/*"))
-	data := map[string]any{"Values": values, "Chart": map[string]any{"AppVersion": about["appVersion"]}, "Release": map[string]any{"Name": "wms", "Revision": 3}}
+	data := map[string]any{"Values": values, "Chart": map[string]any{"AppVersion": about["appVersion"]},
+		"Release": map[string]any{"Name": "wms", "Revision": 3}}
 	for _, name := range []string{"deployment.yaml", "migrate.yaml", "service.yaml"} {
 		var b bytes.Buffer
 		if err := root.ExecuteTemplate(&b, name, data); err != nil {
@@ -217,7 +225,8 @@ func TestHelmChart(t *testing.T) {
 			t.Errorf("%s is no setting", m[0])
 		}
 	}
-	for _, word := range []string{"runAsNonRoot: true", "readOnlyRootFilesystem: true", "image: holdfast:0.1.0", "path: /readyz"} {
+	for _, word := range []string{"runAsNonRoot: true", "readOnlyRootFilesystem: true", "image: holdfast:0.1.0",
+		"path: /readyz"} {
 		if !strings.Contains(string(text), word) {
 			t.Errorf("the objects lack %q", word)
 		}
@@ -248,7 +257,8 @@ func TestContainerFiles(t *testing.T) {
 	own := c.Services["holdfast"]
 	for name := range own.Environment {
 		setting := strings.ToLower(strings.TrimPrefix(name, "HOLDFAST_"))
-		if !strings.Contains(dump, "\n"+setting+" = ") && !strings.Contains(dump, "\n"+strings.TrimSuffix(setting, "_file")+" = ") {
+		if !strings.Contains(dump, "\n"+setting+" = ") &&
+			!strings.Contains(dump, "\n"+strings.TrimSuffix(setting, "_file")+" = ") {
 			t.Errorf("%s is no setting", name)
 		}
 	}
@@ -350,7 +360,8 @@ func TestSystemdCredentials(t *testing.T) {
 			s.Fatal(err)
 		}
 		secrets := map[string]string{
-			"master_key": string(key), "backup_passphrase": program.BackupPassphrase + "\n", "smtp_url": "smtp://u:canary-of-mail@127.0.0.1:1",
+			"master_key": string(key), "backup_passphrase": program.BackupPassphrase + "\n",
+			"smtp_url": "smtp://u:canary-of-mail@127.0.0.1:1",
 		}
 		if s.DSN != "" {
 			secrets["database_url"], s.DSN = s.DSN, ""

@@ -156,7 +156,8 @@ func TestAdminCreateFindsTheTenant(t *testing.T) {
 		}
 		// A name of two tenants says which there are; what is refused makes nothing.
 		s.Exec("tenant", "create", "Acme Cold Chain, Köln", "--slug", "cold-2")
-		s.Refused(`2 tenants .*"acme-cold-chain-k-ln" or "cold-2"`, "admin", "create", "eve@acme.example", "--tenant", "Acme Cold Chain, Köln",
+		s.Refused(`2 tenants .*"acme-cold-chain-k-ln" or "cold-2"`, "admin", "create", "eve@acme.example", "--tenant",
+			"Acme Cold Chain, Köln",
 			"--password", program.Passphrase)
 		s.Refused(`(?i)password`, "admin", "create", "eve@acme.example", "--tenant", "New", "--password", "short")
 		s.Refused(`slug "acme"`, "admin", "create", "eve@acme.example", "--tenant", "Acme!", "--password", program.Passphrase)
@@ -198,7 +199,8 @@ func TestResetPassword(t *testing.T) {
 		}
 		v.Token("jo@acme.example", "a wholly new passphrase")
 		s.Refused(`(?i)password`, "admin", "reset-password", "jo@acme.example", "--password", "short")
-		s.Refused(`(?i)user|account|no such`, "admin", "reset-password", "stranger@acme.example", "--password", program.Passphrase)
+		s.Refused(`(?i)user|account|no such`, "admin", "reset-password", "stranger@acme.example", "--password",
+			program.Passphrase)
 		v.Token("jo@acme.example", "a wholly new passphrase")
 	})
 }
@@ -208,7 +210,8 @@ func TestSetupLink(t *testing.T) {
 	program.Each(t, func(s *program.Site) {
 		v := s.Serve()
 		id := strings.TrimSpace(s.Exec("tenant", "create", "Acme"))
-		link := strings.TrimSpace(s.Exec("admin", "setup-link", "sue@acme.example", "--tenant", "acme", "--public-url", v.URL))
+		link := strings.TrimSpace(s.Exec("admin", "setup-link", "sue@acme.example", "--tenant", "acme", "--public-url",
+			v.URL))
 		path, ok := strings.CutPrefix(link, v.URL)
 		if !ok || !strings.HasPrefix(path, "/auth/v1/verify?") {
 			s.Fatalf("setup-link printed %q, server at %s", link, v.URL)
@@ -219,7 +222,8 @@ func TestSetupLink(t *testing.T) {
 			s.Fatalf("the link answers %d %s and leads to %s", r.Status, r.Body, target)
 		}
 		var opened program.Session
-		v.Call("POST", "/auth/v1/verify", "", map[string]string{"type": target.Query().Get("type"), "token_hash": target.Query().Get("token_hash")}).Into(v, &opened)
+		v.Call("POST", "/auth/v1/verify", "", map[string]string{"type": target.Query().Get("type"),
+			"token_hash": target.Query().Get("token_hash")}).Into(v, &opened)
 		token := opened.AccessToken
 		if said := claims(s, token); said["tenant_id"] != id || said["tenant_role"] != "owner" {
 			s.Errorf("claims: %v", said)
@@ -240,7 +244,8 @@ func TestSetupLinkFindsServer(t *testing.T) {
 	program.Each(t, func(s *program.Site) {
 		v := s.Serve()
 		s.Exec("tenant", "create", "Acme")
-		if link := s.Exec("admin", "setup-link", "sue@acme.example", "--tenant", "acme"); !strings.HasPrefix(link, v.URL+"/auth/v1/verify?") {
+		if link := s.Exec("admin", "setup-link", "sue@acme.example", "--tenant", "acme"); !strings.HasPrefix(link,
+			v.URL+"/auth/v1/verify?") {
 			s.Errorf("setup-link printed %q, server at %s", link, v.URL)
 		}
 	})
@@ -262,7 +267,8 @@ func TestMemberAdd(t *testing.T) {
 		if said := claims(s, bea); said["tenant_id"] != acme || said["tenant_role"] != "viewer" {
 			s.Errorf("claims: %v", said)
 		}
-		if r := v.Call("POST", "/v1/zones", bea, map[string]string{"code": "A", "name": "A"}); r.Status != http.StatusForbidden {
+		if r := v.Call("POST", "/v1/zones", bea, map[string]string{"code": "A",
+			"name": "A"}); r.Status != http.StatusForbidden {
 			s.Errorf("a viewer writes: %d %s", r.Status, r.Body)
 		}
 		s.Refused(`none of`, "tenant", "member", "add", "acme", "bea@beta.example", "--role", "king")

@@ -66,7 +66,10 @@ func TestHangup(t *testing.T) {
 		}
 		s.File(conf, "cors_origins = https://four.example\npassword_min_length = 12\n")
 		v.Signal(syscall.SIGHUP)
-		s.Eventually("what needs a restart is named", func() bool { return strings.Contains(v.Out.String(), `"settings":"password_min_length"`) })
+		s.Eventually("what needs a restart is named", func() bool {
+			return strings.Contains(v.Out.String(),
+				`"settings":"password_min_length"`)
+		})
 		if !admits("https://four.example") {
 			s.Error("the rest of the file does not count")
 		}
@@ -104,7 +107,10 @@ func TestSigningKeysReload(t *testing.T) {
 		first := signIn()
 		s.File(file, set(newer, older))
 		v.Signal(syscall.SIGHUP)
-		s.Eventually("both keys are shown", func() bool { return strings.Contains(jwks(), "newer") && strings.Contains(jwks(), "older") })
+		s.Eventually("both keys are shown", func() bool {
+			return strings.Contains(jwks(), "newer") &&
+				strings.Contains(jwks(), "older")
+		})
 		if strings.Contains(jwks(), `"d"`) {
 			s.Error("the key set shows a private part")
 		}

@@ -20,7 +20,8 @@ import (
 func TestHelp(t *testing.T) {
 	s := program.Embedded(t)
 	root := s.Exec("--help")
-	for _, word := range []string{"admin", "config", "healthcheck", "import", "migrate", "serve", "status", "tenant", "verify", "--data", "--database",
+	for _, word := range []string{"admin", "config", "healthcheck", "import", "migrate", "serve", "status", "tenant",
+		"verify", "--data", "--database",
 		"serve --demo"} {
 		if !strings.Contains(root, word) {
 			t.Errorf("--help does not mention %s", word)
@@ -28,12 +29,14 @@ func TestHelp(t *testing.T) {
 	}
 	serve := s.Exec("serve", "--help")
 	for _, setting := range config.Settings() {
-		if !setting.Hidden && !strings.Contains(serve, "--"+setting.Flag+" ") && !strings.Contains(serve, "--"+setting.Flag+"[") {
+		if !setting.Hidden && !strings.Contains(serve, "--"+setting.Flag+" ") &&
+			!strings.Contains(serve, "--"+setting.Flag+"[") {
 			t.Errorf("serve --help does not list --%s", setting.Flag)
 		}
 	}
 	for _, args := range [][]string{
-		{"--help", "--data", "x"}, {"--data", "x", "--help"}, {"-h", "--data", "x"}, {"--help", "serve", "--data", "x"}, {"serve", "--help", "--data", "x"},
+		{"--help", "--data", "x"}, {"--data", "x", "--help"}, {"-h", "--data", "x"}, {"--help", "serve", "--data", "x"},
+		{"serve", "--help", "--data", "x"},
 		{"tenant", "--help", "list", "--data", "x"}, {"--dev", "--help", "--data", "x"}, {"--version", "--data", "x"},
 	} {
 		cmd := exec.Command(program.Path(t), args...)
@@ -57,20 +60,28 @@ func TestServeRefuses(t *testing.T) {
 		secret string
 	}
 	for name, r := range map[string]row{
-		"unknown variable": {env: []string{"HOLDFAST_LISTN=127.0.0.1:0"}, want: []string{"HOLDFAST_LISTN", "did you mean HOLDFAST_LISTEN?"}},
-		"unknown flag":     {args: []string{"--listn", "x"}, want: []string{"--listn"}},
-		"short secret":     {env: []string{"HOLDFAST_JWT_SECRET=hunter2hunter2"}, want: []string{"jwt_secret", "too weak", "openssl"}, secret: "hunter2"},
-		"repeated secret":  {env: []string{"HOLDFAST_JWT_SECRET=" + strings.Repeat("k", 40)}, want: []string{"too weak"}, secret: "kkkk"},
-		"published secret": {env: []string{"HOLDFAST_JWT_SECRET=super-secret-jwt-token-with-at-least-32-characters-long"}, want: []string{"too weak"},
+		"unknown variable": {env: []string{"HOLDFAST_LISTN=127.0.0.1:0"},
+			want: []string{"HOLDFAST_LISTN", "did you mean HOLDFAST_LISTEN?"}},
+		"unknown flag": {args: []string{"--listn", "x"}, want: []string{"--listn"}},
+		"short secret": {env: []string{"HOLDFAST_JWT_SECRET=hunter2hunter2"},
+			want: []string{"jwt_secret", "too weak", "openssl"}, secret: "hunter2"},
+		"repeated secret": {env: []string{"HOLDFAST_JWT_SECRET=" + strings.Repeat("k", 40)}, want: []string{"too weak"},
+			secret: "kkkk"},
+		"published secret": {env: []string{"HOLDFAST_JWT_SECRET=super-secret-jwt-token-with-at-least-32-characters-long"},
+			want:   []string{"too weak"},
 			secret: "super-secret"},
-		"bad master key":       {env: []string{"HOLDFAST_MASTER_KEY=hunter2hunter2"}, want: []string{"master_key", "openssl"}, secret: "hunter2"},
-		"demo for everyone":    {args: []string{"--demo", "--listen", "0.0.0.0:0"}, want: []string{"loopback", "127.0.0.1"}},
-		"dev for everyone":     {args: []string{"--dev", "--listen", ":0"}, want: []string{"loopback"}},
-		"bad duration":         {env: []string{"HOLDFAST_ACCESS_TOKEN_TTL=soon"}, want: []string{"HOLDFAST_ACCESS_TOKEN_TTL", "duration"}},
-		"missing file":         {args: []string{"--config", "no-such-file"}, want: []string{"no-such-file"}},
-		"half a certificate":   {args: []string{"--tls-cert", "cert.pem"}, want: []string{"tls_cert and tls_key"}},
-		"unreachable database": {args: []string{"--database", "postgres://holdfast:hunter2@127.0.0.1:1/holdfast"}, want: []string{"127.0.0.1"}, secret: "hunter2"},
-		"no such database":     {args: []string{"--database", "mysql://holdfast:hunter2@127.0.0.1/holdfast"}, want: []string{"database URL"}, secret: "hunter2"},
+		"bad master key": {env: []string{"HOLDFAST_MASTER_KEY=hunter2hunter2"},
+			want: []string{"master_key", "openssl"}, secret: "hunter2"},
+		"demo for everyone": {args: []string{"--demo", "--listen", "0.0.0.0:0"}, want: []string{"loopback", "127.0.0.1"}},
+		"dev for everyone":  {args: []string{"--dev", "--listen", ":0"}, want: []string{"loopback"}},
+		"bad duration": {env: []string{"HOLDFAST_ACCESS_TOKEN_TTL=soon"},
+			want: []string{"HOLDFAST_ACCESS_TOKEN_TTL", "duration"}},
+		"missing file":       {args: []string{"--config", "no-such-file"}, want: []string{"no-such-file"}},
+		"half a certificate": {args: []string{"--tls-cert", "cert.pem"}, want: []string{"tls_cert and tls_key"}},
+		"unreachable database": {args: []string{"--database", "postgres://holdfast:hunter2@127.0.0.1:1/holdfast"},
+			want: []string{"127.0.0.1"}, secret: "hunter2"},
+		"no such database": {args: []string{"--database", "mysql://holdfast:hunter2@127.0.0.1/holdfast"},
+			want: []string{"database URL"}, secret: "hunter2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := program.Embedded(t)
@@ -101,7 +112,8 @@ func TestDemoUsersStayOnLoopback(t *testing.T) {
 			}
 		}
 		s.ExecWith("eleven quiet herons\n", "admin", "reset-password", "owner@north.example")
-		if o := s.Refused(`password that everybody knows`, "serve", "--listen", "0.0.0.0:0"); strings.Contains(o.Err, "owner@north.example") {
+		if o := s.Refused(`password that everybody knows`, "serve", "--listen", "0.0.0.0:0"); strings.Contains(o.Err,
+			"owner@north.example") {
 			s.Errorf("an account with a password of its own is named: %s", o)
 		}
 		s.Write("UPDATE users SET password_hash = (SELECT password_hash FROM users WHERE email = $1)", "owner@north.example")
@@ -129,7 +141,8 @@ func TestSecondServer(t *testing.T) {
 
 func TestAddressInUse(t *testing.T) {
 	first := program.Embedded(t).Serve()
-	program.Embedded(t).Refused(`listen on .*another server`, "serve", "--listen", strings.TrimPrefix(first.URL, "http://"))
+	program.Embedded(t).Refused(`listen on .*another server`, "serve", "--listen",
+		strings.TrimPrefix(first.URL, "http://"))
 }
 
 // An older program refuses a newer schema and changes
@@ -171,7 +184,8 @@ func TestServeAndStop(t *testing.T) {
 			engine = "PostgreSQL"
 		}
 		keys := s.Keys()
-		for _, want := range []string{v.URL + "/v1/", v.URL + "/functions/v1/", v.URL + "/dev/mail", s.Data, engine, keys["PUBLISHABLE_KEY"],
+		for _, want := range []string{v.URL + "/v1/", v.URL + "/functions/v1/", v.URL + "/dev/mail", s.Data, engine,
+			keys["PUBLISHABLE_KEY"],
 			"owner@north.example", "holdfast-demo", "Ctrl-C"} {
 			if !strings.Contains(v.Out.String(), want) {
 				s.Errorf("the banner lacks %q:\n%s", want, v.Out)
@@ -181,7 +195,8 @@ func TestServeAndStop(t *testing.T) {
 			s.Error("the banner shows the secret key")
 		}
 		bearer := v.Token("owner@north.example", "holdfast-demo") // and leaves an idle connection behind
-		if r := v.Call("GET", "/v1/import-jobs?select=file_name&status=eq.ready", bearer, nil); !strings.Contains(string(r.Body), "supplier_prices.csv") {
+		if r := v.Call("GET", "/v1/import-jobs?select=file_name&status=eq.ready", bearer,
+			nil); !strings.Contains(string(r.Body), "supplier_prices.csv") {
 			s.Errorf("no file to try: %d %s", r.Status, r.Body)
 		}
 		s.Logf("stopping took %v", v.Stop())
@@ -220,7 +235,8 @@ func TestStatus(t *testing.T) {
 				s.Errorf("%s reads records: status %d", name, r.Status)
 			}
 		}
-		cmd := exec.Command("sh", "-euc", `eval "$1"; printf '%s %s' "$API_URL" "$DATABASE"`, "sh", s.Exec("status", "-o", "env"))
+		cmd := exec.Command("sh", "-euc", `eval "$1"; printf '%s %s' "$API_URL" "$DATABASE"`, "sh",
+			s.Exec("status", "-o", "env"))
 		if out, err := cmd.Output(); err != nil || string(out) != v.URL+" "+keys["DATABASE"] {
 			s.Errorf("a shell reads %q, %v", out, err)
 		}
@@ -264,7 +280,10 @@ func TestHealthcheckTLS(t *testing.T) {
 	s.Exec("healthcheck") // the new one is not shown yet
 	v.Signal(syscall.SIGHUP)
 	s.Eventually("the new certificate is shown", func() bool { return shown() != first })
-	s.Eventually("the new certificate is believed", func() bool { return s.Finish(s.Command(nil, "healthcheck"), "").Code == 0 })
+	s.Eventually("the new certificate is believed", func() bool {
+		return s.Finish(s.Command(nil, "healthcheck"),
+			"").Code == 0
+	})
 	v.Stop()
 
 	_, port, _ := strings.Cut(strings.TrimPrefix(v.URL, "https://"), ":")
@@ -276,13 +295,15 @@ func TestHealthcheckTLS(t *testing.T) {
 		t.Logf("IPv6 is off on this machine, so the test is of IPv4 alone: %v", err)
 	}
 	for _, host := range everywhere {
-		named := s.Command(nil, "serve", "--listen", host+":"+port, "--tls-cert", cert, "--tls-key", key, "--public-url", "https://wms.example")
+		named := s.Command(nil, "serve", "--listen", host+":"+port, "--tls-cert", cert, "--tls-key", key, "--public-url",
+			"https://wms.example")
 		if err := named.Start(); err != nil {
 			t.Fatal(err)
 		}
 		end := sync.OnceFunc(func() { named.Process.Kill(); named.Wait() })
 		t.Cleanup(end)
-		s.Eventually("a server with a public name is healthy at "+host, func() bool { return s.Finish(s.Command(nil, "healthcheck"), "").Code == 0 })
+		s.Eventually("a server with a public name is healthy at "+host,
+			func() bool { return s.Finish(s.Command(nil, "healthcheck"), "").Code == 0 })
 		if got := s.Keys()["API_URL"]; got != "https://wms.example" {
 			t.Errorf("%s: status sends clients to %s", host, got)
 		}
@@ -297,12 +318,14 @@ func TestConfigDump(t *testing.T) {
 	o := s.Finish(s.Command([]string{
 		"HOLDFAST_JWT_SECRET=" + secret, "HOLDFAST_SMTP_URL=smtp://jo:" + secret + "@mail.example:587",
 		"HOLDFAST_DATABASE_URL=postgres://holdfast:" + secret + "@db.example/holdfast",
-		"HOLDFAST_OAUTH_ACME_CLIENT_ID=acme", "HOLDFAST_OAUTH_ACME_ISSUER=https://id.acme.example", "HOLDFAST_OAUTH_ACME_SECRET=" + secret,
+		"HOLDFAST_OAUTH_ACME_CLIENT_ID=acme", "HOLDFAST_OAUTH_ACME_ISSUER=https://id.acme.example",
+		"HOLDFAST_OAUTH_ACME_SECRET=" + secret,
 	}, "config", "dump"), "")
 	if o.Code != 0 || strings.Contains(o.Out+o.Err, secret) {
 		t.Errorf("config dump: %s", o)
 	}
-	for _, want := range []string{"jwt_secret = (set)", "smtp_url = (set)", "database_url = (set)", "data = " + s.Data, "rate_limits = on"} {
+	for _, want := range []string{"jwt_secret = (set)", "smtp_url = (set)", "database_url = (set)", "data = " + s.Data,
+		"rate_limits = on"} {
 		if !strings.Contains(o.Out, want) {
 			t.Errorf("config dump lacks %q: %s", want, o.Out)
 		}

@@ -145,7 +145,8 @@ func TestTrace(t *testing.T) {
 		v.Call("POST", "/v1/zones", bearer, map[string]any{"code": canary, "name": canary})
 		job := v.Uploaded(bearer, 50)
 		for _, step := range []string{"process", "apply", "rollback"} {
-			if r := v.Call("POST", "/functions/v1/"+step+"-import-job", bearer, map[string]string{"job_id": job}); r.Status != http.StatusOK {
+			if r := v.Call("POST", "/functions/v1/"+step+"-import-job", bearer,
+				map[string]string{"job_id": job}); r.Status != http.StatusOK {
 				s.Fatalf("%s: %d %s", step, r.Status, r.Body)
 			}
 		}
@@ -166,7 +167,8 @@ func TestTrace(t *testing.T) {
 			}
 		}
 		verb := c.path("POST /v1/rpc/scan")[0]
-		if got := hex.EncodeToString(verb.TraceId); got != callersTrace || attribute(verb, "holdfast.request_id") != "request-of-the-test" {
+		if got := hex.EncodeToString(verb.TraceId); got != callersTrace ||
+			attribute(verb, "holdfast.request_id") != "request-of-the-test" {
 			s.Errorf("the verb is of trace %s, request %q", got, attribute(verb, "holdfast.request_id"))
 		}
 		v.Stop()
@@ -226,7 +228,8 @@ func TestTraceCollectorHangs(t *testing.T) {
 		t.Errorf("half of the requests took more than %s", p50)
 	}
 	text := program.Metrics(t, admin)
-	if !strings.Contains(text, "\nholdfast_trace_spans_sent_total 0\n") || strings.Contains(text, "\nholdfast_trace_spans_total 0\n") {
+	if !strings.Contains(text, "\nholdfast_trace_spans_sent_total 0\n") ||
+		strings.Contains(text, "\nholdfast_trace_spans_total 0\n") {
 		t.Error("the metrics do not say that spans wait or are lost")
 	}
 	if took := v.Stop(); took > 15*time.Second {

@@ -121,11 +121,13 @@ func TestRefusal(t *testing.T) {
 	if err != nil || reset.Before(d.now) || reset.After(d.now.Add(time.Duration(wait)*time.Second)) {
 		t.Errorf("reset_at %v at %v with a wait of %d s", body["reset_at"], d.now, wait)
 	}
-	if len(body) != 6 || body["error"] != "rate_limit_exceeded" || body["message"] == "" || body["retry_after"] != float64(wait) ||
+	if len(body) != 6 || body["error"] != "rate_limit_exceeded" || body["message"] == "" ||
+		body["retry_after"] != float64(wait) ||
 		body["limit"] != 200.0 || body["remaining"] != 0.0 {
 		t.Errorf("%s", w.Body)
 	}
-	for name, want := range map[string]string{"X-RateLimit-Limit": "200", "X-RateLimit-Remaining": "0", "X-RateLimit-Used": "200",
+	for name, want := range map[string]string{"X-RateLimit-Limit": "200", "X-RateLimit-Remaining": "0",
+		"X-RateLimit-Used":  "200",
 		"X-RateLimit-Reset": strconv.FormatInt(reset.Unix(), 10)} {
 		if got := w.Header().Get(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
@@ -140,7 +142,8 @@ func TestRefusal(t *testing.T) {
 func TestThousandAndOneInAMinute(t *testing.T) {
 	d := open()
 	for i := range 1000 {
-		if w := d.call(call{tenant: north}); w.Code != 200 || w.Header().Get("X-RateLimit-Remaining") != strconv.Itoa(999-i) ||
+		if w := d.call(call{tenant: north}); w.Code != 200 ||
+			w.Header().Get("X-RateLimit-Remaining") != strconv.Itoa(999-i) ||
 			w.Header().Get("X-RateLimit-Limit") != "1000" {
 			t.Fatalf("request %d: %d %v", i+1, w.Code, w.Header())
 		}
@@ -179,11 +182,14 @@ func TestKeys(t *testing.T) {
 		{"nobody, twice", call{peer: "192.0.2.1:1"}, call{peer: "192.0.2.1:99"}, true},
 		{"bad token and none", call{tenant: "bad"}, call{}, true},
 		{"two addresses", call{peer: "192.0.2.1:1"}, call{peer: "192.0.2.2:1"}, false},
-		{"forged header", call{peer: "192.0.2.1:1", forwarded: "203.0.113.1"}, call{peer: "192.0.2.1:1", forwarded: "203.0.113.2"}, true},
-		{"through the proxy", call{peer: "10.0.0.9:1", forwarded: "203.0.113.1"}, call{peer: "10.0.0.9:1", forwarded: "203.0.113.2"}, false},
+		{"forged header", call{peer: "192.0.2.1:1", forwarded: "203.0.113.1"},
+			call{peer: "192.0.2.1:1", forwarded: "203.0.113.2"}, true},
+		{"through the proxy", call{peer: "10.0.0.9:1", forwarded: "203.0.113.1"},
+			call{peer: "10.0.0.9:1", forwarded: "203.0.113.2"}, false},
 		{"forged before the proxy", call{peer: "10.0.0.9:1", forwarded: "198.51.100.1, 203.0.113.1"},
 			call{peer: "10.0.0.9:1", forwarded: "198.51.100.2, 203.0.113.1"}, true},
-		{"two proxies", call{peer: "10.0.0.9:1", forwarded: "203.0.113.1, 10.0.0.8"}, call{peer: "10.0.0.8:1", forwarded: "203.0.113.1"}, true},
+		{"two proxies", call{peer: "10.0.0.9:1", forwarded: "203.0.113.1, 10.0.0.8"},
+			call{peer: "10.0.0.8:1", forwarded: "203.0.113.1"}, true},
 		{"one /64", call{peer: "[2001:db8::1]:1"}, call{peer: "[2001:db8::ffff:1]:1"}, true},
 		{"two /64", call{peer: "[2001:db8::1]:1"}, call{peer: "[2001:db8:0:1::1]:1"}, false},
 		{"IPv4 in IPv6", call{peer: "192.0.2.1:1"}, call{peer: "[::ffff:192.0.2.1]:1"}, true},
@@ -234,7 +240,8 @@ func TestVisits(t *testing.T) {
 			if err := tt.take(w, "192.0.2.1"); (err == nil) != (i < tt.burst) || err != nil && !fault.Is(err, fault.Limited) {
 				t.Fatal(name, i, err)
 			}
-			if got := w.Header().Get("X-RateLimit-Limit"); i == 0 && got != strconv.Itoa(tt.minute) || w.Header().Get("X-RateLimit-Remaining") == "" ||
+			if got := w.Header().Get("X-RateLimit-Limit"); i == 0 && got != strconv.Itoa(tt.minute) ||
+				w.Header().Get("X-RateLimit-Remaining") == "" ||
 				w.Header().Get("X-RateLimit-Used") == "" {
 				t.Fatalf("%s %d: %v", name, i, w.Header())
 			}
@@ -313,7 +320,8 @@ func TestPlans(t *testing.T) {
 		plan, tenant string
 		burst        int
 	}{
-		{"standard", "33333333-3333-4333-8333-333333333333", 200}, {"enterprise", "44444444-4444-4444-8444-444444444444", 2000},
+		{"standard", "33333333-3333-4333-8333-333333333333", 200},
+		{"enterprise", "44444444-4444-4444-8444-444444444444", 2000},
 		{"unheard of", "55555555-5555-4555-8555-555555555555", 200}, {"custom", north, 7}, {"custom", south, 200},
 	} {
 		if n := d.spend(call{tenant: c.tenant, plan: c.plan}); n != c.burst {
@@ -375,12 +383,15 @@ func TestWithoutLimits(t *testing.T) {
 	var none *ratelimit.Limiter
 	g := New(func(*http.Request) (actor.Actor, error) { return actor.Actor{}, nil }, none)
 	w := httptest.NewRecorder()
-	if _, err := g.Enter(w, httptest.NewRequest("GET", "/", nil), false); err != nil || w.Header().Get("X-RateLimit-Limit") != "1000" ||
+	if _, err := g.Enter(w, httptest.NewRequest("GET", "/", nil), false); err != nil ||
+		w.Header().Get("X-RateLimit-Limit") != "1000" ||
 		w.Header().Get("X-RateLimit-Used") != "0" {
 		t.Error(err, w.Header())
 	}
-	if _, err := g.Look(w, httptest.NewRequest("GET", "/", nil)); err != nil || g.TakeAuth(w, Attempt{Address: "a"}) != nil ||
-		g.TakeSession(w, actor.Actor{}, "a") != nil || g.TakeUnknown(w, "a", true) != nil || g.TakeCode(w, "a", true) != nil ||
+	if _, err := g.Look(w, httptest.NewRequest("GET", "/", nil)); err != nil ||
+		g.TakeAuth(w, Attempt{Address: "a"}) != nil ||
+		g.TakeSession(w, actor.Actor{}, "a") != nil || g.TakeUnknown(w, "a", true) != nil ||
+		g.TakeCode(w, "a", true) != nil ||
 		g.TakeVisit(w, "a") != nil || g.TakeDeparture(w, "a") != nil {
 		t.Error(err)
 	}
@@ -416,10 +427,14 @@ func TestTakeSession_key(t *testing.T) {
 		burst int         // of first
 		ok    bool        // then has room
 	}{
-		{"two tenants", actor.Actor{TenantID: north, KeyID: "scim:1"}, actor.Actor{TenantID: south, KeyID: "scim:2"}, one.Burst, true},
-		{"two keys of a tenant", actor.Actor{TenantID: north, KeyID: "scim:1"}, actor.Actor{TenantID: north, KeyID: "scim:2"}, one.Burst, true},
-		{"one key, two requests", actor.Actor{TenantID: north, KeyID: "scim:1"}, actor.Actor{TenantID: north, KeyID: "scim:1"}, one.Burst, false},
-		{"an enterprise's key", actor.Actor{TenantID: north, KeyID: "scim:1", Plan: "enterprise"}, actor.Actor{TenantID: south, KeyID: "scim:2"}, other.Burst, true},
+		{"two tenants", actor.Actor{TenantID: north, KeyID: "scim:1"}, actor.Actor{TenantID: south, KeyID: "scim:2"},
+			one.Burst, true},
+		{"two keys of a tenant", actor.Actor{TenantID: north, KeyID: "scim:1"},
+			actor.Actor{TenantID: north, KeyID: "scim:2"}, one.Burst, true},
+		{"one key, two requests", actor.Actor{TenantID: north, KeyID: "scim:1"},
+			actor.Actor{TenantID: north, KeyID: "scim:1"}, one.Burst, false},
+		{"an enterprise's key", actor.Actor{TenantID: north, KeyID: "scim:1", Plan: "enterprise"},
+			actor.Actor{TenantID: south, KeyID: "scim:2"}, other.Burst, true},
 		{"two sessions", actor.Actor{SessionID: "1"}, actor.Actor{SessionID: "2"}, one.Burst, true},
 		{"a key and nobody", actor.Actor{TenantID: north, KeyID: "scim:1"}, actor.Actor{}, one.Burst, true},
 		{"nobody twice", actor.Actor{}, actor.Actor{}, one.Burst, false},

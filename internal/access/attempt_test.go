@@ -65,7 +65,10 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 				d.pass(t, 12, Attempt{Address: fmt.Sprintf("198.51.100.%d", i), Account: "ann"})
 			}
 		},
-		"his neighbours on accounts of theirs": func(d *door) { d.pass(t, 12, Attempt{Address: "192.0.2.1", Account: "bob"}) },
+		"his neighbours on accounts of theirs": func(d *door) {
+			d.pass(t, 12,
+				Attempt{Address: "192.0.2.1", Account: "bob"})
+		},
 		"a flood over addresses and accounts": func(d *door) {
 			for i := range 120 {
 				for n := range 10 {
@@ -77,7 +80,8 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 		d := open()
 		strangers(d)
 		w := httptest.NewRecorder()
-		if err := d.TakeAuth(w, owner); err != nil || w.Header().Get("X-RateLimit-Limit") != "60" || w.Header().Get("X-RateLimit-Used") != "1" {
+		if err := d.TakeAuth(w, owner); err != nil || w.Header().Get("X-RateLimit-Limit") != "60" ||
+			w.Header().Get("X-RateLimit-Used") != "1" {
 			t.Errorf("%s: %v %v", name, err, w.Header())
 		}
 		if n := d.pass(t, 20, owner); n != 9 {
@@ -154,7 +158,8 @@ func TestServerOfMany(t *testing.T) {
 		t.Errorf("%d attempts at many accounts, want what everybody together has left", passed)
 	}
 	w := httptest.NewRecorder()
-	if err := open().TakeAuth(w, server); err != nil || w.Header().Get("X-RateLimit-Used") != "0" || w.Header().Get("X-RateLimit-Remaining") != "60" {
+	if err := open().TakeAuth(w, server); err != nil || w.Header().Get("X-RateLimit-Used") != "0" ||
+		w.Header().Get("X-RateLimit-Remaining") != "60" {
 		t.Errorf("%v %v", err, w.Header())
 	}
 }

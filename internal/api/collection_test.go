@@ -35,9 +35,11 @@ func collections(t *testing.T, who actor.Actor) http.Handler {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { d.Close() })
-	s := store.New(d, catalog.Default(), store.Effects{}, func() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) })
+	s := store.New(d, catalog.Default(), store.Effects{},
+		func() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) })
 	err = d.Write(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
-		_, err := s.In(tx, actor.Actor{Role: actor.Service}).InsertRows("tenants", []store.Row{{"id": testTenant, "name": "T", "slug": "t"}})
+		_, err := s.In(tx, actor.Actor{Role: actor.Service}).InsertRows("tenants",
+			[]store.Row{{"id": testTenant, "name": "T", "slug": "t"}})
 		return err
 	})
 	if err != nil {
@@ -84,35 +86,55 @@ func TestCollections_overHTTP(t *testing.T) {
 	}{
 		{"insert many", "POST", "/rest/v1/zones", one, []string{"Prefer: count=exact"}, 201, "",
 			map[string]string{"Content-Range": "*/3", "Preference-Applied": "count=exact"}},
-		{"page", "GET", "/v1/zones?select=code&order=code&limit=2", "", []string{"Prefer: count=exact"}, 206, `[{"code":"A"},{"code":"B"}]`,
-			map[string]string{"Content-Range": "0-1/3", "Content-Type": "application/json; charset=utf-8", "Vary": "Accept, Prefer, Range"}},
-		{"no count", "GET", "/v1/zones?select=code&order=code&offset=2", "", nil, 200, `[{"code":"C"}]`, map[string]string{"Content-Range": "2-2/*"}},
+		{"page", "GET", "/v1/zones?select=code&order=code&limit=2", "", []string{"Prefer: count=exact"}, 206,
+			`[{"code":"A"},{"code":"B"}]`,
+			map[string]string{"Content-Range": "0-1/3", "Content-Type": "application/json; charset=utf-8",
+				"Vary": "Accept, Prefer, Range"}},
+		{"no count", "GET", "/v1/zones?select=code&order=code&offset=2", "", nil, 200, `[{"code":"C"}]`,
+			map[string]string{"Content-Range": "2-2/*"}},
 		{"an order without an index", "GET", "/v1/zones?select=code&order=name&limit=1", "", nil, 200, "*",
 			map[string]string{"Server-Timing": `sort;desc="no index keeps the order by name"`}},
-		{"an order with one", "GET", "/v1/zones?select=code&order=created_at.desc&limit=1", "", nil, 200, "*", map[string]string{"Server-Timing": ""}},
+		{"an order with one", "GET", "/v1/zones?select=code&order=created_at.desc&limit=1", "", nil, 200, "*",
+			map[string]string{"Server-Timing": ""}},
 		{"nothing", "GET", "/v1/zones?code=eq.X", "", nil, 200, `[]`, map[string]string{"Content-Range": "*/*"}},
-		{"head", "HEAD", "/v1/zones?limit=1", "", []string{"Prefer: count=exact"}, 206, "", map[string]string{"Content-Range": "0-0/3"}},
-		{"past the end", "GET", "/v1/zones?offset=9", "", []string{"Prefer: count=exact"}, 416, "*", map[string]string{"Content-Range": "*/3"}},
-		{"range header", "GET", "/v1/zones?select=code&order=code", "", []string{"Range: 1-1"}, 200, `[{"code":"B"}]`, map[string]string{"Content-Range": "1-1/*"}},
-		{"range and limit meet", "GET", "/v1/zones?select=code&order=code&limit=2", "", []string{"Range: 1-"}, 200, `[{"code":"B"}]`, nil},
-		{"bytes range is ignored", "GET", "/v1/zones?select=code&order=code&limit=1", "", []string{"Range: bytes=0-1"}, 200, `[{"code":"A"}]`, nil},
+		{"head", "HEAD", "/v1/zones?limit=1", "", []string{"Prefer: count=exact"}, 206, "",
+			map[string]string{"Content-Range": "0-0/3"}},
+		{"past the end", "GET", "/v1/zones?offset=9", "", []string{"Prefer: count=exact"}, 416, "*",
+			map[string]string{"Content-Range": "*/3"}},
+		{"range header", "GET", "/v1/zones?select=code&order=code", "", []string{"Range: 1-1"}, 200, `[{"code":"B"}]`,
+			map[string]string{"Content-Range": "1-1/*"}},
+		{"range and limit meet", "GET", "/v1/zones?select=code&order=code&limit=2", "", []string{"Range: 1-"}, 200,
+			`[{"code":"B"}]`, nil},
+		{"bytes range is ignored", "GET", "/v1/zones?select=code&order=code&limit=1", "", []string{"Range: bytes=0-1"}, 200,
+			`[{"code":"A"}]`, nil},
 		{"upside down range", "GET", "/v1/zones", "", []string{"Range: 5-1"}, 416, "*", nil},
 		{"single", "GET", "/v1/zones?select=code&code=eq.A", "", []string{object}, 200, `{"code":"A"}`,
 			map[string]string{"Content-Type": "application/vnd.pgrst.object+json; charset=utf-8"}},
-		{"single of none", "GET", "/v1/zones?code=eq.X", "", []string{object}, 406, "*", map[string]string{"Proxy-Status": "Holdfast; error=PGRST116"}},
-		{"csv", "GET", "/v1/zones?select=code,name&order=code&limit=1", "", []string{"Accept: text/csv"}, 200, "code,name\nA,a",
+		{"single of none", "GET", "/v1/zones?code=eq.X", "", []string{object}, 406, "*",
+			map[string]string{"Proxy-Status": "Holdfast; error=PGRST116"}},
+		{"csv", "GET", "/v1/zones?select=code,name&order=code&limit=1", "", []string{"Accept: text/csv"}, 200,
+			"code,name\nA,a",
 			map[string]string{"Content-Type": "text/csv; charset=utf-8"}},
-		{"first acceptable", "GET", "/v1/zones?select=code&limit=1&order=code", "", []string{"Accept: text/html, */*;q=0.8"}, 200, `[{"code":"A"}]`, nil},
-		{"not acceptable", "GET", "/v1/zones", "", []string{"Accept: application/geo+json"}, 406, "*", map[string]string{"Proxy-Status": "Holdfast; error=PGRST107"}},
-		{"profile public", "GET", "/rest/v1/zones?select=code&limit=1&order=code", "", []string{"Accept-Profile: public"}, 200, `[{"code":"A"}]`, nil},
-		{"profile other", "GET", "/v1/zones", "", []string{"Accept-Profile: auth"}, 406, "*", map[string]string{"Proxy-Status": "Holdfast; error=PGRST106"}},
-		{"representation", "PATCH", "/v1/zones?code=eq.B&select=name", `{"name":"bb"}`, []string{"Prefer: return=representation, count=exact"}, 200,
+		{"first acceptable", "GET", "/v1/zones?select=code&limit=1&order=code", "", []string{"Accept: text/html, */*;q=0.8"},
+			200, `[{"code":"A"}]`, nil},
+		{"not acceptable", "GET", "/v1/zones", "", []string{"Accept: application/geo+json"}, 406, "*",
+			map[string]string{"Proxy-Status": "Holdfast; error=PGRST107"}},
+		{"profile public", "GET", "/rest/v1/zones?select=code&limit=1&order=code", "", []string{"Accept-Profile: public"},
+			200, `[{"code":"A"}]`, nil},
+		{"profile other", "GET", "/v1/zones", "", []string{"Accept-Profile: auth"}, 406, "*",
+			map[string]string{"Proxy-Status": "Holdfast; error=PGRST106"}},
+		{"representation", "PATCH", "/v1/zones?code=eq.B&select=name", `{"name":"bb"}`,
+			[]string{"Prefer: return=representation, count=exact"}, 200,
 			`[{"name":"bb"}]`,
 			map[string]string{"Content-Range": "0-0/1", "Preference-Applied": "return=representation, count=exact"}},
-		{"minimal", "PATCH", "/v1/zones?code=eq.none", `{"name":"bb"}`, nil, 204, "", map[string]string{"Content-Range": "*/*"}},
-		{"headers only", "POST", "/v1/zones", `{"id":"0190c000-0000-7000-8000-000000000009","code":"D","name":"d"}`, []string{"Prefer: return=headers-only"}, 201, "",
-			map[string]string{"Location": "/zones?id=eq.0190c000-0000-7000-8000-000000000009", "Preference-Applied": "return=headers-only"}},
-		{"csv in", "POST", "/v1/zones?select=name", "code,name\nE,\"x,y\"\n", []string{"Content-Type: text/csv", "Prefer: return=representation"}, 201,
+		{"minimal", "PATCH", "/v1/zones?code=eq.none", `{"name":"bb"}`, nil, 204, "",
+			map[string]string{"Content-Range": "*/*"}},
+		{"headers only", "POST", "/v1/zones", `{"id":"0190c000-0000-7000-8000-000000000009","code":"D","name":"d"}`,
+			[]string{"Prefer: return=headers-only"}, 201, "",
+			map[string]string{"Location": "/zones?id=eq.0190c000-0000-7000-8000-000000000009",
+				"Preference-Applied": "return=headers-only"}},
+		{"csv in", "POST", "/v1/zones?select=name", "code,name\nE,\"x,y\"\n",
+			[]string{"Content-Type: text/csv", "Prefer: return=representation"}, 201,
 			`[{"name":"x,y"}]`, nil},
 		{"delete", "DELETE", "/v1/zones?code=in.(D,E)", "", []string{"Content-Type: application/json"}, 204, "", nil},
 		{"upsert", "POST", "/v1/zones?on_conflict=code&select=name", `{"code":"a","name":"aa"}`,
@@ -120,7 +142,8 @@ func TestCollections_overHTTP(t *testing.T) {
 			map[string]string{"Preference-Applied": "resolution=merge-duplicates, return=representation"}},
 		{"one record", "GET", "/v1/zones/" + zoneOne + "?select=code", "", nil, 200, `{"code":"a"}`,
 			map[string]string{"Content-Type": "application/json; charset=utf-8"}},
-		{"change one record", "PATCH", "/v1/zones/" + zoneOne + "?select=name", `{"name":"third"}`, []string{`If-Match: "2"`}, 200, `{"name":"third"}`, nil},
+		{"change one record", "PATCH", "/v1/zones/" + zoneOne + "?select=name", `{"name":"third"}`,
+			[]string{`If-Match: "2"`}, 200, `{"name":"third"}`, nil},
 		{"stale change", "PATCH", "/v1/zones/" + zoneOne, `{"name":"x"}`, []string{`If-Match: "2"`}, 409, "*",
 			map[string]string{"Proxy-Status": "Holdfast; error=HF008"}},
 		{"unknown record", "GET", "/v1/zones/0190c000-0000-7000-8000-0000000000ff", "", nil, 404,
@@ -129,21 +152,27 @@ func TestCollections_overHTTP(t *testing.T) {
 		{"no id", "GET", "/v1/zones/first", "", nil, 404, "*", nil},
 		{"delete one record", "DELETE", "/v1/zones/" + zoneOne, "", nil, 204, "", nil},
 		{"options", "OPTIONS", "/v1/zones", "", nil, 200, "", map[string]string{"Allow": collectionMethods}},
-		{"method", "TRACE", "/v1/zones", "", nil, 405, "*", map[string]string{"Allow": collectionMethods, "Proxy-Status": "Holdfast; error=PGRST117"}},
+		{"method", "TRACE", "/v1/zones", "", nil, 405, "*",
+			map[string]string{"Allow": collectionMethods, "Proxy-Status": "Holdfast; error=PGRST117"}},
 		{"part of a method", "ETE", "/v1/zones?code=eq.B", "", nil, 405, "*", nil},
 		{"end of a method", "E", "/v1/zones/" + zoneOne, "", nil, 405, "*", nil},
 		{"small letters", "delete", "/v1/zones?code=eq.B", "", nil, 405, "*", nil},
-		{"method on a record", "POST", "/v1/zones/" + zoneOne, "{}", nil, 405, "*", map[string]string{"Allow": recordMethods}},
+		{"method on a record", "POST", "/v1/zones/" + zoneOne, "{}", nil, 405, "*",
+			map[string]string{"Allow": recordMethods}},
 		{"dashes", "GET", "/v1/import-jobs?select=id", "", nil, 200, `[]`, nil},
 		{"unknown collection", "GET", "/v1/zoness", "", nil, 404,
 			`{"code":"PGRST205","message":"no collection is called \"zoness\"","details":null,"hint":"perhaps \"zones\" is meant"}` + "\n", nil},
 		{"several readings", "GET", "/v1/stock_movements?select=zones(id)", "", nil, 300, "*", nil},
-		{"broken escape on delete", "DELETE", "/v1/zones?code=eq.x%zz", "", nil, 400, "*", map[string]string{"Proxy-Status": "Holdfast; error=PGRST100"}},
-		{"no filter on delete", "DELETE", "/v1/zones", "", nil, 400, "*", map[string]string{"Proxy-Status": "Holdfast; error=21000"}},
-		{"empty body", "POST", "/v1/zones", "", []string{"Content-Type: application/json"}, 400, "*", map[string]string{"Proxy-Status": "Holdfast; error=PGRST102"}},
+		{"broken escape on delete", "DELETE", "/v1/zones?code=eq.x%zz", "", nil, 400, "*",
+			map[string]string{"Proxy-Status": "Holdfast; error=PGRST100"}},
+		{"no filter on delete", "DELETE", "/v1/zones", "", nil, 400, "*",
+			map[string]string{"Proxy-Status": "Holdfast; error=21000"}},
+		{"empty body", "POST", "/v1/zones", "", []string{"Content-Type: application/json"}, 400, "*",
+			map[string]string{"Proxy-Status": "Holdfast; error=PGRST102"}},
 		{"form body", "POST", "/v1/zones", "a=b", []string{"Content-Type: application/x-www-form-urlencoded"}, 400, "*",
 			map[string]string{"Proxy-Status": "Holdfast; error=PGRST102"}},
-		{"strict", "GET", "/v1/zones", "", []string{"Prefer: handling=strict, nonsense=1"}, 400, "*", map[string]string{"Proxy-Status": "Holdfast; error=PGRST122"}},
+		{"strict", "GET", "/v1/zones", "", []string{"Prefer: handling=strict, nonsense=1"}, 400, "*",
+			map[string]string{"Proxy-Status": "Holdfast; error=PGRST122"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := ask(h, c.method, c.target, c.body, c.headers...)
@@ -239,7 +268,8 @@ func TestCollections_badInput(t *testing.T) {
 			wellFormed(t, w)
 		}
 	}
-	if w := ask(h, "GET", "/v1/zones?id=in.("+strings.TrimSuffix(strings.Repeat(zoneOne+",", 3000), ",")+")&select=count", ""); w.Code != 200 {
+	if w := ask(h, "GET", "/v1/zones?id=in.("+strings.TrimSuffix(strings.Repeat(zoneOne+",", 3000), ",")+")&select=count",
+		""); w.Code != 200 {
 		t.Errorf("3,000 ids: %d %s", w.Code, w.Body)
 	}
 }

@@ -118,7 +118,8 @@ func (k *streams) rechecked() {
 func (k *streams) emit(tenant, typ string, n int, audience map[string]string) {
 	k.t.Helper()
 	if err := k.d.Write(context.Background(), db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
-		return k.out.EmitAll(tx, []event.Emitted{{Tenant: tenant, Type: typ, Data: map[string]int{"n": n}, Audience: audience}})
+		return k.out.EmitAll(tx, []event.Emitted{{Tenant: tenant, Type: typ, Data: map[string]int{"n": n},
+			Audience: audience}})
 	}); err != nil {
 		k.t.Error(err)
 	}
@@ -253,9 +254,11 @@ func TestStreamShowsWhatTheCallerMaySee(t *testing.T) {
 		operator := k.who["operator"].UserID
 		streams := map[string]*reader{
 			"admin": k.open("admin", "", ""), "operator": k.open("operator", "", ""), "other": k.open("other", "", ""),
-			"chosen": k.open("admin", "?types=order.*,stock.low", ""), "service": k.open("service", "?tenant_id="+testTenant, ""),
+			"chosen":  k.open("admin", "?types=order.*,stock.low", ""),
+			"service": k.open("service", "?tenant_id="+testTenant, ""),
 		}
-		if h := streams["admin"].res.Header; h.Get("Content-Type") != "text/event-stream; charset=utf-8" || h.Get("Cache-Control") != "no-store" {
+		if h := streams["admin"].res.Header; h.Get("Content-Type") != "text/event-stream; charset=utf-8" ||
+			h.Get("Cache-Control") != "no-store" {
 			t.Errorf("headers %v", h)
 		}
 		for i, e := range []struct {
@@ -263,12 +266,14 @@ func TestStreamShowsWhatTheCallerMaySee(t *testing.T) {
 			audience    map[string]string
 		}{
 			{testTenant, "order.confirmed", nil}, {testTenant, "import.completed", nil}, {otherTenant, "order.confirmed", nil},
-			{testTenant, "incident.reported", nil}, {testTenant, "incident.reported", map[string]string{"reported_by": operator}},
+			{testTenant, "incident.reported", nil}, {testTenant, "incident.reported",
+				map[string]string{"reported_by": operator}},
 			{testTenant, "stock.low", nil}, {otherTenant, "stock.low", nil},
 		} {
 			k.emit(e.tenant, e.typ, i, e.audience)
 		}
-		for name, want := range map[string][]int{"admin": {0, 1, 3, 4, 5}, "operator": {0, 4, 5}, "other": {2, 6}, "chosen": {0, 5}, "service": {0, 1, 3, 4, 5}} {
+		for name, want := range map[string][]int{"admin": {0, 1, 3, 4, 5}, "operator": {0, 4, 5}, "other": {2, 6},
+			"chosen": {0, 5}, "service": {0, 1, 3, 4, 5}} {
 			for _, n := range want {
 				m := streams[name].first("id")
 				var p struct {
@@ -404,9 +409,11 @@ func (k *streams) flood(n int) {
 	k.t.Helper()
 	list := make([]event.Emitted, n)
 	for i := range list {
-		list[i] = event.Emitted{Tenant: testTenant, Type: "import.completed", Data: map[string]string{"pad": strings.Repeat("x", 15_000)}}
+		list[i] = event.Emitted{Tenant: testTenant, Type: "import.completed",
+			Data: map[string]string{"pad": strings.Repeat("x", 15_000)}}
 	}
-	if err := k.d.Write(k.t.Context(), db.Scope{Tenant: testTenant}, func(tx *db.Tx) error { return k.out.EmitAll(tx, list) }); err != nil {
+	if err := k.d.Write(k.t.Context(), db.Scope{Tenant: testTenant},
+		func(tx *db.Tx) error { return k.out.EmitAll(tx, list) }); err != nil {
 		k.t.Fatal(err)
 	}
 }
@@ -417,7 +424,8 @@ func (k *streams) published() {
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		left := 0
 		if err := k.d.Read(k.t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
-			return tx.Query("SELECT COUNT(*) FROM outbox WHERE seq IS NULL", nil, func(r *db.Row) error { left = int(r.Int(0)); return nil })
+			return tx.Query("SELECT COUNT(*) FROM outbox WHERE seq IS NULL", nil,
+				func(r *db.Row) error { left = int(r.Int(0)); return nil })
 		}); err != nil {
 			k.t.Fatal(err)
 		}

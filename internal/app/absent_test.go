@@ -15,7 +15,8 @@ import (
 func TestAbsentServices(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		for path, instead := range map[string]string{"/realtime/v1": "/v1/events", "/realtime/v1/websocket": "/v1/events",
-			"/realtime/v1/api/broadcast": "/v1/events", "/storage/v1/bucket": "/v1/photos", "/storage/v1/object/a/b.png": "/v1/photos", "/graphql/v1": "/v1/"} {
+			"/realtime/v1/api/broadcast": "/v1/events", "/storage/v1/bucket": "/v1/photos",
+			"/storage/v1/object/a/b.png": "/v1/photos", "/graphql/v1": "/v1/"} {
 			for _, method := range []string{"GET", "POST", "DELETE"} {
 				r := k.Call(testkit.Request{Method: method, Path: path})
 				var body struct{ Code, Message string }
@@ -26,11 +27,14 @@ func TestAbsentServices(t *testing.T) {
 			}
 		}
 		for name, header := range map[string]map[string]string{
-			"no key":          {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"},
-			"a short key":     {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "YWJj"},
-			"another version": {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "8", "Sec-WebSocket-Key": "YWJjZGVmZ2hpamtsbW5vcA=="},
+			"no key": {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"},
+			"a short key": {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
+				"Sec-WebSocket-Key": "YWJj"},
+			"another version": {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "8",
+				"Sec-WebSocket-Key": "YWJjZGVmZ2hpamtsbW5vcA=="},
 		} {
-			if r := k.Call(testkit.Request{Method: "GET", Path: "/realtime/v1/websocket", Header: header}); r.Status != http.StatusBadRequest {
+			if r := k.Call(testkit.Request{Method: "GET", Path: "/realtime/v1/websocket",
+				Header: header}); r.Status != http.StatusBadRequest {
 				t.Errorf("%s: %d %s", name, r.Status, r.Body)
 			}
 		}
@@ -43,7 +47,8 @@ func TestRealtimeIsRefusedForGood(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		at := "ws" + strings.TrimPrefix(k.URL, "http") + "/realtime/v1/websocket?vsn="
 		for version, said := range map[string][3]string{
-			"2.0.0": {`["1","2","realtime:all","phx_join",{}]`, `["1","2","realtime:all","phx_reply",{"response":{"reason":"Realtime is not served here`,
+			"2.0.0": {`["1","2","realtime:all","phx_join",{}]`,
+				`["1","2","realtime:all","phx_reply",{"response":{"reason":"Realtime is not served here`,
 				`["1","1","realtime:all","phx_close",`},
 			"1.0.0": {`{"topic":"realtime:all","event":"phx_join","payload":{},"ref":"2","join_ref":"1"}`,
 				`{"join_ref":"1","ref":"2","topic":"realtime:all","event":"phx_reply","payload":{"response":{"reason":"Realtime is not served here`,

@@ -73,13 +73,15 @@ func TestAttackOracle(t *testing.T) {
 			Body: map[string]any{"ban_duration": "24h"}}); r.Status != 200 {
 			t.Fatalf("ban: %d %s", r.Status, r.Body)
 		}
-		addresses := []string{testkit.As(actor.Manager), testkit.As(actor.Viewer), "nobody@nowhere.example"} // known, banned, unknown
+		addresses := []string{testkit.As(actor.Manager), testkit.As(actor.Viewer),
+			"nobody@nowhere.example"} // known, banned, unknown
 		for _, c := range []struct {
 			path string
 			body map[string]any
 		}{
 			{"/auth/v1/token?grant_type=password", map[string]any{"password": "not the password"}},
-			{"/auth/v1/recover", nil}, {"/auth/v1/otp", map[string]any{"create_user": false}}, {"/auth/v1/resend", map[string]any{"type": "signup"}},
+			{"/auth/v1/recover", nil}, {"/auth/v1/otp", map[string]any{"create_user": false}},
+			{"/auth/v1/resend", map[string]any{"type": "signup"}},
 			{"/auth/v1/magiclink", nil},
 		} {
 			want := ""
@@ -98,7 +100,8 @@ func TestAttackOracle(t *testing.T) {
 				}
 			}
 		}
-		if r := enter(k, testkit.As(actor.Viewer), demo.Password); r.Status < 400 || !strings.Contains(string(r.Body), "banned") {
+		if r := enter(k, testkit.As(actor.Viewer), demo.Password); r.Status < 400 ||
+			!strings.Contains(string(r.Body), "banned") {
 			t.Errorf("the banned one with the right password: %d %s", r.Status, r.Body)
 		}
 	})
@@ -121,8 +124,10 @@ func TestAttackMailedHost(t *testing.T) {
 				r.Header.Set("Referer", "https://evil.example/")
 			},
 		} {
-			to := []string{testkit.As(actor.Owner), testkit.As(actor.Admin), testkit.As(actor.Manager), testkit.As(actor.Safety)}[i]
-			req, err := http.NewRequest("POST", k.URL+"/auth/v1/recover?redirect_to=https://evil.example/", strings.NewReader(`{"email":"`+to+`"}`))
+			to := []string{testkit.As(actor.Owner), testkit.As(actor.Admin), testkit.As(actor.Manager),
+				testkit.As(actor.Safety)}[i]
+			req, err := http.NewRequest("POST", k.URL+"/auth/v1/recover?redirect_to=https://evil.example/",
+				strings.NewReader(`{"email":"`+to+`"}`))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +144,8 @@ func TestAttackMailedHost(t *testing.T) {
 			}
 			mailed(t, k, to)
 			text := string(k.Call(testkit.Request{Method: "GET", Path: "/dev/mail?to=" + to}).Body)
-			if strings.Contains(text, "evil.example") || strings.Contains(text, "javascript") || !strings.Contains(text, k.URL+"/auth/v1/verify") {
+			if strings.Contains(text, "evil.example") || strings.Contains(text, "javascript") ||
+				!strings.Contains(text, k.URL+"/auth/v1/verify") {
 				t.Errorf("%d: %s", i, text)
 			}
 		}
@@ -162,8 +168,10 @@ func TestAttackReset(t *testing.T) {
 			body         any
 		}{
 			{"PUT", "/auth/v1/user", map[string]any{"password": fresh}},
-			{"POST", "/auth/v1/verify", map[string]any{"type": "recovery", "email": victim, "token": "000000", "password": fresh}},
-			{"POST", "/auth/v1/verify", map[string]any{"type": "recovery", "token_hash": "pkce_" + strings.Repeat("0", 56), "password": fresh}},
+			{"POST", "/auth/v1/verify", map[string]any{"type": "recovery", "email": victim, "token": "000000",
+				"password": fresh}},
+			{"POST", "/auth/v1/verify", map[string]any{"type": "recovery", "token_hash": "pkce_" + strings.Repeat("0", 56),
+				"password": fresh}},
 			{"POST", "/auth/v1/recover/complete", map[string]any{"password": fresh}},
 		} {
 			if r := k.Call(testkit.Request{Method: c.method, Path: c.path, Body: c.body}); r.Status < 400 || r.Status >= 500 {
@@ -175,7 +183,8 @@ func TestAttackReset(t *testing.T) {
 		}
 		browser := map[string]string{"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 		for _, m := range []string{"HEAD", "GET", "GET", "GET", "HEAD"} {
-			if r := k.Call(testkit.Request{Method: m, Path: link, Header: browser}); strings.Contains(r.Header.Get("Location"), "access_token") || r.Status >= 500 {
+			if r := k.Call(testkit.Request{Method: m, Path: link, Header: browser}); strings.Contains(r.Header.Get("Location"),
+				"access_token") || r.Status >= 500 {
 				t.Errorf("a scanner's %s uses the link up: %d %s", m, r.Status, r.Header.Get("Location"))
 			}
 		}
@@ -199,7 +208,8 @@ func TestAttackReset(t *testing.T) {
 		if press() != "" {
 			t.Error("the link opens twice")
 		}
-		if r := k.Call(testkit.Request{Method: "PUT", Path: "/auth/v1/user", Bearer: token, Body: map[string]any{"password": fresh}}); r.Status != 200 {
+		if r := k.Call(testkit.Request{Method: "PUT", Path: "/auth/v1/user", Bearer: token,
+			Body: map[string]any{"password": fresh}}); r.Status != 200 {
 			t.Errorf("with the mail's code: %d %s", r.Status, r.Body)
 		}
 		if enter(k, victim, fresh).Status != 200 || enter(k, victim, demo.Password).Status == 200 {
@@ -219,10 +229,12 @@ func TestAttackAddressAgain(t *testing.T) {
 			User         struct{ ID string }
 		}
 		r.JSON(t, &old)
-		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/auth/v1/admin/users/" + old.User.ID, Bearer: k.Service()}); r.Status >= 300 {
+		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/auth/v1/admin/users/" + old.User.ID,
+			Bearer: k.Service()}); r.Status >= 300 {
 			t.Fatalf("delete: %d %s", r.Status, r.Body)
 		}
-		again := k.Post("", "/auth/v1/signup", map[string]any{"email": victim, "password": "a password of my own", "data": map[string]any{"tenant_id": demo.North}})
+		again := k.Post("", "/auth/v1/signup", map[string]any{"email": victim, "password": "a password of my own",
+			"data": map[string]any{"tenant_id": demo.North}})
 		var made struct {
 			AccessToken string `json:"access_token"`
 			User        struct{ ID string }
@@ -231,16 +243,20 @@ func TestAttackAddressAgain(t *testing.T) {
 		if again.Status != 200 || made.User.ID == "" || made.User.ID == old.User.ID {
 			t.Fatalf("sign up again: %d %s", again.Status, again.Body)
 		}
-		if r := k.Call(testkit.Request{Method: "GET", Path: "/functions/v1/safety-kpis", Bearer: made.AccessToken}); r.Status != 403 {
+		if r := k.Call(testkit.Request{Method: "GET", Path: "/functions/v1/safety-kpis",
+			Bearer: made.AccessToken}); r.Status != 403 {
 			t.Errorf("the new account sees north: %d", r.Status)
 		}
-		if r := k.Call(testkit.Request{Method: "GET", Path: "/v1/members", Bearer: made.AccessToken}); r.Status != 403 && string(r.Body) != "[]" {
+		if r := k.Call(testkit.Request{Method: "GET", Path: "/v1/members", Bearer: made.AccessToken}); r.Status != 403 &&
+			string(r.Body) != "[]" {
 			t.Errorf("the new account's memberships: %d %s", r.Status, r.Body)
 		}
-		if r := k.Post("", "/auth/v1/token?grant_type=refresh_token", map[string]any{"refresh_token": old.RefreshToken}); r.Status != 400 {
+		if r := k.Post("", "/auth/v1/token?grant_type=refresh_token",
+			map[string]any{"refresh_token": old.RefreshToken}); r.Status != 400 {
 			t.Errorf("the old refresh token: %d %s", r.Status, r.Body)
 		}
-		if r := k.Call(testkit.Request{Method: "GET", Path: "/auth/v1/user", Bearer: old.AccessToken}); r.Status < 400 || r.Status >= 500 {
+		if r := k.Call(testkit.Request{Method: "GET", Path: "/auth/v1/user", Bearer: old.AccessToken}); r.Status < 400 ||
+			r.Status >= 500 {
 			t.Errorf("the old access token: %d %s", r.Status, r.Body)
 		}
 	})
@@ -256,7 +272,8 @@ func TestAttackHashFlood(t *testing.T) {
 		var flood sync.WaitGroup
 		for i := range 60 {
 			flood.Go(func() {
-				r := k.Post("", "/auth/v1/signup", map[string]any{"email": fmt.Sprintf("flood%d@else.example", i), "password": "a long enough one"})
+				r := k.Post("", "/auth/v1/signup", map[string]any{"email": fmt.Sprintf("flood%d@else.example", i),
+					"password": "a long enough one"})
 				mu.Lock()
 				defer mu.Unlock()
 				if got[r.Status]++; (r.Status == 429 || r.Status == 503) && r.Header.Get("Retry-After") == "" {

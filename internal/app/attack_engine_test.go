@@ -108,7 +108,8 @@ func TestAttackBackendsEndDuringApply(t *testing.T) {
 	}
 	body, kind := form(t, "items", "items.csv", b.String())
 	var job struct{ ID string }
-	k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: as, Body: body, Header: map[string]string{"Content-Type": kind}}).JSON(t, &job)
+	k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: as, Body: body,
+		Header: map[string]string{"Content-Type": kind}}).JSON(t, &job)
 	if r := k.Post(as, "/functions/v1/process-import-job", map[string]any{"job_id": job.ID}); r.Status != 200 {
 		t.Fatalf("process: %d %s", r.Status, r.Body)
 	}
@@ -120,7 +121,8 @@ func TestAttackBackendsEndDuringApply(t *testing.T) {
 		return n
 	}
 	state := func() (s string) {
-		if err := side.QueryRow(context.Background(), "SELECT status FROM import_jobs WHERE id = $1", job.ID).Scan(&s); err != nil {
+		if err := side.QueryRow(context.Background(), "SELECT status FROM import_jobs WHERE id = $1",
+			job.ID).Scan(&s); err != nil {
 			t.Fatal(err)
 		}
 		return s
@@ -139,7 +141,8 @@ func TestAttackBackendsEndDuringApply(t *testing.T) {
 		}
 		// When the last write was cut off too, the job's lease runs out first.
 		if _, err := side.Exec(context.Background(),
-			"UPDATE import_jobs SET lease_until = now() - interval '1 hour' WHERE id = $1 AND lease_until IS NOT NULL", job.ID); err != nil {
+			"UPDATE import_jobs SET lease_until = now() - interval '1 hour' WHERE id = $1 AND lease_until IS NOT NULL",
+			job.ID); err != nil {
 			t.Fatal(err)
 		}
 		within(t, "a stable state", func() bool {
@@ -196,12 +199,13 @@ func TestAttackRowSecurity(t *testing.T) {
 		}
 	}
 	err := k.App.DB.Read(context.Background(), db.Scope{Tenant: demo.North}, func(tx *db.Tx) error {
-		return tx.One("SELECT rolname, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user", nil, func(r *db.Row) error {
-			if r.Text(0) == "" || r.Bool(1) {
-				t.Errorf("requests run as %s, which nothing binds", r.Text(0))
-			}
-			return nil
-		})
+		return tx.One("SELECT rolname, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user", nil,
+			func(r *db.Row) error {
+				if r.Text(0) == "" || r.Bool(1) {
+					t.Errorf("requests run as %s, which nothing binds", r.Text(0))
+				}
+				return nil
+			})
 	})
 	if err != nil {
 		t.Error(err)

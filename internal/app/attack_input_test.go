@@ -16,7 +16,8 @@ import (
 func TestAttackFileNames(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		for _, name := range []string{
-			"a." + strings.Repeat("x", 300), strings.Repeat("x", 3000) + ".csv", "../../etc/passwd.csv", "..", `C:\x\y.csv`, "." + strings.Repeat("y", 201),
+			"a." + strings.Repeat("x", 300), strings.Repeat("x", 3000) + ".csv", "../../etc/passwd.csv", "..", `C:\x\y.csv`,
+			"." + strings.Repeat("y", 201),
 		} {
 			var b bytes.Buffer
 			form := multipart.NewWriter(&b)
@@ -49,19 +50,22 @@ func TestAttackParameters(t *testing.T) {
 			path string
 			most int
 		}{
-			{"/v1/items", 1000}, {"/rest/v1/items", 1000}, {"/functions/v1/safety-kpis", 100}, {"/auth/v1/user", 100}, {"/auth/v1/settings",
+			{"/v1/items", 1000}, {"/rest/v1/items", 1000}, {"/functions/v1/safety-kpis", 100}, {"/auth/v1/user", 100},
+			{"/auth/v1/settings",
 				100}, {"/auth/v1/authorize", 100},
 			{"/auth/v1/sso/connections", 100}, {"/auth/v1/scim/v2/Users", 100},
 		} {
 			many := func(n int) string {
-				r := k.Call(testkit.Request{Method: "GET", Path: c.path + "?" + strings.TrimSuffix(strings.Repeat("a=b&", n), "&"), As: testkit.As(actor.Admin)})
+				r := k.Call(testkit.Request{Method: "GET", Path: c.path + "?" + strings.TrimSuffix(strings.Repeat("a=b&", n), "&"),
+					As: testkit.As(actor.Admin)})
 				if r.Status >= 500 {
 					t.Errorf("%s with %d parameters: %d", c.path, n, r.Status)
 				}
 				return string(r.Body)
 			}
 			told := fmt.Sprintf("more than %d parameters", c.most)
-			if strings.Contains(many(c.most), told) || !strings.Contains(many(c.most+1), told) || !strings.Contains(many(20_000), told) {
+			if strings.Contains(many(c.most), told) || !strings.Contains(many(c.most+1), told) ||
+				!strings.Contains(many(20_000), told) {
 				t.Errorf("%s takes others than %d parameters: %.200s", c.path, c.most, many(c.most+1))
 			}
 		}
@@ -77,7 +81,8 @@ func TestAttackMessagesNameNoCode(t *testing.T) {
 			{Method: "POST", Path: "/auth/v1/signup", Body: "[]"},
 			{Method: "PUT", Path: "/auth/v1/user", As: testkit.As(actor.Viewer), Body: "[]"},
 			{Method: "POST", Path: "/v1/import-jobs", As: testkit.As(actor.Manager), Body: `{"target":"items","options":[]}`},
-			{Method: "POST", Path: "/v1/import-jobs", As: testkit.As(actor.Manager), Body: `{"target":"items","options":{"nope":1}}`},
+			{Method: "POST", Path: "/v1/import-jobs", As: testkit.As(actor.Manager),
+				Body: `{"target":"items","options":{"nope":1}}`},
 		} {
 			r := k.Call(q)
 			if r.Status != 400 {
@@ -101,7 +106,8 @@ func TestAttackServiceKeyUnknownTenant(t *testing.T) {
 		if r.Status != 409 || !strings.Contains(string(r.Body), "23503") {
 			t.Errorf("a row of no tenant: %d %s, want 409 23503", r.Status, r.Body)
 		}
-		if r := k.Call(testkit.Request{Method: "GET", Path: "/functions/v1/safety-kpis?tenant_id=" + nobody, Bearer: k.Service()}); r.Status != 404 &&
+		if r := k.Call(testkit.Request{Method: "GET", Path: "/functions/v1/safety-kpis?tenant_id=" + nobody,
+			Bearer: k.Service()}); r.Status != 404 &&
 			r.Status != 400 {
 			t.Errorf("figures of no tenant: %d %.120s", r.Status, r.Body)
 		}
@@ -110,19 +116,24 @@ func TestAttackServiceKeyUnknownTenant(t *testing.T) {
 			method, path string
 			body         any
 		}{
-			{"POST", "/v1/import-jobs", `{"target":"items"}`}, {"GET", "/v1/import-jobs/" + some + "/errors", nil}, {"POST", "/v1/import-jobs/" + some + "/cancel", nil},
-			{"POST", "/v1/webhooks", `{"url":"https://example.com/x","events":["*"]}`}, {"POST", "/v1/webhooks/" + some + "/test", nil},
+			{"POST", "/v1/import-jobs", `{"target":"items"}`}, {"GET", "/v1/import-jobs/" + some + "/errors", nil},
+			{"POST", "/v1/import-jobs/" + some + "/cancel", nil},
+			{"POST", "/v1/webhooks", `{"url":"https://example.com/x","events":["*"]}`},
+			{"POST", "/v1/webhooks/" + some + "/test", nil},
 			{"GET", "/v1/incidents/" + some + "/photos", nil}, {"GET", "/v1/events", nil}, {"GET", "/v1/osha/300.pdf", nil},
 			{"POST", "/v1/report-links/" + some + "/rotate", nil}, {"GET", "/functions/v1/safety-kpis", nil},
 		} {
-			for tenant, want := range map[string]int{nobody: 404, "": 400, "x": 400, "'": 400, demo.South + "&tenant_id=" + demo.North: 400} {
-				r := k.Call(testkit.Request{Method: c.method, Path: c.path + "?tenant_id=" + tenant, Bearer: k.Service(), Body: c.body})
+			for tenant, want := range map[string]int{nobody: 404, "": 400, "x": 400, "'": 400,
+				demo.South + "&tenant_id=" + demo.North: 400} {
+				r := k.Call(testkit.Request{Method: c.method, Path: c.path + "?tenant_id=" + tenant, Bearer: k.Service(),
+					Body: c.body})
 				if r.Status != want || !strings.Contains(string(r.Body), "tenant") {
 					t.Errorf("%s %s for %q: %d %.200s, want %d", c.method, c.path, tenant, r.Status, r.Body, want)
 				}
 			}
 		}
-		if r := k.Call(testkit.Request{Method: "GET", Path: "/functions/v1/safety-kpis?tenant_id=" + demo.South, Bearer: k.Service()}); r.Status != 200 {
+		if r := k.Call(testkit.Request{Method: "GET", Path: "/functions/v1/safety-kpis?tenant_id=" + demo.South,
+			Bearer: k.Service()}); r.Status != 200 {
 			t.Errorf("figures of south: %d", r.Status)
 		}
 	})
@@ -131,7 +142,8 @@ func TestAttackServiceKeyUnknownTenant(t *testing.T) {
 // The mails a developer's server keeps are not for every web page to read.
 func TestAttackDevMailFromAnotherSite(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		r := k.Call(testkit.Request{Method: "GET", Path: "/dev/mail", Header: map[string]string{"Origin": "https://evil.example"}})
+		r := k.Call(testkit.Request{Method: "GET", Path: "/dev/mail",
+			Header: map[string]string{"Origin": "https://evil.example"}})
 		if got := r.Header.Get("Access-Control-Allow-Origin"); got != "" {
 			t.Errorf("/dev/mail with a foreign origin: %d, Access-Control-Allow-Origin %q", r.Status, got)
 		}

@@ -19,8 +19,10 @@ func TestAttackAnonymousReport(t *testing.T) {
 		reporter := testkit.As(actor.Operator)
 		var me struct{ ID string }
 		k.Get(reporter, "/auth/v1/user").JSON(t, &me)
-		r := k.Call(testkit.Request{Method: "POST", Path: "/v1/incidents", As: reporter, Header: map[string]string{"Prefer": "return=representation"},
-			Body: map[string]any{"kind": "hazard", "title": "Said in confidence", "occurred_at": "2026-01-05T08:00:00Z", "anonymous": true}})
+		r := k.Call(testkit.Request{Method: "POST", Path: "/v1/incidents", As: reporter,
+			Header: map[string]string{"Prefer": "return=representation"},
+			Body: map[string]any{"kind": "hazard", "title": "Said in confidence", "occurred_at": "2026-01-05T08:00:00Z",
+				"anonymous": true}})
 		var made []struct{ ID string }
 		r.JSON(t, &made)
 		if r.Status != 201 || len(made) != 1 {
@@ -54,7 +56,8 @@ func TestAttackSignUpAheadOfOwner(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r := k.Post("", "/auth/v1/verify", map[string]any{"type": at.Query().Get("type"), "token_hash": at.Query().Get("token_hash")})
+				r := k.Post("", "/auth/v1/verify", map[string]any{"type": at.Query().Get("type"),
+					"token_hash": at.Query().Get("token_hash")})
 				opened = opened || r.Status == 200
 			}
 			if opened {

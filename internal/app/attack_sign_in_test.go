@@ -50,7 +50,8 @@ func rotated(i int) string { return fmt.Sprintf("198.51.100.%d", 10+i) }
 // returns how many were not refused for their number.
 func guess(t *testing.T, k *testkit.Kit, from func(i int) string) (heard int) {
 	t.Helper()
-	spellings := []string{testkit.As("manager"), "  " + testkit.As("manager") + " ", "Manager@NORTH.example", "\uff4d\uff41nager@north.example"}
+	spellings := []string{testkit.As("manager"), "  " + testkit.As("manager") + " ", "Manager@NORTH.example",
+		"\uff4d\uff41nager@north.example"}
 	for i := range 28 {
 		switch s := signIn(k, spellings[i%len(spellings)], "not the password", from(i)); s {
 		case http.StatusTooManyRequests:

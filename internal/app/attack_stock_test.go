@@ -21,13 +21,16 @@ func TestAttackTotalsOverflow(t *testing.T) {
 			m := testkit.As(actor.Manager)
 			zone := k.Insert(t, m, "zones", map[string]any{"code": "OVER", "name": "Over"})
 			for i := range 25 {
-				item := k.Insert(t, m, "items", map[string]any{"sku": fmt.Sprintf("OVER-%d", i), "name": "Over", "unit_cost": 100, "capacity_units": capacity})
-				r := k.Post(m, "/v1/stock_movements", map[string]any{"type": "receipt", "item_id": item, "to_zone_id": zone, "quantity": 999999999999})
+				item := k.Insert(t, m, "items", map[string]any{"sku": fmt.Sprintf("OVER-%d", i), "name": "Over", "unit_cost": 100,
+					"capacity_units": capacity})
+				r := k.Post(m, "/v1/stock_movements", map[string]any{"type": "receipt", "item_id": item, "to_zone_id": zone,
+					"quantity": 999999999999})
 				if r.Status != 201 && r.Status != 400 {
 					t.Fatalf("receipt %d: %d %s", i, r.Status, r.Body)
 				}
 			}
-			if r := k.Get(m, "/functions/v1/get-dashboard-snapshot-v2?lightweight=true"); r.Status != 200 || strings.Contains(string(r.Body), "922337203685477.5807") {
+			if r := k.Get(m, "/functions/v1/get-dashboard-snapshot-v2?lightweight=true"); r.Status != 200 ||
+				strings.Contains(string(r.Body), "922337203685477.5807") {
 				t.Errorf("dashboard: %d %.300s", r.Status, r.Body)
 			}
 			var loads []struct {

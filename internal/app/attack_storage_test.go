@@ -96,7 +96,8 @@ func broken(t *testing.T, k *testkit.Kit, statement, when string) (mend func()) 
 	}
 	exec := func(sql string) {
 		t.Helper()
-		if err := k.App.DB.Write(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error { _, err := tx.Exec(sql); return err }); err != nil {
+		if err := k.App.DB.Write(t.Context(), db.Scope{All: true},
+			func(tx *db.Tx) error { _, err := tx.Exec(sql); return err }); err != nil {
 			t.Fatal(err)
 		}
 	}

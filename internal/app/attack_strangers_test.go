@@ -27,8 +27,9 @@ func TestAttackStrangersKeepNobodyOut(t *testing.T) {
 		elsewhere := 0
 		for until := time.Now().Add(30 * time.Second); elsewhere != http.StatusTooManyRequests && time.Now().Before(until); {
 			for i := range 60 {
-				one.Call(testkit.Request{Method: "POST", Path: "/auth/v1/verify", Header: map[string]string{"X-Forwarded-For": fmt.Sprintf("198.51.100.%d", i%5)},
-					Body: map[string]string{"type": "email", "email": owner, "token": "000000"}})
+				one.Call(testkit.Request{Method: "POST", Path: "/auth/v1/verify",
+					Header: map[string]string{"X-Forwarded-For": fmt.Sprintf("198.51.100.%d", i%5)},
+					Body:   map[string]string{"type": "email", "email": owner, "token": "000000"}})
 			}
 			elsewhere = signIn(two, owner, demo.Password, "203.0.113.200")
 			if s := signIn(two, owner, demo.Password, home); s != http.StatusOK {

@@ -36,7 +36,8 @@ func TestAuditPastTheServer(t *testing.T) {
 			return strings.Join(why, "\n")
 		}
 		k.Token(testkit.As(actor.Admin))
-		made := testkit.Request{Method: "POST", Path: "/v1/tenants", Bearer: k.Service(), Body: map[string]any{"name": "East", "slug": "east"}}
+		made := testkit.Request{Method: "POST", Path: "/v1/tenants", Bearer: k.Service(),
+			Body: map[string]any{"name": "East", "slug": "east"}}
 		if r := k.Call(made); r.Status != 201 {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
@@ -56,7 +57,8 @@ func TestAuditPastTheServer(t *testing.T) {
 		if err := svc.Admin.SealAudit(t.Context()); err == nil {
 			t.Error("a forged row is sealed")
 		}
-		r := k.Call(testkit.Request{Method: "GET", Path: "/v1/audit?select=action,seal_no&seal_no=eq.0", As: testkit.As(actor.Admin)})
+		r := k.Call(testkit.Request{Method: "GET", Path: "/v1/audit?select=action,seal_no&seal_no=eq.0",
+			As: testkit.As(actor.Admin)})
 		if string(r.Body) != `[{"action":"orders.delete","seal_no":0}]` {
 			t.Errorf("the log in the API: %d %s", r.Status, r.Body)
 		}
@@ -67,7 +69,8 @@ func TestAuditPastTheServer(t *testing.T) {
 		if why := broken(); !strings.HasPrefix(why, demo.South+": the chain is gone") {
 			t.Errorf("a log deleted with its head: %q", why)
 		}
-		switched := testkit.Request{Method: "POST", Path: "/auth/v1/tenant", Bearer: k.Token("both@both.example"), Body: map[string]any{"tenant_id": demo.South}}
+		switched := testkit.Request{Method: "POST", Path: "/auth/v1/tenant", Bearer: k.Token("both@both.example"),
+			Body: map[string]any{"tenant_id": demo.South}}
 		if r := k.Call(switched); r.Status != 200 {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}

@@ -37,16 +37,17 @@ func audited(t *testing.T, k *testkit.Kit, tenant, action, outcome, user string)
 	t.Helper()
 	err := k.App.DB.Read(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
 		rows, sealed = 0, 0
-		return tx.Query("SELECT tenant_id, actor_user_id, seal_no, outcome FROM audit WHERE action = $1", []any{action}, func(r *db.Row) error {
-			if tenant != "" && r.Text(0) != tenant || user != "" && r.Text(1) != user || r.Text(3) != outcome {
+		return tx.Query("SELECT tenant_id, actor_user_id, seal_no, outcome FROM audit WHERE action = $1", []any{action},
+			func(r *db.Row) error {
+				if tenant != "" && r.Text(0) != tenant || user != "" && r.Text(1) != user || r.Text(3) != outcome {
+					return nil
+				}
+				rows++
+				if !r.Null(2) {
+					sealed++
+				}
 				return nil
-			}
-			rows++
-			if !r.Null(2) {
-				sealed++
-			}
-			return nil
-		})
+			})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +71,8 @@ func TestAuditOfEveryEvent(t *testing.T) {
 		}
 		signIn := func(email, password string, status int) (s session) {
 			t.Helper()
-			r := call("POST", "/auth/v1/token?grant_type=password", "", map[string]any{"email": email, "password": password}, status)
+			r := call("POST", "/auth/v1/token?grant_type=password", "", map[string]any{"email": email, "password": password},
+				status)
 			json.Unmarshal(r.Body, &s)
 			return s
 		}
@@ -102,19 +104,24 @@ func TestAuditOfEveryEvent(t *testing.T) {
 			cause                          func()
 		}{
 			{"a sign-in", demo.North, "session.started", "ok", func() { signIn(testkit.As(actor.Safety), demo.Password, 200) }},
-			{"a failed sign-in of a member", demo.North, "session.refused", "refused", func() { signIn(testkit.As(actor.Safety), "wrong", 400) }},
-			{"a failed sign-in of nobody", db.NoTenant, "session.refused", "refused", func() { signIn("who@else.example", "wrong", 400) }},
+			{"a failed sign-in of a member", demo.North, "session.refused", "refused",
+				func() { signIn(testkit.As(actor.Safety), "wrong", 400) }},
+			{"a failed sign-in of nobody", db.NoTenant, "session.refused", "refused",
+				func() { signIn("who@else.example", "wrong", 400) }},
 			{"a wrong code", "", "session.refused", "refused", func() {
-				call("POST", "/auth/v1/verify", "", map[string]any{"type": "email", "email": testkit.As(actor.Safety), "token": "000000"}, 403)
+				call("POST", "/auth/v1/verify", "", map[string]any{"type": "email", "email": testkit.As(actor.Safety),
+					"token": "000000"}, 403)
 			}},
 			{"a sign-out", demo.North, "session.ended", "ok", func() {
-				call("POST", "/auth/v1/logout?scope=local", signIn(testkit.As(actor.Safety), demo.Password, 200).AccessToken, nil, 204)
+				call("POST", "/auth/v1/logout?scope=local", signIn(testkit.As(actor.Safety), demo.Password, 200).AccessToken, nil,
+					204)
 			}},
 			{"a refresh token played again", demo.North, "session.refresh_replayed", "refused", func() {
 				s := signIn(testkit.As(actor.Safety), demo.Password, 200)
 				for token, n := s.RefreshToken, 0; n < 2; n++ {
 					var next session
-					call("POST", "/auth/v1/token?grant_type=refresh_token", "", map[string]any{"refresh_token": token}, 200).JSON(t, &next)
+					call("POST", "/auth/v1/token?grant_type=refresh_token", "", map[string]any{"refresh_token": token}, 200).JSON(t,
+						&next)
 					token = next.RefreshToken
 				}
 				call("POST", "/auth/v1/token?grant_type=refresh_token", "", map[string]any{"refresh_token": s.RefreshToken}, 400)
@@ -129,7 +136,8 @@ func TestAuditOfEveryEvent(t *testing.T) {
 				call("PUT", "/auth/v1/user", viewer.AccessToken, map[string]any{"email": "renamed@north.example"}, 200)
 			}},
 			{"a second factor", "", "mfa.enrolment_started", "ok", func() {
-				call("POST", "/auth/v1/factors", viewer.AccessToken, map[string]any{"factor_type": "totp", "friendly_name": "x"}, 200)
+				call("POST", "/auth/v1/factors", viewer.AccessToken, map[string]any{"factor_type": "totp", "friendly_name": "x"},
+					200)
 			}},
 			{"an identity linked", "", "user.identity_linked", "ok", func() {
 				var s struct {
@@ -152,10 +160,12 @@ func TestAuditOfEveryEvent(t *testing.T) {
 				call("DELETE", "/auth/v1/user/identities/"+linked.ID, viewer.AccessToken, nil, 200)
 			}},
 			{"an invitation to hand over", demo.North, "member.invited", "ok", func() {
-				call("POST", "/auth/v1/invitations", admin, map[string]any{"email": "handed@else.example", "role": "viewer", "deliver": "link"}, 201)
+				call("POST", "/auth/v1/invitations", admin, map[string]any{"email": "handed@else.example", "role": "viewer",
+					"deliver": "link"}, 201)
 			}},
 			{"an account made", "", "user.created", "ok", func() {
-				call("POST", "/auth/v1/admin/users", k.Service(), map[string]any{"email": "made@else.example", "password": pass, "email_confirm": true}, 200)
+				call("POST", "/auth/v1/admin/users", k.Service(),
+					map[string]any{"email": "made@else.example", "password": pass, "email_confirm": true}, 200)
 			}},
 			{"a ban", "", "user.updated", "ok", func() {
 				call("PUT", "/auth/v1/admin/users/"+viewer.User.ID, k.Service(), map[string]any{"ban_duration": "1h"}, 200)
@@ -164,7 +174,8 @@ func TestAuditOfEveryEvent(t *testing.T) {
 				call("POST", "/v1/invitations", admin, map[string]any{"email": "guest@else.example", "role": "viewer"}, 201)
 			}},
 			{"a membership", demo.North, "member.joined", "ok", func() {
-				call("POST", "/auth/v1/signup", "", map[string]any{"email": "guest@else.example", "password": pass, "data": map[string]any{"tenant_id": demo.North}}, 200)
+				call("POST", "/auth/v1/signup", "", map[string]any{"email": "guest@else.example", "password": pass,
+					"data": map[string]any{"tenant_id": demo.North}}, 200)
 			}},
 			{"a role", demo.North, "members.update", "ok", func() {
 				call("PATCH", "/v1/members?email=eq.guest@else.example", admin, map[string]any{"role": "operator"}, 204)
@@ -175,18 +186,22 @@ func TestAuditOfEveryEvent(t *testing.T) {
 			{"a switch denied", demo.North, "tenant.switch_denied", "refused", func() {
 				call("POST", "/auth/v1/tenant", manager, map[string]any{"tenant_id": demo.South}, 403)
 			}},
-			{"a signing key", db.NoTenant, "keys.rotated", "ok", func() { testkit.Must(t, k.App.Identity.Keyring.RotateKeys(t.Context())) }},
-			{"an API key", db.NoTenant, "api_key.renewed", "ok", func() { testkit.Must(t, k.App.Identity.Keyring.RenewAPIKey(t.Context(), "publishable", 0)) }},
+			{"a signing key", db.NoTenant, "keys.rotated", "ok",
+				func() { testkit.Must(t, k.App.Identity.Keyring.RotateKeys(t.Context())) }},
+			{"an API key", db.NoTenant, "api_key.renewed", "ok",
+				func() { testkit.Must(t, k.App.Identity.Keyring.RenewAPIKey(t.Context(), "publishable", 0)) }},
 			{"a tie to a provider", demo.North, "sso.connection_created", "ok", func() {
 				call("POST", "/auth/v1/sso/connections", admin,
-					map[string]any{"kind": "oidc", "name": "n", "identifier": "custom:audit", "issuer": "https://issuer.example", "client_id": "c", "client_secret": "s"}, 201)
+					map[string]any{"kind": "oidc", "name": "n", "identifier": "custom:audit", "issuer": "https://issuer.example",
+						"client_id": "c", "client_secret": "s"}, 201)
 			}},
 			{"an upload", demo.North, "import_jobs.upload", "ok", job("")},
 			{"a file processed", demo.North, "import_jobs.process", "ok", job("process-import-job")},
 			{"a file applied", demo.North, "import_jobs.apply", "ok", job("apply-import-job")},
 			{"a file rolled back", demo.North, "import_jobs.rollback", "ok", job("rollback-import-job")},
 			{"an export", demo.North, "records.exported", "ok", func() {
-				r := k.Call(testkit.Request{Method: "GET", Path: "/v1/items?select=sku", Bearer: manager, Header: map[string]string{"Accept": "text/csv"}})
+				r := k.Call(testkit.Request{Method: "GET", Path: "/v1/items?select=sku", Bearer: manager,
+					Header: map[string]string{"Accept": "text/csv"}})
 				if r.Status != 200 || !strings.HasPrefix(string(r.Body), "sku") {
 					t.Fatalf("%d %.100s", r.Status, r.Body)
 				}
@@ -198,17 +213,21 @@ func TestAuditOfEveryEvent(t *testing.T) {
 				call("POST", "/v1/settings", admin, map[string]any{"section": "general", "key": "locale", "value": "de"}, 201)
 			}},
 			{"a mail's wording", demo.North, "mail_templates.insert", "ok", func() {
-				call("POST", "/v1/mail_templates", admin, map[string]any{"kind": "invite", "subject": "Hi", "text": "{{.Link}}"}, 201)
+				call("POST", "/v1/mail_templates", admin, map[string]any{"kind": "invite", "subject": "Hi", "text": "{{.Link}}"},
+					201)
 			}},
-			{"a record refused", demo.North, "access.denied", "refused", func() { call("POST", "/v1/settings", manager, map[string]any{"key": "x", "value": 1}, 403) }},
+			{"a record refused", demo.North, "access.denied", "refused",
+				func() { call("POST", "/v1/settings", manager, map[string]any{"key": "x", "value": 1}, 403) }},
 			{"a path of records refused", demo.North, "access.denied", "refused", func() {
 				call("GET", "/v1/permissions?user_id="+uuid.NewString(), manager, nil, 403)
 			}},
 			{"a function refused", demo.North, "access.denied", "refused", func() {
 				call("POST", "/functions/v1/rollback-import-job", manager, map[string]any{"job_id": jobID}, 403)
 			}},
-			{"an identity endpoint refused", demo.North, "access.denied", "refused", func() { call("GET", "/auth/v1/admin/users", admin, nil, 403) }},
-			{"a provider's endpoint refused", demo.North, "access.denied", "refused", func() { call("GET", "/auth/v1/sso/connections", manager, nil, 403) }},
+			{"an identity endpoint refused", demo.North, "access.denied", "refused",
+				func() { call("GET", "/auth/v1/admin/users", admin, nil, 403) }},
+			{"a provider's endpoint refused", demo.North, "access.denied", "refused",
+				func() { call("GET", "/auth/v1/sso/connections", manager, nil, 403) }},
 			{"a member of nothing refused", db.NoTenant, "access.denied", "refused", func() {
 				call("GET", "/functions/v1/safety-kpis", k.Token("nobody@none.example"), nil, 403)
 			}},
@@ -219,7 +238,8 @@ func TestAuditOfEveryEvent(t *testing.T) {
 			before, _ := audited(t, k, e.tenant, e.action, e.outcome, "")
 			e.cause()
 			after := before
-			for deadline := time.Now().Add(30 * time.Second); after <= before && time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+			for deadline := time.Now().Add(30 * time.Second); after <= before &&
+				time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 				after, _ = audited(t, k, e.tenant, e.action, e.outcome, "")
 			}
 			if after <= before {
@@ -259,11 +279,13 @@ func newProvider(t *testing.T) *provider {
 	p := &provider{key: key}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
-		json.NewEncoder(w).Encode(map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token",
-			"jwks_uri": p.URL + "/keys", "id_token_signing_alg_values_supported": []string{"ES256"}})
+		json.NewEncoder(w).Encode(map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize",
+			"token_endpoint": p.URL + "/token",
+			"jwks_uri":       p.URL + "/keys", "id_token_signing_alg_values_supported": []string{"ES256"}})
 	})
 	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
-		json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &key.PublicKey, KeyID: "k1", Algorithm: "ES256", Use: "sig"}}})
+		json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &key.PublicKey, KeyID: "k1",
+			Algorithm: "ES256", Use: "sig"}}})
 	})
 	p.Server = httptest.NewServer(mux)
 	t.Cleanup(p.Close)
@@ -272,7 +294,8 @@ func newProvider(t *testing.T) *provider {
 
 func (p *provider) token(t *testing.T, subject string) string {
 	t.Helper()
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: p.key, KeyID: "k1"}}, nil)
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: p.key, KeyID: "k1"}},
+		nil)
 	testkit.Must(t, err)
 	raw, err := jwt.Signed(signer).Claims(jwt.Claims{Issuer: p.URL, Subject: subject, Audience: jwt.Audience{"client"},
 		IssuedAt: jwt.NewNumericDate(time.Now()), Expiry: jwt.NewNumericDate(time.Now().Add(time.Hour))}).
@@ -292,7 +315,8 @@ func refusalsSay(t *testing.T, k *testkit.Kit) {
 		Details struct{ Method, Path, Code string }
 	}
 	k.Get(testkit.As(actor.Admin), "/v1/audit?action=eq.access.denied&order=id&limit=1").JSON(t, &rows)
-	if len(rows) != 1 || rows[0].Actor == "" || rows[0].Address == "" || rows[0].Request == "" || rows[0].Details.Method != "POST" ||
+	if len(rows) != 1 || rows[0].Actor == "" || rows[0].Address == "" || rows[0].Request == "" ||
+		rows[0].Details.Method != "POST" ||
 		rows[0].Details.Path != "/auth/v1/tenant" || rows[0].Details.Code != "tenant_forbidden" {
 		t.Errorf("%+v", rows)
 	}

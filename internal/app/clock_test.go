@@ -106,7 +106,8 @@ func (k *clocked) passed(n, limit int) (passed int, wait time.Duration) {
 		}
 		d := json.NewDecoder(w.Body)
 		d.DisallowUnknownFields()
-		if err := d.Decode(&body); err != nil || w.Code != http.StatusTooManyRequests || body.Limit != limit || body.RetryAfter < 1 ||
+		if err := d.Decode(&body); err != nil || w.Code != http.StatusTooManyRequests || body.Limit != limit ||
+			body.RetryAfter < 1 ||
 			w.Header().Get("Retry-After") != strconv.Itoa(body.RetryAfter) {
 			k.Fatalf("%d %v %+v %v", w.Code, w.Header(), body, err)
 		}

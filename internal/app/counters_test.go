@@ -36,8 +36,10 @@ func TestCountersStayTrue(t *testing.T) {
 				"occurred_at": back(500), "reported_at": back(400)}))
 			send("POST", "/v1/checklist_runs", map[string]any{"title": "x", "due_at": back(90)})
 			send("POST", "/v1/actions", map[string]any{"title": "x", "due_at": back(800)})
-			send("PATCH", "/v1/incidents?id=eq."+pick(ids...), map[string]any{"kind": pick("injury", "hazard"), "severity": pick("low", "high")})
-			send("PATCH", "/v1/incidents?id=eq."+pick(ids...), map[string]any{"status": pick("triaged", "void", "closed"), "void_reason": "twice"})
+			send("PATCH", "/v1/incidents?id=eq."+pick(ids...),
+				map[string]any{"kind": pick("injury", "hazard"), "severity": pick("low", "high")})
+			send("PATCH", "/v1/incidents?id=eq."+pick(ids...),
+				map[string]any{"status": pick("triaged", "void", "closed"), "void_reason": "twice"})
 		}
 		for _, st := range []string{"in_progress", "completed", "cancelled"} {
 			send("PATCH", "/v1/checklist_runs?title=eq.x&status=neq.completed&due_at=lt."+back(90), map[string]any{"status": st})
@@ -59,7 +61,8 @@ func TestCountersStayTrue(t *testing.T) {
 		for _, days := range []int{1, 7, 30, 45, 200, 365} {
 			sameAsCounted(t, k, days)
 		}
-		if r := k.Post(testkit.As(actor.Admin), "/functions/v1/rollback-import-job", map[string]any{"job_id": job}); r.Status != 200 {
+		if r := k.Post(testkit.As(actor.Admin), "/functions/v1/rollback-import-job",
+			map[string]any{"job_id": job}); r.Status != 200 {
 			t.Fatalf("rollback: %d %s", r.Status, r.Body)
 		}
 		k.Verified(t)
@@ -70,13 +73,15 @@ func TestCountersStayTrue(t *testing.T) {
 func imported(t *testing.T, k *testkit.Kit, target, file string) string {
 	t.Helper()
 	body, kind := form(t, target, target+".csv", file)
-	r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: testkit.As(actor.Admin), Body: body, Header: map[string]string{"Content-Type": kind}})
+	r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: testkit.As(actor.Admin), Body: body,
+		Header: map[string]string{"Content-Type": kind}})
 	var job struct{ ID string }
 	if r.JSON(t, &job); r.Status != 201 {
 		t.Fatalf("%d %s", r.Status, r.Body)
 	}
 	for _, verb := range []string{"process", "apply"} {
-		if r := k.Post(testkit.As(actor.Admin), "/functions/v1/"+verb+"-import-job", map[string]any{"job_id": job.ID}); r.Status != 200 {
+		if r := k.Post(testkit.As(actor.Admin), "/functions/v1/"+verb+"-import-job",
+			map[string]any{"job_id": job.ID}); r.Status != 200 {
 			t.Fatalf("%s: %d %s", verb, r.Status, r.Body)
 		}
 	}
@@ -97,7 +102,8 @@ func sameAsCounted(t *testing.T, k *testkit.Kit, days int) {
 			Kinds map[string]int64 `json:"by_category"`
 		}
 	}
-	k.Call(testkit.Request{Method: "GET", Path: fmt.Sprintf("/functions/v1/safety-kpis?days=%d", days), As: testkit.As(actor.Safety),
+	k.Call(testkit.Request{Method: "GET", Path: fmt.Sprintf("/functions/v1/safety-kpis?days=%d", days),
+		As:     testkit.As(actor.Safety),
 		Header: map[string]string{"Cache-Control": "no-cache"}}).JSON(t, &got)
 	from := got.Timestamp.Add(-time.Duration(days) * 24 * time.Hour)
 	one := func(sql string, args ...any) (n int64) {
@@ -113,9 +119,11 @@ func sameAsCounted(t *testing.T, k *testkit.Kit, days int) {
 	for what, pair := range map[string][2]int64{
 		"tsr":                {got.KPIs.TSR, one(reports, from, got.Timestamp)},
 		"critical_incidents": {got.KPIs.Critical, one(reports+" AND severity = 'critical'", from, got.Timestamp)},
-		"near misses":        {got.Distribution.Kinds["near_miss"], one(reports+" AND kind = 'near_miss'", from, got.Timestamp)},
+		"near misses": {got.Distribution.Kinds["near_miss"],
+			one(reports+" AND kind = 'near_miss'", from, got.Timestamp)},
 		"overdue_actions": {got.KPIs.Overdue,
-			one("SELECT COUNT(*) FROM actions WHERE tenant_id = $1 AND status IN ('open', 'in_progress') AND due_at < $2", got.Timestamp)},
+			one("SELECT COUNT(*) FROM actions WHERE tenant_id = $1 AND status IN ('open', 'in_progress') AND due_at < $2",
+				got.Timestamp)},
 	} {
 		if pair[0] != pair[1] {
 			t.Errorf("%d days: %s is %d, the records say %d", days, what, pair[0], pair[1])
@@ -141,10 +149,12 @@ func TestCountersAreRepaired(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		sql("UPDATE counters SET delta = delta + 3 WHERE name LIKE 'actions:open%'", "DELETE FROM timed_counters WHERE name = 'reports' AND span = 'd'")
+		sql("UPDATE counters SET delta = delta + 3 WHERE name LIKE 'actions:open%'",
+			"DELETE FROM timed_counters WHERE name = 'reports' AND span = 'd'")
 		hurried := db.Patient(t.Context(), time.Millisecond) // a tenant of any size is counted
 		found, err := k.App.Verify(hurried)
-		if text := strings.Join(found, "\n"); err != nil || !strings.Contains(text, "counter actions:open") || !strings.Contains(text, "reports") {
+		if text := strings.Join(found, "\n"); err != nil || !strings.Contains(text, "counter actions:open") ||
+			!strings.Contains(text, "reports") {
 			t.Errorf("%v: %s", err, text)
 		}
 		n, err := k.App.Repair(hurried)

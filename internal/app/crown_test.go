@@ -25,7 +25,8 @@ type fleetStory struct {
 }
 
 func newFleetStory(t *testing.T, k *testkit.Kit) *fleetStory {
-	s := &fleetStory{T: t, k: k, by: actor.Actor{Role: actor.Service, TenantID: demo.North, KeyID: "test"}, now: time.Now().UTC()}
+	s := &fleetStory{T: t, k: k, by: actor.Actor{Role: actor.Service, TenantID: demo.North, KeyID: "test"},
+		now: time.Now().UTC()}
 	s.write(func(tx *db.Tx) error {
 		tx.Queue("UPDATE shifts SET equipment_id = NULL WHERE tenant_id = $1", []any{demo.North}, nil)
 		tx.Queue("DELETE FROM incident_entities WHERE tenant_id = $1 AND entity_type = 'equipment'", []any{demo.North}, nil)
@@ -80,8 +81,9 @@ func (s *fleetStory) buy(n, periods int) {
 func (s *fleetStory) crash(machine, daysAgo, delay int) {
 	s.Helper()
 	at := s.now.AddDate(0, 0, -daysAgo)
-	s.insert("incidents", store.Row{"kind": "injury", "title": "Crash", "occurred_at": at, "reported_at": at.AddDate(0, 0, delay),
-		"entities": json.RawMessage(`[{"entity_type":"equipment","entity_id":"` + s.machines[machine] + `","role":"involved"}]`)})
+	s.insert("incidents", store.Row{"kind": "injury", "title": "Crash", "occurred_at": at,
+		"reported_at": at.AddDate(0, 0, delay),
+		"entities":    json.RawMessage(`[{"entity_type":"equipment","entity_id":"` + s.machines[machine] + `","role":"involved"}]`)})
 }
 
 // train has the models tried, and returns which of them scores the forklifts and why.
@@ -90,7 +92,8 @@ func (s *fleetStory) train() (kind, why string) {
 	if _, err := programme.New(s.k.App.Store, time.Now, programme.Hooks{}).Train(s.Context(), s.by); err != nil {
 		s.Fatal(err)
 	}
-	r := s.k.Post(testkit.As(actor.Safety), "/functions/v1/calculate-predictive-safety-scores", map[string]any{"entity_type": "equipment"})
+	r := s.k.Post(testkit.As(actor.Safety), "/functions/v1/calculate-predictive-safety-scores",
+		map[string]any{"entity_type": "equipment"})
 	var out struct{ Model struct{ Kind, Why string } }
 	if r.JSON(s.T, &out); r.Status != 200 {
 		s.Fatalf("%d %s", r.Status, r.Body)

@@ -44,13 +44,20 @@ func TestCursorsGoThroughLists(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		const manager = "manager@north.example"
 		for _, list := range []string{
-			"orders?select=id", "orders?select=id&order=id.desc", "orders?select=id&order=status", "orders?select=id&order=status.desc,priority",
-			"orders?select=id&order=promised_at", "orders?select=id&order=promised_at.desc", "orders?select=id&order=promised_at.nullsfirst",
-			"orders?select=id&order=promised_at.desc.nullslast,status", "orders?select=id&order=ship_to->>city", "orders?select=id&order=ship_to->lat.desc",
-			"orders?select=id&order=ship_to->city.nullsfirst", "orders?select=id,order_lines(line_no)&order=total_value.desc&order_lines.order=line_no",
-			"items?order=unit_cost,name.desc", "items?select=id&order=has_expiry.desc,abc_class", "items?select=id&order=barcodes", "items?select=id&low_stock=is.false",
-			"order_lines?select=id,items(name)&order=items(name).desc,line_no", "order_lines?select=id,items(unit_cost)&order=items(unit_cost)&limit=13",
-			"incidents?select=id&order=occurred_at.desc", "incidents?select=id&order=zone_id", "zones?select=id&order=x,y.desc,utilization.nullsfirst",
+			"orders?select=id", "orders?select=id&order=id.desc", "orders?select=id&order=status",
+			"orders?select=id&order=status.desc,priority",
+			"orders?select=id&order=promised_at", "orders?select=id&order=promised_at.desc",
+			"orders?select=id&order=promised_at.nullsfirst",
+			"orders?select=id&order=promised_at.desc.nullslast,status", "orders?select=id&order=ship_to->>city",
+			"orders?select=id&order=ship_to->lat.desc",
+			"orders?select=id&order=ship_to->city.nullsfirst",
+			"orders?select=id,order_lines(line_no)&order=total_value.desc&order_lines.order=line_no",
+			"items?order=unit_cost,name.desc", "items?select=id&order=has_expiry.desc,abc_class",
+			"items?select=id&order=barcodes", "items?select=id&low_stock=is.false",
+			"order_lines?select=id,items(name)&order=items(name).desc,line_no",
+			"order_lines?select=id,items(unit_cost)&order=items(unit_cost)&limit=13",
+			"incidents?select=id&order=occurred_at.desc", "incidents?select=id&order=zone_id",
+			"zones?select=id&order=x,y.desc,utilization.nullsfirst",
 			"zones?select=id&order=created_at", "stock_levels?select=id&order=last_counted_at,quantity.desc",
 		} {
 			if !strings.Contains(list, "limit=") {
@@ -75,8 +82,10 @@ func TestCursorsGoThroughLists(t *testing.T) {
 		first := k.Call(testkit.Request{Method: "GET", Path: "/v1/items?select=id,sku&order=sku&limit=5", As: manager,
 			Header: map[string]string{"Prefer": "count=exact"}})
 		sixth := k.Get(manager, "/v1/items?select=id&order=sku&limit=1&offset=5")
-		k.Call(testkit.Request{Method: "POST", Path: "/v1/items", As: manager, Body: `{"sku":"!FIRST","name":"before all others"}`})
-		second := k.Call(testkit.Request{Method: "GET", Path: following(first), As: manager, Header: map[string]string{"Prefer": "count=exact"}})
+		k.Call(testkit.Request{Method: "POST", Path: "/v1/items", As: manager,
+			Body: `{"sku":"!FIRST","name":"before all others"}`})
+		second := k.Call(testkit.Request{Method: "GET", Path: following(first), As: manager,
+			Header: map[string]string{"Prefer": "count=exact"}})
 		if idsOf(t, second)[0] != idsOf(t, sixth)[0] || !strings.HasPrefix(second.Header.Get("Content-Range"), "5-9/") {
 			t.Errorf("second page: %s %s", second.Header.Get("Content-Range"), second.Body)
 		}
@@ -86,7 +95,8 @@ func TestCursorsGoThroughLists(t *testing.T) {
 			r := k.Call(testkit.Request{Method: "GET", Path: at, Bearer: k.Service()})
 			all, at = append(all, idsOf(t, r)...), following(r)
 		}
-		if want := idsOf(t, k.Call(testkit.Request{Method: "GET", Path: "/v1/zones?select=id", Bearer: k.Service()})); !slices.Equal(all, want) {
+		if want := idsOf(t, k.Call(testkit.Request{Method: "GET", Path: "/v1/zones?select=id",
+			Bearer: k.Service()})); !slices.Equal(all, want) {
 			t.Errorf("the service key sees %d of %d", len(all), len(want))
 		}
 	})
@@ -105,7 +115,8 @@ func TestCursorsAreHeldToTheirList(t *testing.T) {
 		cursor := u.Query().Get("cursor")
 		refused := func(as, method, path, code string) {
 			t.Helper()
-			r := k.Call(testkit.Request{Method: method, Path: path, As: as, Body: map[string]string{"GET": "", "HEAD": "", "DELETE": ""}[method]})
+			r := k.Call(testkit.Request{Method: method, Path: path, As: as,
+				Body: map[string]string{"GET": "", "HEAD": "", "DELETE": ""}[method]})
 			if r.Status != http.StatusBadRequest || !strings.Contains(string(r.Body), `"`+code+`"`) {
 				t.Errorf("%s %s as %s: %d %s, want %s", method, path, as, r.Status, r.Body, code)
 			}

@@ -45,11 +45,13 @@ func TestDemoFile(t *testing.T) {
 		if s := fmt.Sprint(wrong.Errors); s != "[{8 Cost number} {20 Article required} {29 Cost invalid}]" {
 			t.Errorf("errors: %s", s)
 		}
-		if r := k.Get(testkit.As(actor.Manager), at+"/corrected?status=invalid"); r.Status != http.StatusOK || strings.Count(string(r.Body), "\n") != 4 {
+		if r := k.Get(testkit.As(actor.Manager), at+"/corrected?status=invalid"); r.Status != http.StatusOK ||
+			strings.Count(string(r.Body), "\n") != 4 {
 			t.Errorf("the refused rows: %d %s", r.Status, r.Body)
 		}
 		cell := map[string]any{"cells": map[string]string{"Cost": "12.50"}}
-		if r := k.Call(testkit.Request{Method: "PATCH", Path: at + "/rows/7", As: testkit.As(actor.Manager), Body: cell}); r.Status != http.StatusOK {
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: at + "/rows/7", As: testkit.As(actor.Manager),
+			Body: cell}); r.Status != http.StatusOK {
 			t.Errorf("a correction: %d %s", r.Status, r.Body)
 		}
 		callFunction[any](t, k, testkit.As(actor.Manager), "POST", "apply-import-job?job_id="+got[0].ID)

@@ -20,7 +20,8 @@ func TestDemoVerdicts(t *testing.T) {
 			var answer struct{ Summary map[string]any }
 			r.JSON(t, &answer)
 			var sum float64
-			for _, count := range []string{"compliant_count", "waived_count", "insufficient_count", "warning_count", "breach_count"} {
+			for _, count := range []string{"compliant_count", "waived_count", "insufficient_count", "warning_count",
+				"breach_count"} {
 				n, _ := answer.Summary[count].(float64)
 				sum += n
 			}
@@ -36,7 +37,8 @@ func TestDemoVerdicts(t *testing.T) {
 				}
 				Regulation struct{ Code string } `json:"regulations"`
 			}
-			for _, v := range testkit.List[verdict](t, k, email, "compliance_events?select=status,about,value,details,regulations(code)&limit=1000") {
+			for _, v := range testkit.List[verdict](t, k, email,
+				"compliance_events?select=status,about,value,details,regulations(code)&limit=1000") {
 				if v.Regulation.Code == "US-1910.178-L4" && v.Status == "breach" {
 					operators++
 				}

@@ -72,14 +72,16 @@ func TestWholeDemonstration(t *testing.T) {
 		}
 		within("workers with an account, in 100", 100*float64(with)/float64(len(workers)), 50, 70)
 		soon := time.Now().UTC().AddDate(0, 0, 25).Format(time.DateOnly)
-		if got := testkit.List[struct{ ID string }](t, k, manager, "lots?select=id&short_dated=is.false&expires_on=lt."+soon); len(got) > 0 {
+		if got := testkit.List[struct{ ID string }](t, k, manager,
+			"lots?select=id&short_dated=is.false&expires_on=lt."+soon); len(got) > 0 {
 			t.Errorf("%d lots that do not last are not short-dated", len(got))
 		}
 		if got := testkit.List[struct{ ID string }](t, k, manager, "lots?select=id&short_dated=is.true"); len(got) == 0 {
 			t.Error("no lot is short-dated: the demonstration shows none")
 		}
 		yesterday := time.Now().AddDate(0, 0, -5).UTC().Format(time.RFC3339)
-		if got := testkit.List[struct{ ID string }](t, k, manager, "orders?select=id&type=eq.outbound&limit=1000&created_at=gt."+yesterday); len(got) < 3*40 {
+		if got := testkit.List[struct{ ID string }](t, k, manager,
+			"orders?select=id&type=eq.outbound&limit=1000&created_at=gt."+yesterday); len(got) < 3*40 {
 			t.Errorf("%d orders in five days", len(got))
 		}
 		in := map[string]string{"email": "anke.petersen@north.example", "password": demo.Password}

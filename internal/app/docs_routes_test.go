@@ -31,7 +31,8 @@ func TestDocsRoutes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := diff.Diff(string(page), want); d != "" {
-		t.Errorf("%s says otherwise (-page +code); where the code is right, run this test with HOLDFAST_WRITE_ROUTES=1:\n%s", path, d)
+		t.Errorf("%s says otherwise (-page +code); where the code is right, run this test with HOLDFAST_WRITE_ROUTES=1:\n%s",
+			path, d)
 	}
 }
 
@@ -72,7 +73,8 @@ func routesPage(routes []route.Route) string {
 				what = firstOf(what) + ": below"
 				fmt.Fprintf(&long, "\n%s `%s`: %s.\n", r.Method, shown(r), r.Doc)
 			}
-			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", cmp.Or(r.Method, "any"), shown(r), r.Who, strings.ReplaceAll(what, "|", `\|`))
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", cmp.Or(r.Method, "any"), shown(r), r.Who,
+				strings.ReplaceAll(what, "|", `\|`))
 		}
 		b.WriteString(long.String())
 	}

@@ -27,7 +27,8 @@ func TestDocsRules(t *testing.T) {
 	page, err := os.ReadFile(path)
 	testkit.Must(t, err)
 	if d := diff.Diff(string(page), want); d != "" {
-		t.Errorf("%s says otherwise (-page +code); where the code is right, run this test with HOLDFAST_WRITE_RULES=1:\n%s", path, d)
+		t.Errorf("%s says otherwise (-page +code); where the code is right, run this test with HOLDFAST_WRITE_RULES=1:\n%s",
+			path, d)
 	}
 }
 
@@ -48,21 +49,26 @@ var metricWords = map[string]struct{ measures, unit, record string }{
 		"days", "Inspections of the zone or the equipment, from a template with questions, or with a `score`."},
 	"training_coverage": {"percent of the courses that a person needs, by job title and by the equipment of their shifts, with a valid certificate",
 		"percent", "Courses with `required_for`, and the trainings of each person, completed by somebody else."},
-	"weekly_hours_max": {"mean hours in seven days over the weeks with a shift", "hours", "Shifts with their beginning, end and breaks."},
-	"rest_hours_min":   {"the shortest rest between two shifts", "hours", "Shifts with their beginning and end."},
+	"weekly_hours_max": {"mean hours in seven days over the weeks with a shift", "hours",
+		"Shifts with their beginning, end and breaks."},
+	"rest_hours_min": {"the shortest rest between two shifts", "hours", "Shifts with their beginning and end."},
 	"driving_week_hours": {"the most hours at the wheel in a week from Monday to Sunday", "hours",
 		"Routes with their beginning, end and minutes at the wheel."},
-	"driving_day_hours":       {"the most hours at the wheel in a day", "hours", "Routes with their beginning, end and minutes at the wheel."},
-	"driving_fortnight_hours": {"the most hours at the wheel in two weeks", "hours", "Routes with their beginning, end and minutes at the wheel."},
+	"driving_day_hours": {"the most hours at the wheel in a day", "hours",
+		"Routes with their beginning, end and minutes at the wheel."},
+	"driving_fortnight_hours": {"the most hours at the wheel in two weeks", "hours",
+		"Routes with their beginning, end and minutes at the wheel."},
 	"driving_stint_hours": {"the most hours at the wheel without a break", "hours",
 		"Routes with their beginning, end and minutes at the wheel."},
 	"driving_rest_hours": {"the shortest daily rest of a driver", "hours", "Routes with their beginning and end."},
 	"predictive_score":   {"the newest official score", "points", "Incidents and shifts; the night computes the scores."},
-	"overdue_actions":    {"actions that are not done after their due moment", "actions", "Actions with a due day; verify what is done."},
+	"overdue_actions": {"actions that are not done after their due moment", "actions",
+		"Actions with a due day; verify what is done."},
 }
 
 // windowless are the metrics that look at now, or at all that there is.
-var windowless = map[string]bool{"calendar_deadline": true, "days_since_checklist": true, "predictive_score": true, "overdue_actions": true}
+var windowless = map[string]bool{"calendar_deadline": true, "days_since_checklist": true, "predictive_score": true,
+	"overdue_actions": true}
 
 func rulesPage(t *testing.T) string {
 	var b strings.Builder
@@ -82,7 +88,8 @@ func rulesPage(t *testing.T) string {
 }
 
 func writeRule(b *strings.Builder, row store.Row, r *safety.Rule, measures, unit, record string) {
-	fmt.Fprintf(b, "\n## %s: %s\n\n%s. Jurisdiction %s, category %s, severity %s.\n\n", row["code"], row["title"], row["citation"], row["jurisdiction"],
+	fmt.Fprintf(b, "\n## %s: %s\n\n%s. Jurisdiction %s, category %s, severity %s.\n\n", row["code"], row["title"],
+		row["citation"], row["jurisdiction"],
 		row["category"], row["severity"])
 	fmt.Fprintf(b, "- **Scope**: %s.\n", scopeWords(r))
 	window := ""
@@ -119,7 +126,8 @@ func scopeWords(r *safety.Rule) string {
 	for _, part := range []struct {
 		name  string
 		words []string
-	}{{"incidents of kind", f.Kind}, {"zones of kind", f.ZoneKind}, {"equipment of kind", f.EquipmentKind}, {"people with the job title", f.JobTitle}} {
+	}{{"incidents of kind", f.Kind}, {"zones of kind", f.ZoneKind}, {"equipment of kind", f.EquipmentKind},
+		{"people with the job title", f.JobTitle}} {
 		if len(part.words) > 0 {
 			of += "; " + part.name + " " + strings.Join(part.words, ", ")
 		}
@@ -127,7 +135,8 @@ func scopeWords(r *safety.Rule) string {
 	if len(f.JobTitle) > 0 {
 		of += ", in any language and spelling of the catalogue of roles"
 		if kinds := jobtitle.EquipmentOf(jobtitle.Of(f.JobTitle[0])); len(kinds) > 0 {
-			of += ", or who drove a " + strings.Join(kinds, ", ") + " in a shift of the last " + strconv.Itoa(r.WindowDays) + " days"
+			of += ", or who drove a " + strings.Join(kinds,
+				", ") + " in a shift of the last " + strconv.Itoa(r.WindowDays) + " days"
 		}
 	}
 	if f.SeverityMin != "" {

@@ -38,9 +38,11 @@ func TestCatalogDescribesDocuments(t *testing.T) {
 			list  bool
 			parts map[string]string
 		}{
-			"items.barcodes":               {true, map[string]string{"value": "text", "type": "text", "uom": "text"}},
-			"incidents.entities":           {true, map[string]string{"entity_type": "text", "entity_id": "uuid", "role": "text"}},
-			"incidents.root_causes":        {true, map[string]string{"method": "text", "layer": "text", "text": "text", "whys": "array"}},
+			"items.barcodes": {true, map[string]string{"value": "text", "type": "text", "uom": "text"}},
+			"incidents.entities": {true, map[string]string{"entity_type": "text", "entity_id": "uuid",
+				"role": "text"}},
+			"incidents.root_causes": {true, map[string]string{"method": "text", "layer": "text", "text": "text",
+				"whys": "array"}},
 			"orders.ship_to":               {false, map[string]string{"name": "text", "lines": "array", "country": "text"}},
 			"shipments.origin":             {false, map[string]string{"lat": "float", "lon": "float"}},
 			"badges.rule":                  {false, map[string]string{"at_least": "integer"}},

@@ -59,7 +59,8 @@ func TestEmbedArray(t *testing.T) {
 			second []string
 		}{
 			{"orders(order_no)&orders.order=order_no", []string{of[0].OrderNo, of[2].OrderNo}, []string{of[0].OrderNo}},
-			{"orders:order_ids(order_no)&orders.order=order_no.desc", []string{of[2].OrderNo, of[0].OrderNo}, []string{of[0].OrderNo}},
+			{"orders:order_ids(order_no)&orders.order=order_no.desc", []string{of[2].OrderNo, of[0].OrderNo},
+				[]string{of[0].OrderNo}},
 			{"orders(order_no)&orders.order=order_no.desc&orders.limit=1", []string{of[2].OrderNo}, []string{of[0].OrderNo}},
 			{"orders(order_no)&orders.order=order_no&orders.limit=1&orders.offset=1", []string{of[2].OrderNo}, []string{}},
 			{"orders(order_no)&orders.order_no=eq." + of[2].OrderNo, []string{of[2].OrderNo}, []string{}},
@@ -101,7 +102,8 @@ func TestEmbedArray(t *testing.T) {
 
 		// A key for all tenants joins each tenant's own.
 		var all []shipment
-		k.Call(testkit.Request{Method: "GET", Path: "/v1/shipments?select=id,order_ids,orders(id)&limit=500", Bearer: k.Service()}).JSON(t, &all)
+		k.Call(testkit.Request{Method: "GET", Path: "/v1/shipments?select=id,order_ids,orders(id)&limit=500",
+			Bearer: k.Service()}).JSON(t, &all)
 		joined := 0
 		for _, s := range all {
 			for _, o := range s.Orders {
@@ -134,6 +136,7 @@ func TestEmbedArray(t *testing.T) {
 func foreignOrder(t *testing.T, k *testkit.Kit) (id string) {
 	t.Helper()
 	var list []struct{ ID string }
-	k.Call(testkit.Request{Method: "GET", Path: "/v1/orders?select=id&limit=1&tenant_id=eq." + demo.South, Bearer: k.Service()}).JSON(t, &list)
+	k.Call(testkit.Request{Method: "GET", Path: "/v1/orders?select=id&limit=1&tenant_id=eq." + demo.South,
+		Bearer: k.Service()}).JSON(t, &list)
 	return list[0].ID
 }

@@ -73,7 +73,8 @@ func TestEventsArrive(t *testing.T) {
 				}
 			}()
 		}
-		r = k.Post("operator@north.example", "/v1/incidents", map[string]any{"kind": "near_miss", "title": "Loose rail", "occurred_at": time.Now().Add(-time.Hour)})
+		r = k.Post("operator@north.example", "/v1/incidents",
+			map[string]any{"kind": "near_miss", "title": "Loose rail", "occurred_at": time.Now().Add(-time.Hour)})
 		if r.Status != http.StatusCreated {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
@@ -93,7 +94,8 @@ func TestEventsArrive(t *testing.T) {
 		case <-time.After(200 * time.Millisecond):
 		}
 		list := k.Get("admin@north.example", "/v1/webhooks?select=*")
-		if list.Status != 200 || !strings.Contains(string(list.Body), `"secret":null,"old_secret":null`) || !strings.Contains(string(list.Body), made.ID) {
+		if list.Status != 200 || !strings.Contains(string(list.Body), `"secret":null,"old_secret":null`) ||
+			!strings.Contains(string(list.Body), made.ID) {
 			t.Errorf("%d %s", list.Status, list.Body)
 		}
 		log := k.Get("admin@north.example", "/v1/webhook_deliveries?select=status,payload,webhooks(url)&webhook_id=eq."+made.ID)
@@ -101,7 +103,8 @@ func TestEventsArrive(t *testing.T) {
 			t.Errorf("%d %s", log.Status, log.Body)
 		}
 		for who, want := range map[string]int{"manager@north.example": 403, "admin@south.example": 200} {
-			if got := k.Get(who, "/v1/webhook_deliveries"); got.Status != want || want == 200 && strings.TrimSpace(string(got.Body)) != "[]" {
+			if got := k.Get(who, "/v1/webhook_deliveries"); got.Status != want || want == 200 &&
+				strings.TrimSpace(string(got.Body)) != "[]" {
 				t.Errorf("%s: %d %s", who, got.Status, got.Body)
 			}
 		}
@@ -138,11 +141,13 @@ func TestWebhooksLeadOutside(t *testing.T) {
 		var made struct{ ID string }
 		r.JSON(t, &made)
 		hooks := k.Counted(t, "webhooks")
-		for _, u := range []string{"https://localhost/", "https://127.0.0.1/", "https://127.1/", "https://2130706433/", "https://0x7f000001/",
+		for _, u := range []string{"https://localhost/", "https://127.0.0.1/", "https://127.1/", "https://2130706433/",
+			"https://0x7f000001/",
 			"https://0177.0.0.1/", "https://[::1]/", "https://[::ffff:10.0.0.1]/",
 			"https://10.1.2.3/", "https://169.254.169.254/latest/", "https://%31%32%37.0.0.1/", "https://①②⑦.0.0.1/",
 			"http://93.184.215.14/", "https://93.184.215.14:22/"} {
-			for _, q := range []testkit.Request{{Method: "POST", Path: "/v1/webhooks"}, {Method: "PATCH", Path: "/v1/webhooks?id=eq." + made.ID}} {
+			for _, q := range []testkit.Request{{Method: "POST", Path: "/v1/webhooks"},
+				{Method: "PATCH", Path: "/v1/webhooks?id=eq." + made.ID}} {
 				q.As, q.Body = admin, map[string]any{"url": u}
 				if r := k.Call(q); r.Status != 400 && r.Status != 422 || !strings.Contains(string(r.Body), "url") {
 					t.Errorf("%s %s: %d %s", q.Method, u, r.Status, r.Body)
@@ -158,13 +163,18 @@ func TestWebhooksLeadOutside(t *testing.T) {
 // A receiver that is gone ends its webhook, and those who keep it are mailed.
 func TestDisabledWebhookIsMailed(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		sink := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusGone) }))
+		sink := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+			_ *http.Request) {
+			w.WriteHeader(http.StatusGone)
+		}))
 		defer sink.Close()
-		r := k.Post(testkit.As(actor.Admin), "/v1/webhooks", map[string]any{"url": sink.URL + "/gone", "events": []string{"incident.*"}})
+		r := k.Post(testkit.As(actor.Admin), "/v1/webhooks",
+			map[string]any{"url": sink.URL + "/gone", "events": []string{"incident.*"}})
 		if r.Status != http.StatusCreated {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
-		k.Post(testkit.As(actor.Operator), "/v1/incidents", map[string]any{"kind": "near_miss", "title": "Loose rail", "occurred_at": time.Now().Add(-time.Hour)})
+		k.Post(testkit.As(actor.Operator), "/v1/incidents",
+			map[string]any{"kind": "near_miss", "title": "Loose rail", "occurred_at": time.Now().Add(-time.Hour)})
 		mails := func(to string) string { return string(k.Get("", "/dev/mail?to="+to).Body) }
 		for _, to := range []string{testkit.As(actor.Owner), testkit.As(actor.Admin)} {
 			within(t, "the mail to "+to, func() bool { return strings.Contains(mails(to), sink.URL+"/gone") })
@@ -182,11 +192,12 @@ func TestDisabledWebhookIsMailed(t *testing.T) {
 // of, once.
 func TestProgrammeIsTold(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		if err := k.App.DB.Write(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error { // what the demonstration's own rounds have done
-			tx.Queue("DELETE FROM compliance_states WHERE tenant_id = $1", []any{demo.North}, nil)
-			tx.Queue("DELETE FROM training_assignments WHERE tenant_id = $1", []any{demo.North}, nil)
-			return nil
-		}); err != nil {
+		if err := k.App.DB.Write(t.Context(), db.Scope{All: true},
+			func(tx *db.Tx) error { // what the demonstration's own rounds have done
+				tx.Queue("DELETE FROM compliance_states WHERE tenant_id = $1", []any{demo.North}, nil)
+				tx.Queue("DELETE FROM training_assignments WHERE tenant_id = $1", []any{demo.North}, nil)
+				return nil
+			}); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range []struct {
@@ -228,10 +239,12 @@ func TestMembersAreTold(t *testing.T) {
 			t.Helper()
 			within(t, fmt.Sprintf("%d of %s", n, typ), func() bool { return count(t, k, typ) == n })
 		}
-		k.Post("", "/auth/v1/signup", map[string]any{"email": "founder@new.example", "password": "a long enough one", "data": map[string]any{"tenant_id": own}})
+		k.Post("", "/auth/v1/signup", map[string]any{"email": "founder@new.example", "password": "a long enough one",
+			"data": map[string]any{"tenant_id": own}})
 		told("member.added", 1)
 		// its policy is open
-		k.Post("", "/auth/v1/signup", map[string]any{"email": "joins@new.example", "password": "a long enough one", "data": map[string]any{"tenant_id": own}})
+		k.Post("", "/auth/v1/signup", map[string]any{"email": "joins@new.example", "password": "a long enough one",
+			"data": map[string]any{"tenant_id": own}})
 		told("member.added", 2)
 		k.Post(testkit.As(actor.Admin), "/v1/invitations", map[string]any{"email": "invited@new.example", "role": "viewer"})
 		k.Post("", "/auth/v1/signup", map[string]any{"email": "invited@new.example", "password": "a long enough one",
@@ -250,7 +263,8 @@ func TestMembersAreTold(t *testing.T) {
 		told("member.role_changed", 1)
 		var m []struct{ ID string }
 		k.Get("admin@south.example", "/v1/members?select=id&email=eq.hand@new.example").JSON(t, &m)
-		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/members?id=eq." + m[0].ID, As: "admin@south.example"}); r.Status >= 300 {
+		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/members?id=eq." + m[0].ID,
+			As: "admin@south.example"}); r.Status >= 300 {
 			t.Fatalf("remove: %d %s", r.Status, r.Body)
 		}
 		told("member.removed", 1)
@@ -283,28 +297,33 @@ func TestMembersOfDirectoriesAreTold(t *testing.T) {
 		}
 		admin := k.Token(testkit.As(actor.Admin))
 		conn := call("POST", "/sso/connections", admin,
-			map[string]any{"kind": "oidc", "name": "d", "identifier": "custom:directory", "issuer": "https://issuer.example", "client_id": "c", "client_secret": "s",
+			map[string]any{"kind": "oidc", "name": "d", "identifier": "custom:directory", "issuer": "https://issuer.example",
+				"client_id": "c", "client_secret": "s",
 				"domains": []string{"corp.example"}, "role_map": map[string]string{"drivers": "driver"}}, 201).ID
 		prove(t, k, "corp.example")
 		scim := call("POST", "/sso/connections/"+conn+"/scim-token", admin, nil, 201).Token
 		person := func(name string) string {
 			t.Helper()
-			return call("POST", "/scim/v2/Users", scim, map[string]any{"userName": name + "@corp.example", "active": true}, 201).ID
+			return call("POST", "/scim/v2/Users", scim, map[string]any{"userName": name + "@corp.example", "active": true},
+				201).ID
 		}
 		one, two := person("one"), person("two")
 		told("without a group nobody is a member", 0, 0, 0)
-		group := call("POST", "/scim/v2/Groups", scim, map[string]any{"displayName": "drivers", "members": []map[string]any{{"value": one}, {"value": two}}}, 201).ID
+		group := call("POST", "/scim/v2/Groups", scim, map[string]any{"displayName": "drivers",
+			"members": []map[string]any{{"value": one}, {"value": two}}}, 201).ID
 		told("the group", 2, 0, 0)
 		change := func(id string, active bool) {
 			t.Helper()
-			call("PATCH", "/scim/v2/Users/"+id, scim, map[string]any{"Operations": []any{map[string]any{"op": "replace", "path": "active", "value": active}}}, 200)
+			call("PATCH", "/scim/v2/Users/"+id, scim, map[string]any{"Operations": []any{map[string]any{"op": "replace",
+				"path": "active", "value": active}}}, 200)
 		}
 		change(one, false)
 		told("deactivated", 0, 0, 1)
 		change(one, true)
 		told("active again", 1, 0, 0)
 		call("PATCH", "/scim/v2/Groups/"+group, scim,
-			map[string]any{"Operations": []any{map[string]any{"op": "remove", "path": "members[value eq \"" + two + "\"]"}}}, 200)
+			map[string]any{"Operations": []any{map[string]any{"op": "remove", "path": "members[value eq \"" + two + "\"]"}}},
+			200)
 		told("out of the group", 0, 1, 0)
 		call("DELETE", "/scim/v2/Users/"+two, scim, nil, 204)
 		told("deleted, a member no more", 0, 0, 0)
@@ -312,7 +331,8 @@ func TestMembersOfDirectoriesAreTold(t *testing.T) {
 		told("the connection is gone", 0, 0, 1)
 
 		var found struct{ Users []struct{ ID string } }
-		k.Call(testkit.Request{Method: "GET", Path: "/auth/v1/admin/users?filter=both@both.example", Bearer: k.Service()}).JSON(t, &found)
+		k.Call(testkit.Request{Method: "GET", Path: "/auth/v1/admin/users?filter=both@both.example",
+			Bearer: k.Service()}).JSON(t, &found)
 		call("DELETE", "/admin/users/"+found.Users[0].ID, k.Service(), nil, 200)
 		told("an account in two tenants is deleted", 0, 0, 2)
 	})
@@ -349,12 +369,15 @@ func TestEveryEventIsDocumented(t *testing.T) {
 		k.Get("", "/openapi.json").JSON(t, &hooks)
 		sent := hooks.Webhooks.Event.Post.RequestBody.Value.Content["application/json"].Schema
 		union := doc.Components.Schemas["AnyEvent"].Value
-		if !strings.HasPrefix(hooks.OpenAPI, "3.1") || sent.Ref != "#/components/schemas/AnyEvent" || len(union.OneOf) != len(event.Types()) {
-			t.Errorf("OpenAPI %s sends %s, one of %d; there are %d types", hooks.OpenAPI, sent.Ref, len(union.OneOf), len(event.Types()))
+		if !strings.HasPrefix(hooks.OpenAPI, "3.1") || sent.Ref != "#/components/schemas/AnyEvent" ||
+			len(union.OneOf) != len(event.Types()) {
+			t.Errorf("OpenAPI %s sends %s, one of %d; there are %d types", hooks.OpenAPI, sent.Ref, len(union.OneOf),
+				len(event.Types()))
 		}
 		for i, ty := range event.Types() {
 			s := doc.Components.Schemas[ty.Name]
-			if s == nil || union.OneOf[i].Ref != "#/components/schemas/"+ty.Name || s.Value.Properties["type"].Value.Const != ty.Name ||
+			if s == nil || union.OneOf[i].Ref != "#/components/schemas/"+ty.Name ||
+				s.Value.Properties["type"].Value.Const != ty.Name ||
 				len(s.Value.Properties["data"].Value.Properties) == 0 {
 				t.Errorf("%s has no schema: %+v", ty.Name, s)
 			}

@@ -95,7 +95,8 @@ func TestCommentsAreReadWithTheirRecord(t *testing.T) {
 			strings.ReplaceAll(string(missing.Body), "00000000-0000-7000-8000-000000000001", "") {
 			t.Errorf("a hidden record: %d %s, a missing one: %d %s", hidden.Status, hidden.Body, missing.Status, missing.Body)
 		}
-		if r := k.Post(testkit.As(actor.Viewer), "/v1/comments", map[string]any{"incident_id": own, "text": "x"}); r.Status != 403 {
+		if r := k.Post(testkit.As(actor.Viewer), "/v1/comments",
+			map[string]any{"incident_id": own, "text": "x"}); r.Status != 403 {
 			t.Errorf("a viewer comments: %d %s", r.Status, r.Body)
 		}
 	})
@@ -113,8 +114,9 @@ func TestCommentsStay(t *testing.T) {
 				Header: map[string]string{"Prefer": "return=representation"}})
 		}
 
-		if r := patch(operator, map[string]any{"text": "Oil from truck 5"}); r.Status != 200 || !strings.Contains(string(r.Body),
-			`"edited_at":"`) {
+		if r := patch(operator, map[string]any{"text": "Oil from truck 5"}); r.Status != 200 ||
+			!strings.Contains(string(r.Body),
+				`"edited_at":"`) {
 			t.Errorf("its author, at once: %d %s", r.Status, r.Body)
 		}
 		for what, c := range map[string]struct {

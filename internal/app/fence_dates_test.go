@@ -26,15 +26,18 @@ var otherDates = map[string][]string{
 	"counters, whose spans are documented as those of UTC": {"internal/catalog/counter.go: startOf"},
 	"windows of a number of days before now, added up in SQL by days of UTC": {
 		"internal/functions/health.go: queueLedger", "internal/functions/planning/stock.go: bookMovements",
-		"internal/functions/programme/trial/trial.go: DaysBefore", "internal/functions/programme/model.go: selectChecklistRunsSQL",
+		"internal/functions/programme/trial/trial.go: DaysBefore",
+		"internal/functions/programme/model.go: selectChecklistRunsSQL",
 		"internal/safety/points.go: queueStreaks", "internal/warehouse/inventory/health.go: Book",
 		"internal/warehouse/inventory/health.go: Classify", "internal/warehouse/inventory/health.go: Demand",
 	},
 	"events about what expires in 30 days, documented as by the day of UTC": {
-		"internal/event/change.go: expiryHorizon", "internal/event/change.go: madeExpiring", "internal/event/clock.go: Expiring",
+		"internal/event/change.go: expiryHorizon", "internal/event/change.go: madeExpiring",
+		"internal/event/clock.go: Expiring",
 	},
 	"the demonstration, which begins at the tenant's midnight": {
-		"internal/demo/statutory.go: fileCase", "internal/demo/statutory.go: writeAnnualSummary", "internal/demo/statutory.go: fillInjuredPerson",
+		"internal/demo/statutory.go: fileCase", "internal/demo/statutory.go: writeAnnualSummary",
+		"internal/demo/statutory.go: fillInjuredPerson",
 	},
 }
 
@@ -48,7 +51,8 @@ func TestFenceDatesAreMadeByLocaltime(t *testing.T) {
 	found := map[string]bool{}
 	goFiles(t, func(path string) {
 		name := within(path)
-		if strings.HasSuffix(name, "_test.go") || !strings.HasPrefix(name, "internal/") || strings.HasPrefix(name, "internal/localtime/") {
+		if strings.HasSuffix(name, "_test.go") || !strings.HasPrefix(name, "internal/") ||
+			strings.HasPrefix(name, "internal/localtime/") {
 			return
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)

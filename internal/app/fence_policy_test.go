@@ -22,7 +22,8 @@ var reading = map[string]string{
 func TestFenceGrantsAreReadByQuery(t *testing.T) {
 	goFiles(t, func(path string) {
 		pkg := within(filepath.Dir(path))
-		if strings.HasSuffix(path, "_test.go") || reading[within(path)] != "" || pkg == "internal/query" || pkg == "internal/catalog" {
+		if strings.HasSuffix(path, "_test.go") || reading[within(path)] != "" || pkg == "internal/query" ||
+			pkg == "internal/catalog" {
 			return
 		}
 		text, err := os.ReadFile(path)

@@ -47,7 +47,8 @@ func TestFenceReached(t *testing.T) {
 	})
 	for _, d := range n.declared {
 		at := d.folder + "." + d.id.Name
-		if d.method && (n.behind[d.id.Name] || strings.Contains(calledByOthers, " "+d.id.Name+" ")) || !d.method && (n.in[at] || n.outside[at]) {
+		if d.method && (n.behind[d.id.Name] || strings.Contains(calledByOthers, " "+d.id.Name+" ")) || !d.method &&
+			(n.in[at] || n.outside[at]) {
 			continue
 		}
 		t.Errorf("%s: the program does not name %s", n.fset.Position(d.id.Pos()), d.id.Name)

@@ -118,7 +118,8 @@ func TestFenceDependenciesLinked(t *testing.T) {
 		return strings.Fields(string(out))
 	}
 	imports := map[string]bool{}
-	for _, path := range list("-deps", "-f", `{{if .Module}}{{if .Module.Main}}{{join .Imports "\n"}}{{end}}{{end}}`, "holdfast/cmd/holdfast") {
+	for _, path := range list("-deps", "-f", `{{if .Module}}{{if .Module.Main}}{{join .Imports "\n"}}{{end}}{{end}}`,
+		"holdfast/cmd/holdfast") {
 		if first, _, _ := strings.Cut(path, "/"); strings.Contains(first, ".") {
 			imports[path] = true
 		}
@@ -131,7 +132,8 @@ func TestFenceDependenciesLinked(t *testing.T) {
 		t.Errorf("they are of %d projects, want at most %d", n, mostProjects)
 	}
 	if n := len(modules); n > mostLinked || n < mostLinked/2 {
-		t.Errorf("%d modules are imported, want at most %d:\n%s", n, mostLinked, strings.Join(slices.Sorted(maps.Keys(modules)), "\n"))
+		t.Errorf("%d modules are imported, want at most %d:\n%s", n, mostLinked,
+			strings.Join(slices.Sorted(maps.Keys(modules)), "\n"))
 	}
 }
 

@@ -124,7 +124,10 @@ func TestCachesOfTwoNodes(t *testing.T) {
 			t.Fatal("the second node keeps nothing")
 		}
 		one.Post(as, "/v1/zones", map[string]any{"code": "FLEET-1", "name": "Fleet"})
-		within(t, "the other node shows the new zone", func() bool { return look(t, two, as).Zones.Total == before.Zones.Total+1 })
+		within(t, "the other node shows the new zone", func() bool {
+			return look(t, two,
+				as).Zones.Total == before.Zones.Total+1
+		})
 		if got := look(t, one, as); got.Zones.Total != before.Zones.Total+1 {
 			t.Errorf("the writing node does not read its own write: %+v", got)
 		}
@@ -149,13 +152,18 @@ func TestRemovedOnEveryNode(t *testing.T) {
 		if len(members) != 1 {
 			t.Fatalf("members %+v", members)
 		}
-		r := one.Call(testkit.Request{Method: "PATCH", Path: "/v1/members?id=eq." + members[0].ID, As: testkit.As(actor.Owner),
+		r := one.Call(testkit.Request{Method: "PATCH", Path: "/v1/members?id=eq." + members[0].ID,
+			As:   testkit.As(actor.Owner),
 			Body: map[string]any{"status": "suspended"}})
 		if r.Status >= 300 {
 			t.Fatalf("suspend: %d %s", r.Status, r.Body)
 		}
 		for i, k := range []*testkit.Kit{one, two} {
-			within(t, fmt.Sprintf("node %d refuses", i+1), func() bool { s := k.Get(victim, snapshot).Status; return s == 401 || s == 403 })
+			within(t, fmt.Sprintf("node %d refuses", i+1), func() bool {
+				s := k.Get(victim, snapshot).Status
+				return s == 401 ||
+					s == 403
+			})
 		}
 	})
 }
@@ -315,7 +323,8 @@ func TestStatusDoesNotCountItselfOut(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		token := k.Token(testkit.As(actor.Viewer))
 		for range 10 {
-			if w := left(t, k, token); w["api"].Remaining != 1000 || w["api"].Limit != 1000 || w["database"].Limit != 5000 || w["database_write"].Limit != 1000 {
+			if w := left(t, k, token); w["api"].Remaining != 1000 || w["api"].Limit != 1000 || w["database"].Limit != 5000 ||
+				w["database_write"].Limit != 1000 {
 				t.Fatalf("%+v", w)
 			}
 		}
@@ -331,7 +340,8 @@ func TestStatusDoesNotCountItselfOut(t *testing.T) {
 		r := k.Call(testkit.Request{Method: "GET", Path: "/functions/v1/safety-kpis", Bearer: token})
 		var body map[string]any
 		r.JSON(t, &body)
-		if r.Status != http.StatusTooManyRequests || len(body) != 6 || body["limit"] != 20.0 || r.Header.Get("Retry-After") != fmt.Sprint(body["retry_after"]) {
+		if r.Status != http.StatusTooManyRequests || len(body) != 6 || body["limit"] != 20.0 ||
+			r.Header.Get("Retry-After") != fmt.Sprint(body["retry_after"]) {
 			t.Errorf("request 21: %d %s", r.Status, r.Body)
 		}
 		if w := left(t, k, token); w["api"].Remaining != 0 || w["api"].ResetAt.Before(time.Now()) {
@@ -362,11 +372,13 @@ func TestDatabaseLimit(t *testing.T) {
 		if refused.Header.Get("X-RateLimit-Limit") != "40" || !bytes.Contains(refused.Body, []byte("database reads")) {
 			t.Errorf("refused with %v %s", refused.Header, refused.Body)
 		}
-		if w := left(t, k, token); w["database"].Remaining != 0 || w["database"].Limit != 40 || w["api"].Remaining == 0 || w["database_write"].Remaining == 0 {
+		if w := left(t, k, token); w["database"].Remaining != 0 || w["database"].Limit != 40 || w["api"].Remaining == 0 ||
+			w["database_write"].Remaining == 0 {
 			t.Errorf("status: %+v", w)
 		}
 		k.Call(testkit.Request{Method: "GET", Path: "/v1/zones?limit=1", Bearer: token})
-		if r := k.Post(testkit.As(actor.Owner), "/v1/zones", map[string]any{"code": "LIM-1", "name": "Limit"}); r.Status != 201 {
+		if r := k.Post(testkit.As(actor.Owner), "/v1/zones",
+			map[string]any{"code": "LIM-1", "name": "Limit"}); r.Status != 201 {
 			t.Errorf("a write under the read limit: %d %s", r.Status, r.Body)
 		}
 		events := 0
@@ -444,7 +456,8 @@ func scopesTold(t *testing.T, k *testkit.Kit) string {
 func count(t *testing.T, k *testkit.Kit, event string) (n int) {
 	t.Helper()
 	err := k.App.DB.Read(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.One("SELECT COUNT(*) FROM outbox WHERE type = $1", []any{event}, func(r *db.Row) error { n = int(r.Int(0)); return nil })
+		return tx.One("SELECT COUNT(*) FROM outbox WHERE type = $1", []any{event},
+			func(r *db.Row) error { n = int(r.Int(0)); return nil })
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -455,7 +468,8 @@ func count(t *testing.T, k *testkit.Kit, event string) (n int) {
 // Limits of a tenant's own are the operator's to give, and must be readable.
 func TestOwnLimits(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		for _, bad := range []string{`{"api": 5}`, `{"zone": {"minute": 5}}`, `{"api": {"minute": 0}}`, `{"auth": {"minute": 600}}`, `[]`} {
+		for _, bad := range []string{`{"api": 5}`, `{"zone": {"minute": 5}}`, `{"api": {"minute": 0}}`,
+			`{"auth": {"minute": 600}}`, `[]`} {
 			if r := setLimits(t, k, demo.North, bad); r.Status != 400 && r.Status != 422 {
 				t.Errorf("%s: %d %s", bad, r.Status, r.Body)
 			}
@@ -547,11 +561,13 @@ func TestKeptAnswersAreTheirTenants(t *testing.T) {
 		var ended struct {
 			AccessToken string `json:"access_token"`
 		}
-		k.Post("", "/auth/v1/token?grant_type=password", map[string]string{"email": testkit.As(actor.Admin), "password": demo.Password}).JSON(t, &ended)
+		k.Post("", "/auth/v1/token?grant_type=password",
+			map[string]string{"email": testkit.As(actor.Admin), "password": demo.Password}).JSON(t, &ended)
 		if r := k.Call(testkit.Request{Method: "GET", Path: snapshot, Bearer: ended.AccessToken}); r.Status != 200 {
 			t.Fatalf("before signing out: %d", r.Status)
 		}
-		if r := k.Call(testkit.Request{Method: "POST", Path: "/auth/v1/logout?scope=local", Bearer: ended.AccessToken}); r.Status != 204 {
+		if r := k.Call(testkit.Request{Method: "POST", Path: "/auth/v1/logout?scope=local",
+			Bearer: ended.AccessToken}); r.Status != 204 {
 			t.Fatalf("sign out: %d %s", r.Status, r.Body)
 		}
 		for _, fn := range k.App.Functions() {
@@ -561,7 +577,8 @@ func TestKeptAnswersAreTheirTenants(t *testing.T) {
 			path := "/functions/v1/" + fn.Name
 			odd := map[string]string{"X-Forwarded-Host": "evil.example", "X-Original-URL": "/evil", "Accept-Language": "tlh",
 				"Accept-Encoding": "br;q=1, gzip;q=0, *;q=0"}
-			for round, x := range []struct{ as, tenant string }{{testkit.As(actor.Admin), demo.North}, {"admin@south.example", demo.South},
+			for round, x := range []struct{ as, tenant string }{{testkit.As(actor.Admin), demo.North},
+				{"admin@south.example", demo.South},
 				{"admin@south.example", demo.South}, {testkit.As(actor.Admin), demo.North}} {
 				q := testkit.Request{Method: "GET", Path: path, As: x.as}
 				if round < 2 {
@@ -577,10 +594,12 @@ func TestKeptAnswersAreTheirTenants(t *testing.T) {
 				if round >= 2 {
 					want = "HIT"
 				}
-				if r.Status != 200 || out.TenantID != x.tenant || r.Header.Get("X-Cache") != want || out.Cached != nil && *out.Cached != (want == "HIT") {
+				if r.Status != 200 || out.TenantID != x.tenant || r.Header.Get("X-Cache") != want || out.Cached != nil &&
+					*out.Cached != (want == "HIT") {
 					t.Errorf("%s as %s, round %d: %d %s %s", fn.Name, x.as, round, r.Status, r.Header.Get("X-Cache"), out.TenantID)
 				}
-				if bytes.Contains(r.Body, []byte("evil.example")) || r.Header.Get("Cache-Control") != "private, no-cache" || r.Header.Get("Etag") == "" {
+				if bytes.Contains(r.Body, []byte("evil.example")) || r.Header.Get("Cache-Control") != "private, no-cache" ||
+					r.Header.Get("Etag") == "" {
 					t.Errorf("%s, round %d: %v", fn.Name, round, r.Header)
 				}
 			}
@@ -606,7 +625,8 @@ func TestImportsShowAtOnce(t *testing.T) {
 		}
 		body, kind := form(t, "zones", "zones.csv", "code,name\nC8-1,One\nC8-2,Two\n")
 		var job struct{ ID string }
-		k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: as, Body: body, Header: map[string]string{"Content-Type": kind}}).JSON(t, &job)
+		k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: as, Body: body,
+			Header: map[string]string{"Content-Type": kind}}).JSON(t, &job)
 		verb("process-import-job", job.ID)
 		before := look(t, k, as)
 		if !look(t, k, as).Cached {

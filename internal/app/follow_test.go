@@ -94,7 +94,8 @@ func TestReportFollowUp(t *testing.T) {
 			t.Errorf("audit %s", got)
 		}
 		for what, words := range map[string]string{"nothing": " ", "2,001 characters": strings.Repeat("ä", 2001)} {
-			if r := p.follow("code", code, "words", words); r.Status != 400 || !strings.Contains(string(r.Body), "at most 2,000") {
+			if r := p.follow("code", code, "words", words); r.Status != 400 ||
+				!strings.Contains(string(r.Body), "at most 2,000") {
 				t.Errorf("%s: %d %s", what, r.Status, r.Body)
 			}
 		}
@@ -174,10 +175,12 @@ func TestReportFollowUpIsKeptSecret(t *testing.T) {
 			t.Fatalf("digest %q", hash)
 		}
 		var told strings.Builder
-		for _, path := range []string{"/v1/incidents?select=*&incident_no=eq." + no, "/v1/audit?select=*&order=at.desc&limit=50"} {
+		for _, path := range []string{"/v1/incidents?select=*&incident_no=eq." + no,
+			"/v1/audit?select=*&order=at.desc&limit=50"} {
 			told.Write(k.Get(testkit.As(actor.Admin), path).Body)
 		}
-		told.Write(k.Call(testkit.Request{Method: "GET", Path: "/v1/incidents?incident_no=eq." + no, As: testkit.As(actor.Safety),
+		told.Write(k.Call(testkit.Request{Method: "GET", Path: "/v1/incidents?incident_no=eq." + no,
+			As:     testkit.As(actor.Safety),
 			Header: map[string]string{"Accept": "text/csv"}}).Body)
 		testkit.Must(t, k.App.DB.Read(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
 			for _, sql := range []string{"SELECT data FROM outbox", "SELECT COALESCE(after, '') FROM audit"} {

@@ -18,11 +18,14 @@ func TestGroupsAddUpWhatListsShow(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		groups := 0
 		for _, c := range []struct{ name, key, column string }{
-			{"order_lines", "item_id", "qty_ordered"}, {"stock_levels", "zone_id", "quantity"}, {"items", "abc_class", "unit_cost"},
-			{"orders", "status", "line_count"}, {"shipments", "status", "freight_cost"}, {"incidents", "severity", "likelihood"}, {"actions", "status", "version"},
+			{"order_lines", "item_id", "qty_ordered"}, {"stock_levels", "zone_id", "quantity"},
+			{"items", "abc_class", "unit_cost"},
+			{"orders", "status", "line_count"}, {"shipments", "status", "freight_cost"},
+			{"incidents", "severity", "likelihood"}, {"actions", "status", "version"},
 			{"pick_lines", "status", "qty_picked"},
 		} {
-			for _, as := range []string{"manager@north.example", "operator@north.example", "driver@north.example", "admin@south.example"} {
+			for _, as := range []string{"manager@north.example", "operator@north.example", "driver@north.example",
+				"admin@south.example"} {
 				rows := listed(t, k, as, "/v1/"+c.name+"?select="+c.key+","+c.column+"")
 				if rows == nil {
 					continue // the role may not read them, and TestGroupsAreRefused says what then
@@ -91,11 +94,13 @@ func TestGroupsOverHTTP(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		const manager = "manager@north.example"
 		all := listed(t, k, manager, "/v1/orders?select=status,count()&order=status")
-		page := k.Call(testkit.Request{Method: "GET", Path: "/v1/orders?select=status,count()&order=status&limit=1&offset=1", As: manager,
+		page := k.Call(testkit.Request{Method: "GET", Path: "/v1/orders?select=status,count()&order=status&limit=1&offset=1",
+			As:     manager,
 			Header: map[string]string{"Prefer": "count=exact"}})
 		var one []map[string]any
 		page.JSON(t, &one)
-		if want := fmt.Sprintf("1-1/%d", len(all)); page.Status != http.StatusPartialContent || page.Header.Get("Content-Range") != want ||
+		if want := fmt.Sprintf("1-1/%d", len(all)); page.Status != http.StatusPartialContent ||
+			page.Header.Get("Content-Range") != want ||
 			page.Header.Get("Link") != "" || len(one) != 1 || one[0]["status"] != all[1]["status"] {
 			t.Errorf("%d %s %s %s", page.Status, page.Header.Get("Content-Range"), page.Header.Get("Link"), page.Body)
 		}

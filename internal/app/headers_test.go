@@ -24,7 +24,8 @@ var rateHeaders = []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-Rate
 func TestEveryIdentityAnswerSaysWhatIsLeft(t *testing.T) {
 	type route struct{ method, path string }
 	last := map[string]string{"/logout": "after all"} // which need the session
-	routes := []route{{"GET", "/nowhere"}, {"DELETE", "/token"}, {"GET", "/scim/v2/Nothing"}, {"DELETE", "/sso"}, {"GET", "/authorize?provider=custom:none"}}
+	routes := []route{{"GET", "/nowhere"}, {"DELETE", "/token"}, {"GET", "/scim/v2/Nothing"}, {"DELETE", "/sso"},
+		{"GET", "/authorize?provider=custom:none"}}
 	id := regexp.MustCompile(`\{[a-z_]+\}`)
 	add := func(method, pattern string) {
 		routes = append(routes, route{method, id.ReplaceAllString(pattern, "0192f0c0-1111-7000-8000-0000000000aa")})
@@ -38,7 +39,8 @@ func TestEveryIdentityAnswerSaysWhatIsLeft(t *testing.T) {
 	slices.SortStableFunc(routes, func(a, b route) int { return strings.Compare(last[a.path], last[b.path]) })
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		n := 0
-		for _, shown := range []string{"", "garbage", k.Service(), k.Token(testkit.As(actor.Viewer)), k.Token(testkit.As(actor.Owner))} {
+		for _, shown := range []string{"", "garbage", k.Service(), k.Token(testkit.As(actor.Viewer)),
+			k.Token(testkit.As(actor.Owner))} {
 			for _, r := range routes {
 				for _, body := range []any{map[string]string{}, "{"} {
 					n++
@@ -89,7 +91,8 @@ func TestServiceKeySignsManyIn(t *testing.T) {
 				t.Fatalf("refused after %d", n)
 			}
 		}
-		for name, c := range map[string][2]string{"one account with it": {k.Service(), testkit.As(actor.Viewer)}, "without it": {"", "nobody@x.example"}} {
+		for name, c := range map[string][2]string{"one account with it": {k.Service(), testkit.As(actor.Viewer)},
+			"without it": {"", "nobody@x.example"}} {
 			last := 0
 			for n := 0; n < 600 && last != http.StatusTooManyRequests; n++ {
 				last = otp(c[0], c[1])
@@ -127,12 +130,15 @@ func TestEveryAnswerSaysWhatIsLeft(t *testing.T) {
 	named := strings.NewReplacer("{name}", "zones", "{id}", "0192f0c0-1111-7000-8000-0000000000aa", "{$}", "")
 	other := regexp.MustCompile(`\{[a-zA-Z_.]+\}`)
 	askAll := func(t *testing.T, k *testkit.Kit) {
-		paths := []string{"/v1/nowhere", "/v1/zones/a/b", "/v2/zones", "/v3/rpc/pick_line", "/rest/v2/zones", "/v1//zones", "/functions/v1/nowhere",
-			"/functions/v1/safety-kpis", "/functions/v1/safety-kpis/more", "/functions/v2/safety-kpis", "/functions/v1", "/functions", "/v1/rpc/nowhere",
+		paths := []string{"/v1/nowhere", "/v1/zones/a/b", "/v2/zones", "/v3/rpc/pick_line", "/rest/v2/zones", "/v1//zones",
+			"/functions/v1/nowhere",
+			"/functions/v1/safety-kpis", "/functions/v1/safety-kpis/more", "/functions/v2/safety-kpis", "/functions/v1",
+			"/functions", "/v1/rpc/nowhere",
 			"/v1/rpc/pick_line", "/rest/v1/rpc/nowhere", "/auth/v2/user", "/auth/v1", "/auth"}
 		for _, rt := range k.App.Routes() {
 			path := other.ReplaceAllString(named.Replace(rt.Pattern), "0192f0c0-1111-7000-8000-0000000000aa")
-			isAPI := strings.HasPrefix(path, "/v1") || strings.HasPrefix(path, "/rest/") || strings.HasPrefix(path, "/functions/") ||
+			isAPI := strings.HasPrefix(path, "/v1") || strings.HasPrefix(path, "/rest/") ||
+				strings.HasPrefix(path, "/functions/") ||
 				strings.HasPrefix(path, "/auth/")
 			if path == "/v1/events" {
 				path += "?no=stream" // which would not end
@@ -173,14 +179,16 @@ func TestRefusalsCount(t *testing.T) {
 			status       int
 		}{
 			{"GET", "/v1/rate-limit/status", 200},
-			{"GET", "/functions/v1/nowhere", 404}, {"DELETE", "/functions/v1/safety-kpis", 405}, {"OPTIONS", "/functions/v1/safety-kpis", 204},
+			{"GET", "/functions/v1/nowhere", 404}, {"DELETE", "/functions/v1/safety-kpis", 405},
+			{"OPTIONS", "/functions/v1/safety-kpis", 204},
 			{"POST", "/v1/rpc/nowhere", 404}, {"DELETE", "/v1/rpc/pick_line", 405}, {"OPTIONS", "/v1/rpc/pick_line", 204},
 			{"GET", "/v2/zones", 404}, {"GET", "/v1/zones/a/b", 404}, {"GET", "/v1//zones", 404}, {"GET", "/v1/nowhere", 404},
 			{"OPTIONS", "/v1/zones", 200}, {"OPTIONS", "/v1/permissions", 204}, {"PATCH", "/v1/permissions", 405},
 		} {
 			r := k.Call(testkit.Request{Method: c.method, Path: c.path, As: testkit.As(actor.Owner)})
 			if r.Status != c.status || r.Header.Get("X-RateLimit-Used") != strconv.Itoa(used) {
-				t.Errorf("%s %s: %d, used %s, want %d, %d", c.method, c.path, r.Status, r.Header.Get("X-RateLimit-Used"), c.status, used)
+				t.Errorf("%s %s: %d, used %s, want %d, %d", c.method, c.path, r.Status, r.Header.Get("X-RateLimit-Used"), c.status,
+					used)
 			}
 			used++
 		}
@@ -189,18 +197,24 @@ func TestRefusalsCount(t *testing.T) {
 
 // A page of another origin may read every header that an answer has.
 func TestEveryHeaderIsExposed(t *testing.T) {
-	unread := []string{"Cache-Control", "Content-Language", "Content-Length", "Content-Type", "Expires", "Last-Modified", "Pragma", // always
+	unread := []string{"Cache-Control", "Content-Language", "Content-Length", "Content-Type", "Expires", "Last-Modified",
+		"Pragma", // always
 		"Vary", "X-Content-Type-Options", "Referrer-Policy", "Strict-Transport-Security", "Access-Control-Allow-Origin",
 		"Access-Control-Expose-Headers"} // for the browser
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		for _, q := range []testkit.Request{
 			{Method: "GET", Path: "/v1/items?limit=2&order=name.desc.nullslast,unit_cost"},
 			{Method: "GET", Path: "/v1/items?limit=2", Header: map[string]string{"Prefer": "count=exact", "Accept": "text/csv"}},
-			{Method: "GET", Path: "/v1/nowhere"}, {Method: "GET", Path: "/v1/items", Bearer: "garbage"}, {Method: "OPTIONS", Path: "/v1/items"},
-			{Method: "POST", Path: "/v1/skills", Body: []any{}, Header: map[string]string{"Prefer": "return=headers-only", "Idempotency-Key": "exposed"}},
-			{Method: "PATCH", Path: "/v1/permissions"}, {Method: "GET", Path: "/functions/v1/safety-kpis"}, {Method: "GET", Path: "/functions/v1/safety-kpis"},
-			{Method: "GET", Path: "/functions/v1/nowhere"}, {Method: "GET", Path: "/auth/v1/user"}, {Method: "GET", Path: "/auth/v1/user", Bearer: "garbage"},
-			{Method: "GET", Path: "/auth/v1/admin/users", Bearer: k.Service()}, {Method: "GET", Path: "/openapi.json"}, {Method: "GET", Path: "/v1/"},
+			{Method: "GET", Path: "/v1/nowhere"}, {Method: "GET", Path: "/v1/items", Bearer: "garbage"},
+			{Method: "OPTIONS", Path: "/v1/items"},
+			{Method: "POST", Path: "/v1/skills", Body: []any{},
+				Header: map[string]string{"Prefer": "return=headers-only", "Idempotency-Key": "exposed"}},
+			{Method: "PATCH", Path: "/v1/permissions"}, {Method: "GET", Path: "/functions/v1/safety-kpis"},
+			{Method: "GET", Path: "/functions/v1/safety-kpis"},
+			{Method: "GET", Path: "/functions/v1/nowhere"}, {Method: "GET", Path: "/auth/v1/user"},
+			{Method: "GET", Path: "/auth/v1/user", Bearer: "garbage"},
+			{Method: "GET", Path: "/auth/v1/admin/users", Bearer: k.Service()}, {Method: "GET", Path: "/openapi.json"},
+			{Method: "GET", Path: "/v1/"},
 		} {
 			if q.Bearer == "" {
 				q.As = testkit.As(actor.Owner)
@@ -216,7 +230,8 @@ func TestEveryHeaderIsExposed(t *testing.T) {
 			exposed := a.Header.Get("Access-Control-Expose-Headers")
 			for name := range a.Header {
 				is := func(other string) bool { return strings.EqualFold(strings.TrimSpace(other), name) }
-				if q.Header["Origin"] != "" && !slices.ContainsFunc(strings.Split(exposed, ","), is) && !slices.ContainsFunc(unread, is) {
+				if q.Header["Origin"] != "" && !slices.ContainsFunc(strings.Split(exposed, ","), is) &&
+					!slices.ContainsFunc(unread, is) {
 					t.Errorf("%s %s: %d, no page may read %s", q.Method, q.Path, a.Status, name)
 				}
 			}

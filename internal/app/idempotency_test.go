@@ -46,18 +46,25 @@ func TestRepeatedWrites(t *testing.T) {
 		}{
 			{"POST", testkit.Request{Method: "POST", Path: "/rest/v1/zones?select=id,code,version",
 				Body: map[string]any{"id": id, "code": "ONCE", "name": "Once"}, Header: whole}, 201},
-			{"POST-of-many", testkit.Request{Method: "POST", Path: "/v1/zones", Body: `[{"code":"MANY-1","name":"1"},{"code":"MANY-2","name":"2"}]`}, 201},
+			{"POST-of-many", testkit.Request{Method: "POST", Path: "/v1/zones",
+				Body: `[{"code":"MANY-1","name":"1"},{"code":"MANY-2","name":"2"}]`}, 201},
 			{"POST-of-CSV", testkit.Request{Method: "POST", Path: "/v1/zones", Body: "code,name\nCSV,From CSV\n",
 				Header: map[string]string{"Content-Type": "text/csv"}}, 201},
-			{"PATCH", testkit.Request{Method: "PATCH", Path: "/v1/zones?id=eq." + id, Body: map[string]any{"name": "Twice"}, Header: whole}, 200},
-			{"PATCH-of-a-version", testkit.Request{Method: "PATCH", Path: "/v1/zones/" + id, Body: map[string]any{"name": "Thrice"},
+			{"PATCH", testkit.Request{Method: "PATCH", Path: "/v1/zones?id=eq." + id, Body: map[string]any{"name": "Twice"},
+				Header: whole}, 200},
+			{"PATCH-of-a-version", testkit.Request{Method: "PATCH", Path: "/v1/zones/" + id,
+				Body:   map[string]any{"name": "Thrice"},
 				Header: map[string]string{"If-Match": `"2"`}}, 200},
-			{"PUT", testkit.Request{Method: "PUT", Path: "/v1/zones?id=eq." + id, Body: map[string]any{"id": id, "code": "ONCE", "name": "Put"}}, 204},
-			{"upsert", testkit.Request{Method: "POST", Path: "/v1/zones?on_conflict=code", Body: map[string]any{"code": "ONCE", "name": "Upsert"},
+			{"PUT", testkit.Request{Method: "PUT", Path: "/v1/zones?id=eq." + id,
+				Body: map[string]any{"id": id, "code": "ONCE", "name": "Put"}}, 204},
+			{"upsert", testkit.Request{Method: "POST", Path: "/v1/zones?on_conflict=code",
+				Body:   map[string]any{"code": "ONCE", "name": "Upsert"},
 				Header: map[string]string{"Prefer": "resolution=merge-duplicates,return=representation"}}, 200},
 			{"POST-with-effects", testkit.Request{Method: "POST", Path: "/v1/incidents",
-				Body: map[string]any{"kind": "hazard", "severity": "low", "title": "Once", "occurred_at": "2026-11-01T08:00:00Z"}}, 201},
-			{"DELETE", testkit.Request{Method: "DELETE", Path: "/v1/zones?code=eq.CSV", As: testkit.As(actor.Admin), Header: whole}, 200},
+				Body: map[string]any{"kind": "hazard", "severity": "low", "title": "Once", "occurred_at": "2026-11-01T08:00:00Z"}},
+				201},
+			{"DELETE", testkit.Request{Method: "DELETE", Path: "/v1/zones?code=eq.CSV", As: testkit.As(actor.Admin),
+				Header: whole}, 200},
 		} {
 			if c.q.As == "" {
 				c.q.As = as
@@ -72,7 +79,8 @@ func TestRepeatedWrites(t *testing.T) {
 			if second.Status != first.Status || !bytes.Equal(second.Body, first.Body) || !replayed {
 				t.Errorf("%s again: %d, replayed %v\n%s\n%s", c.name, second.Status, replayed, first.Body, second.Body)
 			}
-			for _, h := range []string{"Content-Type", "Content-Range", "Location", "ETag", "Preference-Applied", "Content-Length", "Vary", "Cache-Control"} {
+			for _, h := range []string{"Content-Type", "Content-Range", "Location", "ETag", "Preference-Applied",
+				"Content-Length", "Vary", "Cache-Control"} {
 				if first.Header.Get(h) != second.Header.Get(h) {
 					t.Errorf("%s again: %s is %q, was %q", c.name, h, second.Header.Get(h), first.Header.Get(h))
 				}
@@ -109,7 +117,8 @@ func TestRepeatedAfterAServerError(t *testing.T) {
 			if first.Status != 201 || replayed || done() != 2 {
 				t.Errorf("the %s, repeated: %d, replayed %v, %d rows: %s", c.name, first.Status, replayed, done(), first.Body)
 			}
-			if r, replayed := withKey(k, c.name, q); r.Status != 201 || !replayed || !bytes.Equal(r.Body, first.Body) || done() != 2 {
+			if r, replayed := withKey(k, c.name, q); r.Status != 201 || !replayed || !bytes.Equal(r.Body, first.Body) ||
+				done() != 2 {
 				t.Errorf("the %s, repeated again: %d, replayed %v, %d rows: %s", c.name, r.Status, replayed, done(), r.Body)
 			}
 			if r := k.Call(testkit.Request{Method: "POST", Path: "/v1/zones", As: q.As, Body: q.Body}); r.Status != 409 {
@@ -123,7 +132,8 @@ func TestRepeatedAfterAServerError(t *testing.T) {
 func TestKeysOfRequests(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		zone := func(code string) testkit.Request {
-			return testkit.Request{Method: "POST", Path: "/v1/zones?select=code", As: testkit.As(actor.Manager), Body: map[string]any{"code": code, "name": code},
+			return testkit.Request{Method: "POST", Path: "/v1/zones?select=code", As: testkit.As(actor.Manager),
+				Body:   map[string]any{"code": code, "name": code},
 				Header: whole}
 		}
 		of := func(q testkit.Request, f func(*testkit.Request)) testkit.Request { f(&q); return q }
@@ -138,7 +148,10 @@ func TestKeysOfRequests(t *testing.T) {
 			{"another body", "k", zone("B"), 422, false},
 			{"another query", "k", of(zone("A"), func(q *testkit.Request) { q.Path = "/v1/zones?select=id" }), 422, false},
 			{"another form of answer", "k", of(zone("A"), func(q *testkit.Request) { q.Header = nil }), 422, false},
-			{"another method", "k", of(zone("A"), func(q *testkit.Request) { q.Method, q.Path = "PATCH", "/v1/zones?code=eq.none" }), 200, false},
+			{"another method", "k", of(zone("A"), func(q *testkit.Request) {
+				q.Method, q.Path = "PATCH",
+					"/v1/zones?code=eq.none"
+			}), 200, false},
 			{"another user", "k", of(zone("B"), func(q *testkit.Request) { q.As = testkit.As(actor.Admin) }), 201, false},
 			{"a refused request", "refused", zone("A"), 409, false},
 			{"a refused request runs anew", "refused", zone("A"), 409, false},
@@ -153,7 +166,8 @@ func TestKeysOfRequests(t *testing.T) {
 			{"a key of two words", "a b", zone("E"), 400, false},
 			{"an empty key", "", zone("E"), 400, false},
 			{"an endless key", fmt.Sprintf("%0256d", 1), zone("E"), 400, false},
-			{"a read", "k", testkit.Request{Method: "GET", Path: "/v1/zones?limit=1", As: testkit.As(actor.Manager)}, 200, false},
+			{"a read", "k", testkit.Request{Method: "GET", Path: "/v1/zones?limit=1", As: testkit.As(actor.Manager)}, 200,
+				false},
 		} {
 			if r, replayed := withKey(k, c.key, c.q); r.Status != c.status || replayed != c.replayed {
 				t.Errorf("%s: %d, replayed %v: %s", c.name, r.Status, replayed, r.Body)
@@ -239,7 +253,8 @@ func TestRepeatedFunctionsAndImports(t *testing.T) {
 			first, _ := withKey(k, what, q())
 			second, replayed := withKey(k, what, q())
 			if first.Status/100 != 2 || second.Status != first.Status || !bytes.Equal(first.Body, second.Body) || !replayed {
-				t.Fatalf("%s: %d %s\nagain: %d, replayed %v %s", what, first.Status, first.Body, second.Status, replayed, second.Body)
+				t.Fatalf("%s: %d %s\nagain: %d, replayed %v %s", what, first.Status, first.Body, second.Status, replayed,
+					second.Body)
 			}
 			return first
 		}
@@ -256,7 +271,8 @@ func TestRepeatedFunctionsAndImports(t *testing.T) {
 			}
 			fmt.Fprint(part, file)
 			w.Close()
-			return testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: as, Body: b.Bytes(), Header: map[string]string{"Content-Type": w.FormDataContentType()}}
+			return testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: as, Body: b.Bytes(),
+				Header: map[string]string{"Content-Type": w.FormDataContentType()}}
 		}
 		jobs := k.Counted(t, "import_jobs")
 		var job struct{ ID string }
@@ -272,23 +288,27 @@ func TestRepeatedFunctionsAndImports(t *testing.T) {
 		}
 		for _, step := range []string{"process", "apply", "rollback"} {
 			same(step, func() testkit.Request {
-				return testkit.Request{Method: "POST", Path: "/functions/v1/" + step + "-import-job", As: as, Body: map[string]string{"job_id": job.ID}}
+				return testkit.Request{Method: "POST", Path: "/functions/v1/" + step + "-import-job", As: as,
+					Body: map[string]string{"job_id": job.ID}}
 			})
 		}
 		for _, fn := range []string{"check-compliance-rules", "auto-assign-training", "assign-risk-clusters"} {
 			same(fn, func() testkit.Request {
-				return testkit.Request{Method: "POST", Path: "/functions/v1/" + fn, As: as, Body: json.RawMessage(`{"entity_type":"zone"}`)}
+				return testkit.Request{Method: "POST", Path: "/functions/v1/" + fn, As: as,
+					Body: json.RawMessage(`{"entity_type":"zone"}`)}
 			})
 		}
 		for range 2 { // its answer is too long to be kept
 			const fn = "calculate-predictive-safety-scores"
-			r, replayed := withKey(k, fn, testkit.Request{Method: "POST", Path: "/functions/v1/" + fn, As: as, Body: json.RawMessage(`{"entity_type":"zone"}`)})
+			r, replayed := withKey(k, fn, testkit.Request{Method: "POST", Path: "/functions/v1/" + fn, As: as,
+				Body: json.RawMessage(`{"entity_type":"zone"}`)})
 			if r.Status != 200 || replayed || len(r.Body) <= idempotency.MaxBody {
 				t.Errorf("%s: %d, replayed %v, %d bytes", fn, r.Status, replayed, len(r.Body))
 			}
 		}
 		if r, _ := withKey(k, "check-compliance-rules",
-			testkit.Request{Method: "POST", Path: "/functions/v1/check-compliance-rules", As: as, Body: json.RawMessage(`{"entity_type":"worker"}`)}); r.Status != 422 {
+			testkit.Request{Method: "POST", Path: "/functions/v1/check-compliance-rules", As: as,
+				Body: json.RawMessage(`{"entity_type":"worker"}`)}); r.Status != 422 {
 			t.Errorf("another parameter under the same key: %d %s", r.Status, r.Body)
 		}
 	})
@@ -308,7 +328,8 @@ func TestRepeatedWebhooksAndPhotos(t *testing.T) {
 		var shown, kept map[string]any
 		first.JSON(t, &shown)
 		again.JSON(t, &kept)
-		if first.Status != 201 || again.Status != 201 || !replayed || again.Header.Get("Location") != first.Header.Get("Location") {
+		if first.Status != 201 || again.Status != 201 || !replayed ||
+			again.Header.Get("Location") != first.Header.Get("Location") {
 			t.Errorf("webhook: %d %s\nagain: %d, replayed %v %s", first.Status, first.Body, again.Status, replayed, again.Body)
 		}
 		secret, _ := shown["secret"].(string)
@@ -340,7 +361,8 @@ func TestRepeatedWebhooksAndPhotos(t *testing.T) {
 				t.Errorf("%s: done %d times", name, n-before)
 			}
 			secret := regexp.MustCompile(`,"secret":"([^"]+)"`)
-			if m := secret.FindSubmatch(first.Body); m != nil && k.Counted(t, "idempotency_keys WHERE body LIKE '%"+string(m[1])+"%'") != 0 {
+			if m := secret.FindSubmatch(first.Body); m != nil &&
+				k.Counted(t, "idempotency_keys WHERE body LIKE '%"+string(m[1])+"%'") != 0 {
 				t.Errorf("%s: the secret is kept", name)
 			}
 			if d := cmp.Diff(secret.ReplaceAllString(string(first.Body), ""), string(again.Body)); d != "" {
@@ -356,12 +378,15 @@ func TestRepeatedWebhooksAndPhotos(t *testing.T) {
 		var sent []struct{ ID string }
 		k.Get(testkit.As(actor.Admin), "/v1/webhook_deliveries?select=id&webhook_id=eq."+id).JSON(t, &sent)
 		verb("replay", path+"/deliveries/"+sent[0].ID+"/replay", 202, "webhook_deliveries WHERE replay_of IS NOT NULL")
-		verb("range", path+"/replay?from=2026-01-01T00:00:00Z&status=all", 202, "audit WHERE action = 'webhooks.replay' AND entity_id = '"+id+"'")
+		verb("range", path+"/replay?from=2026-01-01T00:00:00Z&status=all", 202,
+			"audit WHERE action = 'webhooks.replay' AND entity_id = '"+id+"'")
 		op := testkit.As(actor.Operator)
-		incident := k.Insert(t, op, "incidents", map[string]any{"kind": "hazard", "title": "Oil", "occurred_at": "2026-01-05T10:00:00Z"})
+		incident := k.Insert(t, op, "incidents", map[string]any{"kind": "hazard", "title": "Oil",
+			"occurred_at": "2026-01-05T10:00:00Z"})
 		photo := func(side int, caption string) testkit.Request {
 			body, kind := pictureForm(t, "file", "x.png", pngPicture(t, side, side), "caption", caption)
-			return testkit.Request{Method: "POST", Path: "/v1/incidents/" + incident + "/photos", As: op, Body: body, Header: map[string]string{"Content-Type": kind}}
+			return testkit.Request{Method: "POST", Path: "/v1/incidents/" + incident + "/photos", As: op, Body: body,
+				Header: map[string]string{"Content-Type": kind}}
 		}
 		photos := k.Counted(t, "incident_photos")
 		first, _ = withKey(k, "photo", photo(9, "a"))

@@ -16,7 +16,8 @@ func TestImportEvents(t *testing.T) {
 			t.Helper()
 			body, kind := form(t, target, "i.csv", file)
 			var job struct{ ID string }
-			k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: admin, Body: body, Header: map[string]string{"Content-Type": kind}}).JSON(t, &job)
+			k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: admin, Body: body,
+				Header: map[string]string{"Content-Type": kind}}).JSON(t, &job)
 			return job.ID
 		}
 		kinds := []string{"import.completed", "import.failed", "import.rolled_back"}
@@ -62,7 +63,8 @@ func TestImportEvents(t *testing.T) {
 		var items []struct{ ID string }
 		k.Get(admin, "/v1/items?sku=eq.EVT-1&select=id").JSON(t, &items)
 		order := k.Insert(t, admin, "orders", map[string]any{"order_no": "EVT-1"})
-		line := k.Insert(t, admin, "order_lines", map[string]any{"order_id": order, "line_no": 1, "item_id": items[0].ID, "qty_ordered": 1})
+		line := k.Insert(t, admin, "order_lines", map[string]any{"order_id": order, "line_no": 1, "item_id": items[0].ID,
+			"qty_ordered": 1})
 		step("rollback", job, false, 409, "")
 		step("rollback", job, true, 200, "")
 		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/order_lines?id=eq." + line, As: admin}); r.Status >= 300 {

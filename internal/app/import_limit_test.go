@@ -26,7 +26,8 @@ func TestImportStepsCountOnce(t *testing.T) {
 		}
 		admin := testkit.As(actor.Admin)
 		body, kind := form(t, "zones", "zones.csv", file)
-		r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: admin, Body: body, Header: map[string]string{"Content-Type": kind}})
+		r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: admin, Body: body,
+			Header: map[string]string{"Content-Type": kind}})
 		var job struct{ ID string }
 		if r.JSON(t, &job); r.Status != 201 {
 			t.Fatalf("%d %s", r.Status, r.Body)
@@ -38,7 +39,8 @@ func TestImportStepsCountOnce(t *testing.T) {
 			}
 		}
 		if r := k.Post(testkit.As(actor.Operator), "/v1/incidents",
-			map[string]any{"kind": "hazard", "title": "Oil on the floor", "occurred_at": time.Now().Add(-time.Hour)}); r.Status != 201 {
+			map[string]any{"kind": "hazard", "title": "Oil on the floor",
+				"occurred_at": time.Now().Add(-time.Hour)}); r.Status != 201 {
 			t.Errorf("a picker's write: %d %s", r.Status, r.Body)
 		}
 	}, testkit.Limited)

@@ -42,7 +42,8 @@ func TestImportRowsOverHTTP(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		manager := testkit.As(actor.Manager)
 		body, kind := form(t, "zones", "zones.csv", "code,name\nIMP-1,One\nIMP 2,Two\nIMP 3,=Three\n")
-		r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body, Header: map[string]string{"Content-Type": kind}})
+		r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body,
+			Header: map[string]string{"Content-Type": kind}})
 		var job struct{ ID string }
 		if r.JSON(t, &job); r.Status != 201 {
 			t.Fatalf("%d %s", r.Status, r.Body)
@@ -64,7 +65,8 @@ func TestImportRowsOverHTTP(t *testing.T) {
 			{"GET", "/rows?status=odd", manager, nil, 400, `status`},
 			{"GET", "/rows?page=0", manager, nil, 400, `page`},
 			{"GET", "/rows", testkit.As(actor.Viewer), nil, 403, ``},
-			{"PATCH", "/rows/2", manager, map[string]any{"cells": map[string]any{"code": "IMP-2"}}, 200, `"status":"valid","edited":true`},
+			{"PATCH", "/rows/2", manager, map[string]any{"cells": map[string]any{"code": "IMP-2"}}, 200,
+				`"status":"valid","edited":true`},
 			{"PATCH", "/rows/2", manager, map[string]any{"cells": map[string]any{"nope": "x"}}, 400, `no column`},
 			{"PATCH", "/rows/9", manager, map[string]any{"cells": map[string]any{"code": "x"}}, 404, ``},
 			{"PATCH", "/rows/x", manager, map[string]any{"cells": map[string]any{"code": "x"}}, 400, ``},
@@ -98,14 +100,16 @@ func TestImportCancelOverHTTP(t *testing.T) {
 		uploaded := func(code string) string {
 			body, kind := form(t, "zones", "zones.csv", "code,name\n"+code+",One\n")
 			var job struct{ ID string }
-			k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body, Header: map[string]string{"Content-Type": kind}}).JSON(t, &job)
+			k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body,
+				Header: map[string]string{"Content-Type": kind}}).JSON(t, &job)
 			return job.ID
 		}
 		step := func(verb, id string) int {
 			return k.Post(manager, "/functions/v1/"+verb+"-import-job", map[string]any{"job_id": id}).Status
 		}
 		fresh, ready, applied := uploaded("CNC-1"), uploaded("CNC-2"), uploaded("CNC-3")
-		if a, b, c := step("process", ready), step("process", applied), step("apply", applied); a != 200 || b != 200 || c != 200 {
+		if a, b, c := step("process", ready), step("process", applied), step("apply", applied); a != 200 || b != 200 ||
+			c != 200 {
 			t.Fatal(a, b, c)
 		}
 		for _, c := range []struct {
@@ -122,7 +126,8 @@ func TestImportCancelOverHTTP(t *testing.T) {
 			{"again", manager, ready, 409, `status: cancelled`},
 			{"applied", manager, applied, 409, `status: completed`},
 		} {
-			if r := k.Post(c.as, "/v1/import-jobs/"+c.id+"/cancel", nil); r.Status != c.status || !strings.Contains(string(r.Body), c.has) {
+			if r := k.Post(c.as, "/v1/import-jobs/"+c.id+"/cancel", nil); r.Status != c.status ||
+				!strings.Contains(string(r.Body), c.has) {
 				t.Errorf("%s: %d %s", c.name, r.Status, r.Body)
 			}
 		}
@@ -145,13 +150,15 @@ func TestImportProgressOverHTTP(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		manager := testkit.As(actor.Manager)
 		body, kind := form(t, "zones", "zones.csv", "code,name\nPRG-1,One\nPRG-2,Two\n")
-		r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body, Header: map[string]string{"Content-Type": kind}})
+		r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body,
+			Header: map[string]string{"Content-Type": kind}})
 		var job struct{ ID string }
 		if r.JSON(t, &job); r.Status != 201 {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
 		at := "/v1/import-jobs/" + job.ID + "/progress"
-		if r := k.Get(manager, at); r.Status != 200 || !strings.Contains(string(r.Body), `"status":"uploaded","done":0,"total":0,"percent":0`) {
+		if r := k.Get(manager, at); r.Status != 200 || !strings.Contains(string(r.Body),
+			`"status":"uploaded","done":0,"total":0,"percent":0`) {
 			t.Errorf("%d %s", r.Status, r.Body)
 		}
 		if r := k.Get(testkit.As(actor.Viewer), at); r.Status != 403 {
@@ -160,13 +167,15 @@ func TestImportProgressOverHTTP(t *testing.T) {
 		for _, c := range []struct {
 			verb, as string
 			body     map[string]any
-		}{{"process", manager, map[string]any{"job_id": job.ID}}, {"apply", manager, map[string]any{"job_id": job.ID}}, {"rollback", testkit.As(actor.Admin),
-			map[string]any{"job_id": job.ID, "partial": true}}} {
+		}{{"process", manager, map[string]any{"job_id": job.ID}}, {"apply", manager, map[string]any{"job_id": job.ID}},
+			{"rollback", testkit.As(actor.Admin),
+				map[string]any{"job_id": job.ID, "partial": true}}} {
 			if r := k.Post(c.as, "/functions/v1/"+c.verb+"-import-job", c.body); r.Status != 200 {
 				t.Fatalf("%s: %d %s", c.verb, r.Status, r.Body)
 			}
 		}
-		r = k.Call(testkit.Request{Method: "GET", Path: at, As: manager, Header: map[string]string{"Accept": "text/event-stream"}})
+		r = k.Call(testkit.Request{Method: "GET", Path: at, As: manager,
+			Header: map[string]string{"Accept": "text/event-stream"}})
 		if want := `"status":"rolled_back","done":2,"total":2,"percent":100`; r.Status != 200 ||
 			!strings.HasPrefix(r.Header.Get("Content-Type"), "text/event-stream") ||
 			!strings.Contains(string(r.Body), "event: progress\ndata: {") || !strings.Contains(string(r.Body), want) {
@@ -182,7 +191,8 @@ func TestImportFromABucketOverHTTP(t *testing.T) {
 	testkit.InTurn(t, func(t *testing.T, k *testkit.Kit) {
 		manager := testkit.As(actor.Manager)
 		body, kind := form(t, "zones", "zones.csv", "code,name\nBKT-1,One\n")
-		upload := testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body, Header: map[string]string{"Content-Type": kind}}
+		upload := testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body,
+			Header: map[string]string{"Content-Type": kind}}
 		bucket.Answer("PUT", away)
 		if r := k.Call(upload); r.Status != 503 {
 			t.Fatalf("%d %s", r.Status, r.Body)
@@ -221,14 +231,16 @@ func TestImportOfAnExport(t *testing.T) {
 			t.Helper()
 			body, kind := form(t, "zones", "zones.csv", file)
 			var job struct{ ID string }
-			k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body, Header: map[string]string{"Content-Type": kind}}).JSON(t, &job)
+			k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body,
+				Header: map[string]string{"Content-Type": kind}}).JSON(t, &job)
 			k.Post(manager, "/functions/v1/process-import-job", map[string]any{"job_id": job.ID})
 			return string(k.Post(manager, "/functions/v1/apply-import-job", map[string]any{"job_id": job.ID}).Body)
 		}
 		const path = "/v1/zones?code=like.FML-*&order=code&select=code,name"
 		imported("code,name\nFML-1,=1+1\nFML-2,+4 x\nFML-3,-cmd|' /C calc'!A0\nFML-4,@sum(A1)\nFML-5,\uff1dSUM(A1)\nFML-6,''=quoted\nFML-7,-5\n")
 		was := k.Get(manager, path)
-		file := k.Call(testkit.Request{Method: "GET", Path: path, As: manager, Header: map[string]string{"Accept": "text/csv"}})
+		file := k.Call(testkit.Request{Method: "GET", Path: path, As: manager,
+			Header: map[string]string{"Accept": "text/csv"}})
 		want := "code,name\nFML-1,'=1+1\nFML-2,'+4 x\nFML-3,'-cmd|' /C calc'!A0\nFML-4,'@sum(A1)\nFML-5,'\uff1dSUM(A1)\nFML-6,''=quoted\nFML-7,-5"
 		if got := strings.TrimSpace(string(file.Body)); got != want {
 			t.Errorf("exported: %s", got)
@@ -236,7 +248,8 @@ func TestImportOfAnExport(t *testing.T) {
 		if said := imported(string(file.Body)); !strings.Contains(said, "0 new, 0 changed, 7 as they were") {
 			t.Error(said)
 		}
-		if now := k.Get(manager, path); !bytes.Equal(now.Body, was.Body) || !strings.Contains(string(was.Body), `"name":"=1+1"`) {
+		if now := k.Get(manager, path); !bytes.Equal(now.Body, was.Body) ||
+			!strings.Contains(string(was.Body), `"name":"=1+1"`) {
 			t.Errorf("%s became %s", was.Body, now.Body)
 		}
 	})
@@ -264,15 +277,18 @@ func TestRowsThatAreNotThere(t *testing.T) {
 func TestImportJobsAsRecords(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		ask := func(as, method, path, body string) testkit.Response {
-			return k.Call(testkit.Request{Method: method, Path: path, As: as, Body: body, Header: map[string]string{"Prefer": "return=representation"}})
+			return k.Call(testkit.Request{Method: method, Path: path, As: as, Body: body,
+				Header: map[string]string{"Prefer": "return=representation"}})
 		}
 		for _, c := range []struct {
 			role   actor.Role
 			target string
 			want   int
 		}{
-			{actor.Safety, "items", 403}, {actor.Safety, "orders", 403}, {actor.Safety, "incidents", 201}, {actor.Safety, "regulations", 201},
-			{actor.Manager, "items", 201}, {actor.Manager, "regulations", 403}, {actor.Operator, "items", 403}, {actor.Admin, "regulations", 201},
+			{actor.Safety, "items", 403}, {actor.Safety, "orders", 403}, {actor.Safety, "incidents", 201},
+			{actor.Safety, "regulations", 201},
+			{actor.Manager, "items", 201}, {actor.Manager, "regulations", 403}, {actor.Operator, "items", 403},
+			{actor.Admin, "regulations", 201},
 			{actor.Manager, "tenants", 400},
 		} {
 			if r := ask(testkit.As(c.role), "POST", "/v1/import_jobs", `{"target":"`+c.target+`"}`); r.Status != c.want {
@@ -281,10 +297,12 @@ func TestImportJobsAsRecords(t *testing.T) {
 		}
 		var made []struct{ ID string }
 		ask(testkit.As(actor.Manager), "POST", "/v1/import_jobs", `{"target":"zones"}`).JSON(t, &made)
-		if r := ask(testkit.As(actor.Safety), "PATCH", "/v1/import_jobs?id=eq."+made[0].ID, `{"options":{"force":true}}`); r.Status != 403 {
+		if r := ask(testkit.As(actor.Safety), "PATCH", "/v1/import_jobs?id=eq."+made[0].ID,
+			`{"options":{"force":true}}`); r.Status != 403 {
 			t.Errorf("a safety officer changes a job for zones: %d %s", r.Status, r.Body)
 		}
-		if r := ask(testkit.As(actor.Admin), "PATCH", "/v1/import_jobs?id=eq."+made[0].ID, `{"options":{"force":true}}`); r.Status != 200 {
+		if r := ask(testkit.As(actor.Admin), "PATCH", "/v1/import_jobs?id=eq."+made[0].ID,
+			`{"options":{"force":true}}`); r.Status != 200 {
 			t.Errorf("an administrator: %d %s", r.Status, r.Body)
 		}
 	})

@@ -66,7 +66,8 @@ func TestImportFormParts(t *testing.T) {
 			has    string
 		}{
 			{[]string{"target=zones", `options={"mode":"insert"}`, "file"}, 201, `"options":{"mode":"insert"}`},
-			{[]string{"file", "target=zones", `mapping={"code":"code"}`, `options={"mode":"insert"}`}, 201, `"mapping":{"code":"code"}`},
+			{[]string{"file", "target=zones", `mapping={"code":"code"}`, `options={"mode":"insert"}`}, 201,
+				`"mapping":{"code":"code"}`},
 			{[]string{`options={"mode":"insert"}`, "file", "target=zones"}, 201, `"options":{"mode":"insert"}`},
 			{[]string{"target=zones", "file", "target=zones"}, 400, "part target is given more than once"},
 			{[]string{"file", "target=zones", "file"}, 400, "part file is given more than once"},
@@ -85,7 +86,8 @@ func TestImportFormParts(t *testing.T) {
 				}
 			}
 			body, kind := formOf(t, size, c.parts...)
-			r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body, Header: map[string]string{"Content-Type": kind}})
+			r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body,
+				Header: map[string]string{"Content-Type": kind}})
 			if r.Status != c.status || !strings.Contains(string(r.Body), c.has) {
 				t.Errorf("%.60q: %d %s", c.parts, r.Status, r.Body)
 			}
@@ -185,9 +187,12 @@ func TestImportTooLargeOrCutOff(t *testing.T) {
 			sent               int // of the body, the rest is cut off
 			status             int
 		}{
-			{"in the file", "POST", "/v1/import-jobs", map[string]string{"Content-Type": lastKind}, fileLast, len(fileLast) * 9 / 10, 400},
-			{"in the file, the first part", "POST", "/v1/import-jobs", map[string]string{"Content-Type": kind}, fileFirst, len(fileFirst) * 9 / 10, 400},
-			{"behind the file", "POST", "/v1/import-jobs", map[string]string{"Content-Type": kind}, fileFirst, len(fileFirst) - 20, 400},
+			{"in the file", "POST", "/v1/import-jobs", map[string]string{"Content-Type": lastKind}, fileLast,
+				len(fileLast) * 9 / 10, 400},
+			{"in the file, the first part", "POST", "/v1/import-jobs", map[string]string{"Content-Type": kind}, fileFirst,
+				len(fileFirst) * 9 / 10, 400},
+			{"behind the file", "POST", "/v1/import-jobs", map[string]string{"Content-Type": kind}, fileFirst,
+				len(fileFirst) - 20, 400},
 			{"in a job's file", "PUT", put, map[string]string{"Content-Type": kind}, fileFirst, len(fileFirst) * 9 / 10, 400},
 			{"in a body without a form", "PUT", put + "?name=z.csv", raw, fileFirst, len(fileFirst) * 9 / 10, 400},
 		} {
@@ -195,7 +200,8 @@ func TestImportTooLargeOrCutOff(t *testing.T) {
 				t.Errorf("cut off %s: %d", c.what, got)
 			}
 			if c.header["Content-Type"] == kind || c.header["Content-Type"] == lastKind { // a whole request, half a form
-				if r := k.Call(testkit.Request{Method: c.method, Path: c.path, As: manager, Header: c.header, Body: c.body[:c.sent]}); r.Status != c.status {
+				if r := k.Call(testkit.Request{Method: c.method, Path: c.path, As: manager, Header: c.header,
+					Body: c.body[:c.sent]}); r.Status != c.status {
 					t.Errorf("half a form, %s: %d %s", c.what, r.Status, r.Body)
 				}
 			}

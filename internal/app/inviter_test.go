@@ -41,14 +41,16 @@ func (k inviterKit) service(method, path string, body any) testkit.Response {
 func (k inviterKit) givenAccount(email string) string {
 	k.t.Helper()
 	var u struct{ ID string }
-	k.service("POST", "/auth/v1/admin/users", map[string]any{"email": email, "password": "correct horse battery", "email_confirm": true}).JSON(k.t, &u)
+	k.service("POST", "/auth/v1/admin/users", map[string]any{"email": email, "password": "correct horse battery",
+		"email_confirm": true}).JSON(k.t, &u)
 	return u.ID
 }
 
 func (k inviterKit) givenMember(email string, role actor.Role) string {
 	k.t.Helper()
 	id := k.givenAccount(email)
-	k.service("POST", "/v1/members", map[string]any{"tenant_id": demo.North, "user_id": id, "email": email, "role": role, "status": "active"})
+	k.service("POST", "/v1/members", map[string]any{"tenant_id": demo.North, "user_id": id, "email": email, "role": role,
+		"status": "active"})
 	return id
 }
 
@@ -103,7 +105,8 @@ func (k inviterKit) takenUp(o offer) (in []string) {
 	if r := k.Post("", "/auth/v1/verify", map[string]any{"type": "invite", "token_hash": o.link}); r.Status != 403 {
 		in = append(in, fmt.Sprintf("the link that opens an account: %d", r.Status))
 	}
-	body = map[string]any{"email": o.stranger, "password": "correct horse battery", "data": map[string]any{"tenant_id": demo.North}}
+	body = map[string]any{"email": o.stranger, "password": "correct horse battery",
+		"data": map[string]any{"tenant_id": demo.North}}
 	k.Post("", "/auth/v1/signup", body)
 	return in
 }
@@ -111,7 +114,8 @@ func (k inviterKit) takenUp(o offer) (in []string) {
 func (k inviterKit) statuses(o offer) string {
 	k.t.Helper()
 	var rows []struct{ Status string }
-	k.call("GET", fmt.Sprintf("/v1/invitations?select=status&email=in.(%s,%s)", o.holder, o.stranger), testkit.As(actor.Owner), nil, 200).JSON(k.t, &rows)
+	k.call("GET", fmt.Sprintf("/v1/invitations?select=status&email=in.(%s,%s)", o.holder, o.stranger),
+		testkit.As(actor.Owner), nil, 200).JSON(k.t, &rows)
 	var out []string
 	for _, r := range rows {
 		out = append(out, r.Status)
@@ -162,7 +166,8 @@ func TestInvitationsOfAnEndedAdministrator(t *testing.T) {
 				if n := k.Counted(t, "audit WHERE action = 'invitation.revoked'"); n != 2 {
 					t.Errorf("%d rows of the audit log", n)
 				}
-				if got := string(k.call("GET", "/v1/invitations?select=status&id=eq."+kept, owner, nil, 200).Body); !strings.Contains(got, "pending") {
+				if got := string(k.call("GET", "/v1/invitations?select=status&id=eq."+kept, owner, nil,
+					200).Body); !strings.Contains(got, "pending") {
 					t.Errorf("another inviter's invitation: %s", got)
 				}
 			})
@@ -211,9 +216,11 @@ func TestInvitationsAfterATransfer(t *testing.T) {
 		k.call("GET", "/auth/v1/user", testkit.As(actor.Admin), nil, 200).JSON(t, &heir)
 		high, _ := k.invite(owner, "high@else.example", actor.Owner)
 		low, _ := k.invite(owner, "low@else.example", actor.Admin)
-		k.call("POST", "/auth/v1/tenant/transfer", owner, map[string]any{"user_id": heir.ID, "current_password": demo.Password}, 204)
+		k.call("POST", "/auth/v1/tenant/transfer", owner,
+			map[string]any{"user_id": heir.ID, "current_password": demo.Password}, 204)
 		for id, want := range map[string]string{high: "revoked", low: "pending"} {
-			if got := string(k.call("GET", "/v1/invitations?select=status&id=eq."+id, testkit.As(actor.Admin), nil, 200).Body); !strings.Contains(got, want) {
+			if got := string(k.call("GET", "/v1/invitations?select=status&id=eq."+id, testkit.As(actor.Admin), nil,
+				200).Body); !strings.Contains(got, want) {
 				t.Errorf("%s, want %s", got, want)
 			}
 		}
@@ -233,13 +240,15 @@ func TestMemberWorks(t *testing.T) {
 			t.Errorf("nothing set up: %s", got)
 		}
 		k.invite(email, "guest@else.example", actor.Viewer)
-		k.call("POST", "/v1/webhooks", email, map[string]any{"url": "https://93.184.216.34/in", "events": []string{"order.cancelled"}}, 201)
+		k.call("POST", "/v1/webhooks", email, map[string]any{"url": "https://93.184.216.34/in",
+			"events": []string{"order.cancelled"}}, 201)
 		setUp := `INSERT INTO service_accounts (tenant_id, id, name, role, scopes, addresses, created_at, created_by, updated_at)
 			VALUES ($1, $2, $4, 'manager', '[]', '[]', $5, $3, $5)`
 		key := `INSERT INTO service_keys (tenant_id, id, account_id, hash, created_at, created_by) VALUES ($1, $2, $2, $4, $5, $3)`
 		err := k.App.DB.Write(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
 			const now = "2026-01-05T08:00:00.000000Z"
-			for _, a := range [][]any{{setUp, demo.North, db.NewID(), id, "Scanner"}, {setUp, demo.South, db.NewID(), id, "Elsewhere"}} {
+			for _, a := range [][]any{{setUp, demo.North, db.NewID(), id, "Scanner"},
+				{setUp, demo.South, db.NewID(), id, "Elsewhere"}} {
 				if _, err := tx.Exec(a[0].(string), append(a[1:], now)...); err != nil {
 					return err
 				}
@@ -261,11 +270,13 @@ func TestMemberWorks(t *testing.T) {
 			} `json:"service_accounts"`
 		}
 		k.call("GET", path, owner, nil, 200).JSON(t, &works)
-		if len(works.Invitations) != 0 || len(works.Webhooks) != 1 || works.Webhooks[0].URL != "https://93.184.216.34/in" || len(works.ServiceAccounts) != 1 ||
+		if len(works.Invitations) != 0 || len(works.Webhooks) != 1 || works.Webhooks[0].URL != "https://93.184.216.34/in" ||
+			len(works.ServiceAccounts) != 1 ||
 			works.ServiceAccounts[0].Name != "Scanner" || works.ServiceAccounts[0].Keys != 1 {
 			t.Errorf("%+v", works)
 		}
-		if got := strings.TrimSpace(string(k.call("GET", path, "admin@south.example", nil, 200).Body)); strings.Contains(got, "Scanner") ||
+		if got := strings.TrimSpace(string(k.call("GET", path, "admin@south.example", nil, 200).Body)); strings.Contains(got,
+			"Scanner") ||
 			strings.Contains(got, "93.184.216.34") {
 			t.Errorf("another tenant sees %s", got)
 		}

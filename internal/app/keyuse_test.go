@@ -40,12 +40,14 @@ func TestServiceKeyUses(t *testing.T) {
 		get("/auth/v1/admin/custom-providers", keys.SecretKey)
 		get("/rest/v1/tenants", keys.SecretKey)
 		get("/auth/v1/settings", keys.PublishableKey)
-		get("/rest/v1/items", keys.SecretKey, "Authorization", "Bearer "+k.Token(testkit.As("manager"))) // it raises nothing there
-		get("/auth/v1/settings", keys.SecretKey)                                                         // nor here, where no key is looked at
+		get("/rest/v1/items", keys.SecretKey, "Authorization",
+			"Bearer "+k.Token(testkit.As("manager"))) // it raises nothing there
+		get("/auth/v1/settings", keys.SecretKey) // nor here, where no key is looked at
 		refused := func(method, path, key, origin string, body any) {
 			t.Helper()
-			if r := k.Call(testkit.Request{Method: method, Path: path, Header: map[string]string{"Apikey": key, "Origin": origin},
-				Body: body}); r.Status < 400 || r.Status >= 500 {
+			if r := k.Call(testkit.Request{Method: method, Path: path,
+				Header: map[string]string{"Apikey": key, "Origin": origin},
+				Body:   body}); r.Status < 400 || r.Status >= 500 {
 				t.Fatalf("%s: %d %s", path, r.Status, r.Body)
 			}
 		}
@@ -64,13 +66,15 @@ func TestServiceKeyUses(t *testing.T) {
 		}
 		var id string
 		err = k.App.DB.Read(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
-			return tx.One("SELECT id FROM api_keys WHERE kind = 'secret' AND revoked_at IS NULL", nil, func(r *db.Row) error { id = r.Text(0); return nil })
+			return tx.One("SELECT id FROM api_keys WHERE kind = 'secret' AND revoked_at IS NULL", nil,
+				func(r *db.Row) error { id = r.Text(0); return nil })
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := []string{
-			id + " 127.0.0.1 ok GET /auth/v1/admin/custom-providers 1", id + " 127.0.0.1 ok GET /auth/v1/admin/users 4", id + " 127.0.0.1 ok GET /rest/v1/{name} 1",
+			id + " 127.0.0.1 ok GET /auth/v1/admin/custom-providers 1", id + " 127.0.0.1 ok GET /auth/v1/admin/users 4",
+			id + " 127.0.0.1 ok GET /rest/v1/{name} 1",
 			id + " 127.0.0.1 ok POST /auth/v1/sso 1", id + " 127.0.0.1 ok POST /auth/v1/verify 1", id + " 127.0.0.1 refused   1",
 			id + " 203.0.113.9 ok GET /auth/v1/admin/users 1",
 		}
@@ -87,17 +91,18 @@ func keyUses(t *testing.T, k *testkit.Kit) (out []string) {
 	t.Helper()
 	err := k.App.DB.Read(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
 		out = nil
-		return tx.Query("SELECT key_id, address, outcome, details FROM audit WHERE action = 'api_key.used'", nil, func(r *db.Row) error {
-			var d struct {
-				Method, Route string
-				Requests      int
-			}
-			if err := json.Unmarshal([]byte(r.Text(3)), &d); err != nil {
-				return err
-			}
-			out = append(out, fmt.Sprintf("%s %s %s %s %s %d", r.Text(0), r.Text(1), r.Text(2), d.Method, d.Route, d.Requests))
-			return nil
-		})
+		return tx.Query("SELECT key_id, address, outcome, details FROM audit WHERE action = 'api_key.used'", nil,
+			func(r *db.Row) error {
+				var d struct {
+					Method, Route string
+					Requests      int
+				}
+				if err := json.Unmarshal([]byte(r.Text(3)), &d); err != nil {
+					return err
+				}
+				out = append(out, fmt.Sprintf("%s %s %s %s %s %d", r.Text(0), r.Text(1), r.Text(2), d.Method, d.Route, d.Requests))
+				return nil
+			})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +146,8 @@ func TestServiceAddresses(t *testing.T) {
 					t.Errorf("%s: %d %s, want %d", path, r.Status, r.Body, want)
 				}
 			}
-			if r := k.Call(testkit.Request{Method: "GET", Path: "/rest/v1/items?limit=1", As: testkit.As("manager"), Header: header}); r.Status != 200 {
+			if r := k.Call(testkit.Request{Method: "GET", Path: "/rest/v1/items?limit=1", As: testkit.As("manager"),
+				Header: header}); r.Status != 200 {
 				t.Errorf("a member: %d %s", r.Status, r.Body)
 			}
 		})

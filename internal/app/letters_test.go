@@ -135,8 +135,10 @@ func TestLetters(t *testing.T) {
 
 		// Our words, in the language of the person.
 		ok(k.Post("", "/auth/v1/signup",
-			map[string]any{"email": "neu@else.example", "password": "a-good-long-password", "data": map[string]any{"locale": "de-AT"}}), 200)
-		if m := box.next(t); m.Subject != "Bitte bestätigen Sie Ihre Adresse" || !strings.Contains(m.HTML, `lang="de"`) || !strings.Contains(m.Text, "/verify?") {
+			map[string]any{"email": "neu@else.example", "password": "a-good-long-password",
+				"data": map[string]any{"locale": "de-AT"}}), 200)
+		if m := box.next(t); m.Subject != "Bitte bestätigen Sie Ihre Adresse" || !strings.Contains(m.HTML, `lang="de"`) ||
+			!strings.Contains(m.Text, "/verify?") {
 			t.Errorf("%+v", m)
 		}
 		if m := recoverMail(testkit.As(actor.Viewer)); m.Subject != "Choose a new password" {
@@ -151,15 +153,19 @@ func TestLetters(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 		// In the words of the tenant, and nobody else's.
-		own := map[string]any{"kind": "recovery", "locale": "de", "subject": "Passwort für {{.Tenant}}", "text": "Hier: {{.Link}}{{if .Code}} ({{.Code}}){{end}}",
+		own := map[string]any{"kind": "recovery", "locale": "de", "subject": "Passwort für {{.Tenant}}",
+			"text": "Hier: {{.Link}}{{if .Code}} ({{.Code}}){{end}}",
 			"html": `<p>{{.Email}}</p><img src="https://static.example/logo.png"><a href="{{.Link}}">Weiter</a>`}
 		ok(k.Post(testkit.As(actor.Manager), "/v1/mail_templates", own), 403)
-		evil := map[string]any{"kind": "recovery", "locale": "de", "subject": "x", "text": "{{.Link}}", "html": `<a href="https://evil.example/">Weiter</a>{{.Link}}`}
-		if r := ok(k.Post(testkit.As(actor.Admin), "/v1/mail_templates", evil), 422); !strings.Contains(string(r.Body), "html") {
+		evil := map[string]any{"kind": "recovery", "locale": "de", "subject": "x", "text": "{{.Link}}",
+			"html": `<a href="https://evil.example/">Weiter</a>{{.Link}}`}
+		if r := ok(k.Post(testkit.As(actor.Admin), "/v1/mail_templates", evil), 422); !strings.Contains(string(r.Body),
+			"html") {
 			t.Errorf("%s", r.Body)
 		}
 		evil["html"], evil["text"] = nil, "{{.Link}} {{.Secret}}"
-		if r := ok(k.Post(testkit.As(actor.Admin), "/v1/mail_templates", evil), 422); !strings.Contains(string(r.Body), "unknown placeholder") {
+		if r := ok(k.Post(testkit.As(actor.Admin), "/v1/mail_templates", evil), 422); !strings.Contains(string(r.Body),
+			"unknown placeholder") {
 			t.Errorf("%s", r.Body)
 		}
 		ok(k.Post(testkit.As(actor.Admin), "/v1/mail_templates", own), 201)
@@ -167,7 +173,8 @@ func TestLetters(t *testing.T) {
 		if !strings.HasPrefix(m.Subject, "Passwort für ") || strings.Contains(m.Subject, "{{") {
 			t.Errorf("%+v", m)
 		}
-		if !strings.HasPrefix(m.Text, "Hier: "+k.URL) || !strings.Contains(m.HTML, `href="`+k.URL) || !strings.Contains(m.HTML, "https://static.example/logo.png") {
+		if !strings.HasPrefix(m.Text, "Hier: "+k.URL) || !strings.Contains(m.HTML, `href="`+k.URL) ||
+			!strings.Contains(m.HTML, "https://static.example/logo.png") {
 			t.Errorf("%+v", m)
 		}
 		if m := recoverMail("admin@south.example"); m.Subject != "Choose a new password" {
@@ -185,29 +192,37 @@ func TestLetters(t *testing.T) {
 			}
 			return out
 		}
-		if p := preview(testkit.As(actor.Owner), map[string]any{"kind": "recovery", "locale": "de"}); !strings.HasPrefix(p.Text, "Hier: ") ||
+		if p := preview(testkit.As(actor.Owner), map[string]any{"kind": "recovery",
+			"locale": "de"}); !strings.HasPrefix(p.Text, "Hier: ") ||
 			!strings.Contains(p.HTML, "jo@example.com") {
 			t.Errorf("%+v", p)
 		}
-		if p := preview(testkit.As(actor.Owner), map[string]any{"kind": "recovery", "locale": "en"}); p.Subject != "Choose a new password" {
+		if p := preview(testkit.As(actor.Owner), map[string]any{"kind": "recovery",
+			"locale": "en"}); p.Subject != "Choose a new password" {
 			t.Errorf("%+v", p)
 		}
-		if p := preview(testkit.As(actor.Owner), map[string]any{"kind": "invite", "subject": "Hi", "text": "{{.Tenant}}: {{.Link}}"}); p.Subject != "Hi" ||
+		if p := preview(testkit.As(actor.Owner), map[string]any{"kind": "invite", "subject": "Hi",
+			"text": "{{.Tenant}}: {{.Link}}"}); p.Subject != "Hi" ||
 			p.HTML != "" || !strings.Contains(p.Text, "/auth/v1/verify") {
 			t.Errorf("%+v", p)
 		}
-		for status, in := range map[int]map[string]any{400: {"kind": "spam"}, 422: {"kind": "invite", "subject": "Hi", "text": "no link"}} {
+		for status, in := range map[int]map[string]any{400: {"kind": "spam"},
+			422: {"kind": "invite", "subject": "Hi", "text": "no link"}} {
 			ok(k.Post(testkit.As(actor.Owner), "/auth/v1/mail-templates/preview", in), status)
 		}
 		ok(k.Post(testkit.As(actor.Manager), "/auth/v1/mail-templates/preview", map[string]any{"kind": "recovery"}), 403)
-		ok(k.Call(testkit.Request{Method: http.MethodPost, Path: "/auth/v1/mail-templates/preview", Body: map[string]any{"kind": "recovery"}}), 401)
+		ok(k.Call(testkit.Request{Method: http.MethodPost, Path: "/auth/v1/mail-templates/preview",
+			Body: map[string]any{"kind": "recovery"}}), 401)
 
 		// An invitation speaks for the tenant that sends it.
 		ok(k.Post(testkit.As(actor.Admin), "/v1/mail_templates",
-			map[string]any{"kind": "invite", "locale": "de", "subject": "Komm zu {{.Tenant}}", "text": "{{.Role}}: {{.Link}}"}), 201)
-		ok(k.Post(testkit.As(actor.Admin), "/v1/invitations", map[string]any{"email": "gast@else.example", "role": "viewer"}), 201)
+			map[string]any{"kind": "invite", "locale": "de", "subject": "Komm zu {{.Tenant}}", "text": "{{.Role}}: {{.Link}}"}),
+			201)
+		ok(k.Post(testkit.As(actor.Admin), "/v1/invitations",
+			map[string]any{"email": "gast@else.example", "role": "viewer"}), 201)
 		testkit.Must(t, run(k.App, tenants.MailJob))
-		if m := box.next(t); m.To != "gast@else.example" || !strings.HasPrefix(m.Subject, "Komm zu ") || !strings.HasPrefix(m.Text, "viewer: "+k.URL) ||
+		if m := box.next(t); m.To != "gast@else.example" || !strings.HasPrefix(m.Subject, "Komm zu ") ||
+			!strings.HasPrefix(m.Text, "viewer: "+k.URL) ||
 			m.HTML != "" {
 			t.Errorf("%+v", m)
 		}
@@ -219,9 +234,11 @@ func TestLetters(t *testing.T) {
 func TestSecuritySettings(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		demand := func(key string, value any) int {
-			return k.Post(testkit.As(actor.Admin), "/v1/settings", map[string]any{"section": "security", "key": key, "value": value}).Status
+			return k.Post(testkit.As(actor.Admin), "/v1/settings",
+				map[string]any{"section": "security", "key": key, "value": value}).Status
 		}
-		for key, value := range map[string]any{"mfa_required": "sometimes", "session_idle_minutes": 1, "session_max_hours": "long", "single_session": "yes"} {
+		for key, value := range map[string]any{"mfa_required": "sometimes", "session_idle_minutes": 1,
+			"session_max_hours": "long", "single_session": "yes"} {
 			if got := demand(key, value); got != 422 {
 				t.Errorf("%s = %v: %d", key, value, got)
 			}
@@ -229,14 +246,17 @@ func TestSecuritySettings(t *testing.T) {
 		if r := k.Get(testkit.As(actor.Viewer), "/v1/zones?limit=1"); r.Status != 200 {
 			t.Fatal(r.Status)
 		}
-		all := testkit.Request{Method: "PATCH", Path: "/v1/settings?key=eq.mfa_required", As: testkit.As(actor.Admin), Body: map[string]any{"value": "everyone"}}
+		all := testkit.Request{Method: "PATCH", Path: "/v1/settings?key=eq.mfa_required", As: testkit.As(actor.Admin),
+			Body: map[string]any{"value": "everyone"}}
 		if r := k.Call(all); r.Status >= 300 {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
-		if r := k.Get(testkit.As(actor.Viewer), "/v1/zones?limit=1"); r.Status != 403 || !strings.Contains(string(r.Body), "insufficient_aal") {
+		if r := k.Get(testkit.As(actor.Viewer), "/v1/zones?limit=1"); r.Status != 403 ||
+			!strings.Contains(string(r.Body), "insufficient_aal") {
 			t.Errorf("%d %s", r.Status, r.Body)
 		}
-		if r := k.Post(testkit.As(actor.Admin), "/auth/v1/mail-templates/preview", map[string]any{"kind": "recovery"}); r.Status != 403 ||
+		if r := k.Post(testkit.As(actor.Admin), "/auth/v1/mail-templates/preview",
+			map[string]any{"kind": "recovery"}); r.Status != 403 ||
 			!strings.Contains(string(r.Body), "insufficient_aal") {
 			t.Errorf("an administrator without the second factor: %d %s", r.Status, r.Body)
 		}

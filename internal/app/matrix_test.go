@@ -184,7 +184,8 @@ func TestPermissionMatrix(t *testing.T) {
 			method, _, _ := strings.Cut(at["methods"], " ")
 			for _, role := range actor.Members {
 				// Parameters are read after the caller is admitted.
-				r := k.Call(testkit.Request{Method: method, Path: "/functions/v1/" + name + "?page=x&days=x", As: testkit.As(role), Body: "["})
+				r := k.Call(testkit.Request{Method: method, Path: "/functions/v1/" + name + "?page=x&days=x", As: testkit.As(role),
+					Body: "["})
 				if admitted := r.Status != http.StatusForbidden; admitted != admits(at["roles"], role) {
 					t.Errorf("%s as %s: %d %s, the page says %s", name, role, r.Status, r.Body, at["roles"])
 				}
@@ -203,7 +204,8 @@ func meets(t *testing.T, k *testkit.Kit, name string, role actor.Role, cell stri
 	t.Helper()
 	path, nowhere := "/rest/v1/"+name, "?id=eq."+uuid.NewString()
 	for _, c := range []struct{ letter, method, path, body string }{
-		{"R", "GET", "?select=id&order=id&limit=1000", ""}, {"C", "POST", "", "{}"}, {"U", "PATCH", nowhere, "{}"}, {"D", "DELETE", nowhere, ""},
+		{"R", "GET", "?select=id&order=id&limit=1000", ""}, {"C", "POST", "", "{}"}, {"U", "PATCH", nowhere, "{}"},
+		{"D", "DELETE", nowhere, ""},
 	} {
 		q := testkit.Request{Method: c.method, Path: path + c.path, As: testkit.As(role)}
 		if c.body != "" {
@@ -244,10 +246,11 @@ func rowsIn(t *testing.T, k *testkit.Kit, table string, role actor.Role, where s
 				user = u.ID
 			}
 		}
-		if err := tx.Query("SELECT id FROM workers WHERE tenant_id = $1 AND user_id = $2", []any{demo.North, user}, func(r *db.Row) error {
-			worker = r.Text(0)
-			return nil
-		}); err != nil {
+		if err := tx.Query("SELECT id FROM workers WHERE tenant_id = $1 AND user_id = $2", []any{demo.North, user},
+			func(r *db.Row) error {
+				worker = r.Text(0)
+				return nil
+			}); err != nil {
 			return err
 		}
 		if worker == "" {
@@ -328,7 +331,8 @@ func TestMoves(t *testing.T) {
 			r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/" + table + "?id=eq." + id, As: testkit.As(role),
 				Body: map[string]string{"status": to}, Header: whole})
 			// An own row is not found, and so not changed, by others.
-			if admitted := r.Status != http.StatusForbidden && string(r.Body) != "[]"; admitted != (cell == "x") || r.Status >= 500 {
+			if admitted := r.Status != http.StatusForbidden && string(r.Body) != "[]"; admitted != (cell == "x") ||
+				r.Status >= 500 {
 				t.Errorf("%s as %s: %d %s, the table says %s", name, role, r.Status, r.Body, cell)
 			}
 		})
@@ -339,7 +343,8 @@ func TestMoves(t *testing.T) {
 func begin(t *testing.T, k *testkit.Kit, table, state string) (id string) {
 	t.Helper()
 	err := k.App.DB.Write(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
-		err := tx.One("SELECT id FROM "+table+" WHERE tenant_id = $1 ORDER BY id LIMIT 1", []any{demo.North}, func(r *db.Row) error { id = r.Text(0); return nil })
+		err := tx.One("SELECT id FROM "+table+" WHERE tenant_id = $1 ORDER BY id LIMIT 1", []any{demo.North},
+			func(r *db.Row) error { id = r.Text(0); return nil })
 		if err != nil {
 			return fmt.Errorf("%s: %w", table, err)
 		}
@@ -373,7 +378,8 @@ func TestZoneScope(t *testing.T) {
 			if r.Status != http.StatusOK {
 				t.Fatalf("%d %s", r.Status, r.Body)
 			}
-			for path, column := range map[string]string{"zones?select=zone:id": "id", "stock_levels?select=zone:zone_id": "zone_id"} {
+			for path, column := range map[string]string{"zones?select=zone:id": "id",
+				"stock_levels?select=zone:zone_id": "zone_id"} {
 				within(t, path+" as "+string(role), func() bool {
 					var rows []struct{ Zone string }
 					k.Get(testkit.As(role), "/v1/"+path).JSON(t, &rows)

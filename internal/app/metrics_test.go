@@ -60,7 +60,8 @@ func TestMetrics(t *testing.T) {
 				refused++
 			}
 		}
-		k.Post("admin@north.example", "/v1/webhooks", map[string]any{"url": "http://127.0.0.1:1/", "events": []string{"incident.*"}})
+		k.Post("admin@north.example", "/v1/webhooks", map[string]any{"url": "http://127.0.0.1:1/",
+			"events": []string{"incident.*"}})
 		after := scrape(t, k)
 		grown := func(name string) float64 { return after[name] - before[name] }
 		for name, want := range map[string]float64{
@@ -82,7 +83,8 @@ func TestMetrics(t *testing.T) {
 		if refused == 0 {
 			t.Error("nothing was refused, so no refusal was counted")
 		}
-		for name, most := range map[string]float64{"holdfast_db_connections_max": 1000, "holdfast_cache_entries": 100, "holdfast_nodes": 1,
+		for name, most := range map[string]float64{"holdfast_db_connections_max": 1000, "holdfast_cache_entries": 100,
+			"holdfast_nodes": 1,
 			"holdfast_ready": 1, "go_goroutines": 1e5} {
 			if v, ok := after[name]; !ok || v < 1 || v > most {
 				t.Errorf("%s = %v, %v", name, v, ok)

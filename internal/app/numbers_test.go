@@ -13,7 +13,8 @@ import (
 )
 
 // awkward are numbers that programs round, wrap or lose the sign of.
-var awkward = []string{"1e999", "1e2147483648", "-0", "0.1", "0.30000000000000004", "12345.67891", "9007199254740993", "1234567890123456789012345", "1E2"}
+var awkward = []string{"1e999", "1e2147483648", "-0", "0.1", "0.30000000000000004", "12345.67891", "9007199254740993",
+	"1234567890123456789012345", "1E2"}
 
 // derived are the fields that the server writes itself where it can: here of runs
 // that have a template.
@@ -30,7 +31,8 @@ func TestNumbersAreKept(t *testing.T) {
 				got.JSON(t, &rows)
 			}
 			for _, f := range r.Fields {
-				if len(rows) == 0 || f.ReadOnly || derived[r.Name+"."+f.Name] || f.Type != catalog.Int && f.Type != catalog.Decimal && f.Type != catalog.Float {
+				if len(rows) == 0 || f.ReadOnly || derived[r.Name+"."+f.Name] || f.Type != catalog.Int &&
+					f.Type != catalog.Decimal && f.Type != catalog.Float {
 					continue
 				}
 				tried++

@@ -64,7 +64,8 @@ func TestLooksAreNotOfficial(t *testing.T) {
 		zone := first(t, k, "/v1/predictive_scores?select=entity_id&entity_type=eq.zone&limit=1", "entity_id")
 		for _, look := range []struct{ as, query string }{
 			{manager, "?period_days=1"}, {manager, ""}, {manager, "?entity_type=zone&period_days=365"},
-			{officer, "?period_days=1"}, {officer, "?entity_type=zone&entity_id=" + zone}, {testkit.As(actor.Admin), "?period_days=31"},
+			{officer, "?period_days=1"}, {officer, "?entity_type=zone&entity_id=" + zone},
+			{testkit.As(actor.Admin), "?period_days=31"},
 		} {
 			if out := ask(look.as, scores+look.query); out.Official || out.Computed == 0 {
 				t.Errorf("%s: %+v, want a look", look.query, out)
@@ -104,7 +105,8 @@ func TestFilteredClusters(t *testing.T) {
 		}
 
 		for _, filter := range []map[string]any{
-			{"entity_type": "zone"}, {"min_score": 60}, {"max_score": 20}, {"entity_type": "worker", "min_score": 10, "max_score": 50},
+			{"entity_type": "zone"}, {"min_score": 60}, {"max_score": 20},
+			{"entity_type": "worker", "min_score": 10, "max_score": 50},
 		} {
 			if r := k.Post(officer, "/functions/v1/assign-risk-clusters", filter); r.Status != 200 {
 				t.Fatalf("%v: %d %s", filter, r.Status, r.Body)

@@ -98,7 +98,8 @@ func try(t *testing.T, k *testkit.Kit, method, path string, body json.RawMessage
 		r.JSON(t, &fail)
 	}
 	unread := []string{"PGRST100", "PGRST102", "PGRST204", "22P02", "23502"}
-	if r.Status >= http.StatusInternalServerError || r.Status == http.StatusBadRequest && slices.Contains(unread, fail.Code) {
+	if r.Status >= http.StatusInternalServerError || r.Status == http.StatusBadRequest &&
+		slices.Contains(unread, fail.Code) {
 		t.Errorf("%s %s %s: %d %.200s", method, target, body, r.Status, r.Body)
 	}
 }

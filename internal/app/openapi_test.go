@@ -101,7 +101,8 @@ func TestOpenAPIAnswersAreTyped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	documents := []string{"/openapi.json", "/v1", "/rest/v1", "/catalog.json", "/types.ts", "/dev/mail", "/r/{token}", "/r/{token}/status"}
+	documents := []string{"/openapi.json", "/v1", "/rest/v1", "/catalog.json", "/types.ts", "/dev/mail", "/r/{token}",
+		"/r/{token}/status"}
 	seen := 0
 	for path, item := range doc.Paths.Map() {
 		if strings.HasPrefix(path, "/auth/v1") || slices.Contains(documents, path) {
@@ -242,7 +243,8 @@ func TestOpenAPIIsKept(t *testing.T) {
 	if tag == "" || again.Status != http.StatusNotModified || len(again.Body) > 0 {
 		t.Errorf("tag %q, then %d with %d bytes", tag, again.Status, len(again.Body))
 	}
-	packed := k.Call(testkit.Request{Method: "GET", Path: "/openapi.json", Header: map[string]string{"Accept-Encoding": "gzip"}})
+	packed := k.Call(testkit.Request{Method: "GET", Path: "/openapi.json",
+		Header: map[string]string{"Accept-Encoding": "gzip"}})
 	if packed.Header.Get("Content-Encoding") != "gzip" || len(packed.Body) > 100_000 {
 		t.Errorf("%d bytes, %q", len(packed.Body), packed.Header.Get("Content-Encoding"))
 	}

@@ -21,7 +21,8 @@ var operationPaths = []string{"/v1/jobs", "/v1/audit-chain", "/v1/rate-limit/ref
 func TestOperation_administrators(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		for _, path := range operationPaths {
-			for as, status := range map[string]int{"": 401, testkit.As(actor.Manager): 403, testkit.As(actor.Admin): 200, "nobody@none.example": 403} {
+			for as, status := range map[string]int{"": 401, testkit.As(actor.Manager): 403, testkit.As(actor.Admin): 200,
+				"nobody@none.example": 403} {
 				if r := k.Get(as, path); r.Status != status {
 					t.Errorf("%s by %q: %d %s", path, as, r.Status, r.Body)
 				}
@@ -38,7 +39,8 @@ func TestOperation_administrators(t *testing.T) {
 				t.Errorf("%s: %d %s", path, r.Status, r.Body)
 			}
 		}
-		if r := k.Post(testkit.As(actor.Admin), "/v1/jobs/retry", map[string]string{}); r.Status != 400 || !strings.Contains(string(r.Body), "kind") {
+		if r := k.Post(testkit.As(actor.Admin), "/v1/jobs/retry", map[string]string{}); r.Status != 400 ||
+			!strings.Contains(string(r.Body), "kind") {
 			t.Errorf("retry of nothing: %d %s", r.Status, r.Body)
 		}
 	})
@@ -52,7 +54,8 @@ func TestOperation_jobs(t *testing.T) {
 		testkit.Must(t, k.App.DB.Write(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
 			var list []job.Job
 			for _, tenant := range []string{demo.North, demo.South} {
-				list = append(list, job.Job{Tenant: tenant, Kind: "stuck", Key: "mail-1", Made: now}, job.Job{Tenant: tenant, Kind: "stuck", Key: "mail-2", Made: now})
+				list = append(list, job.Job{Tenant: tenant, Kind: "stuck", Key: "mail-1", Made: now},
+					job.Job{Tenant: tenant, Kind: "stuck", Key: "mail-2", Made: now})
 			}
 			return job.Add(tx, list...)
 		}))
@@ -92,7 +95,8 @@ func TestOperation_jobs(t *testing.T) {
 		if own, _ := read(testkit.As(actor.Admin), "pending"); own["mail-1"].Tries != 0 || len(own) != 1 {
 			t.Errorf("waiting: %+v", own)
 		}
-		if r := k.Post(testkit.As(actor.Admin), "/v1/jobs/retry", map[string]string{"kind": "stuck", "key": "mail-9"}); r.Status != http.StatusNotFound {
+		if r := k.Post(testkit.As(actor.Admin), "/v1/jobs/retry",
+			map[string]string{"kind": "stuck", "key": "mail-9"}); r.Status != http.StatusNotFound {
 			t.Errorf("no such job: %d %s", r.Status, r.Body)
 		}
 	})
@@ -146,7 +150,8 @@ func TestOperation_refusals(t *testing.T) {
 			time.Sleep(50 * time.Millisecond)
 			list = read(testkit.As(actor.Admin))
 		}
-		if len(list) != 1 || list[0].Category != "read" || list[0].Limit != 40 || list[0].RetryAfter < 1 || list[0].At.IsZero() {
+		if len(list) != 1 || list[0].Category != "read" || list[0].Limit != 40 || list[0].RetryAfter < 1 ||
+			list[0].At.IsZero() {
 			t.Errorf("after: %+v", list)
 		}
 		if list := read("admin@south.example"); len(list) != 0 {

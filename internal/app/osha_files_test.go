@@ -16,9 +16,10 @@ func TestHoursFitTheShift(t *testing.T) {
 		as, represent := testkit.As(actor.Manager), map[string]string{"Prefer": "return=representation"}
 		worker := k.Insert(t, as, "workers", map[string]any{"employee_no": "FIT-1", "name": "Ann Example"})
 		post := func(day string, hours any) testkit.Response {
-			return k.Call(testkit.Request{Method: "POST", Path: "/v1/shifts?select=id,hours", As: as, Header: represent, Body: map[string]any{
-				"worker_id": worker, "started_at": "2024-05-" + day + "T08:00:00Z", "ended_at": "2024-05-" + day + "T16:40:00Z",
-				"break_minutes": 30, "hours": hours}})
+			return k.Call(testkit.Request{Method: "POST", Path: "/v1/shifts?select=id,hours", As: as, Header: represent,
+				Body: map[string]any{
+					"worker_id": worker, "started_at": "2024-05-" + day + "T08:00:00Z", "ended_at": "2024-05-" + day + "T16:40:00Z",
+					"break_minutes": 30, "hours": hours}})
 		}
 
 		for day, hours := range map[string]string{"06": "8.1624", "07": "8.17"} {
@@ -27,8 +28,9 @@ func TestHoursFitTheShift(t *testing.T) {
 				t.Errorf("%s hours of 8.17: %d %s", hours, r.Status, r.Body)
 			}
 		}
-		r := k.Call(testkit.Request{Method: "POST", Path: "/v1/shifts?select=hours", As: as, Header: represent, Body: map[string]any{
-			"worker_id": worker, "started_at": "2024-05-20T08:00:00Z", "hours": 7.1234}})
+		r := k.Call(testkit.Request{Method: "POST", Path: "/v1/shifts?select=hours", As: as, Header: represent,
+			Body: map[string]any{
+				"worker_id": worker, "started_at": "2024-05-20T08:00:00Z", "hours": 7.1234}})
 		if string(r.Body) != `[{"hours":7.1234}]` {
 			t.Errorf("hours that fill their shift: %d %s", r.Status, r.Body)
 		}
@@ -40,7 +42,8 @@ func TestHoursFitTheShift(t *testing.T) {
 
 		var made []struct{ ID string }
 		post("10", nil).JSON(t, &made)
-		for _, body := range []map[string]any{{"hours": 9}, {"break_minutes": 60, "hours": 8}, {"ended_at": "2024-05-10T12:00:00Z", "hours": 5}} {
+		for _, body := range []map[string]any{{"hours": 9}, {"break_minutes": 60, "hours": 8},
+			{"ended_at": "2024-05-10T12:00:00Z", "hours": 5}} {
 			r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/shifts?id=eq." + made[0].ID, As: as, Body: body})
 			if r.Status != 400 || !strings.Contains(string(r.Body), "hours: are more than") {
 				t.Errorf("%v: %d %s", body, r.Status, r.Body)
@@ -57,7 +60,8 @@ func TestHoursFitTheShift(t *testing.T) {
 func givenSubmitter(t *testing.T, k *testkit.Kit, code, name string) string {
 	t.Helper()
 	return k.Insert(t, testkit.As(actor.Admin), "sites", map[string]any{"code": code, "name": name, "country": "US",
-		"timezone": "America/Chicago", "address": "1 Main St", "city": "Austin", "state": "TX", "zip": "78701", "naics": "493110",
+		"timezone": "America/Chicago", "address": "1 Main St", "city": "Austin", "state": "TX", "zip": "78701",
+		"naics":              "493110",
 		"establishment_type": 1})
 }
 
@@ -81,7 +85,8 @@ func TestSmallEstablishmentCertifies(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		safety, admin := testkit.As(actor.Safety), testkit.As(actor.Admin)
 		site := givenSubmitter(t, k, "SMALL", "Small")
-		sum := k.Insert(t, safety, "osha_summaries", map[string]any{"site_id": site, "year": 2025, "avg_employees": 3, "additional_hours": 6000})
+		sum := k.Insert(t, safety, "osha_summaries", map[string]any{"site_id": site, "year": 2025, "avg_employees": 3,
+			"additional_hours": 6000})
 		path := "/v1/osha_summaries?id=eq." + sum
 		is := func(when, want string) {
 			t.Helper()
@@ -118,7 +123,8 @@ func TestSubmissionsCarryTheText(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		safety, admin := testkit.As(actor.Safety), testkit.As(actor.Admin)
 		site := givenSubmitter(t, k, "EQUAL", "=Equal")
-		sum := k.Insert(t, safety, "osha_summaries", map[string]any{"site_id": site, "year": 2025, "avg_employees": 12, "additional_hours": 24000})
+		sum := k.Insert(t, safety, "osha_summaries", map[string]any{"site_id": site, "year": 2025, "avg_employees": 12,
+			"additional_hours": 24000})
 		givenCase(t, k, site, map[string]any{"basis": "days_away", "outcome": "days_away", "days_away": 5,
 			"job_title": "@picker", "where_occurred": "+1 floor", "description": "=2 fingers, cut", "birth_date": "1990-01-02",
 			"hire_date": "2020-05-01", "activity_before": "-picking", "what_happened": "=cut", "injury_detail": "'=cut",
@@ -130,10 +136,11 @@ func TestSubmissionsCarryTheText(t *testing.T) {
 		}
 
 		for path, texts := range map[string][]string{
-			"osha/ita-300a.csv":  {"\n=Equal,"},
-			"osha/ita-cases.csv": {"\n=Equal,", ",@picker,", ",+1 floor,", `,"=2 fingers, cut",`, ",-picking,=cut,'=cut,-knife,"},
-			"eu/accidents.csv":   {",'@picker,'+1 floor,", `,"'=2 fingers, cut",`},
-			"eu/esaw.csv":        {",'=Equal,"},
+			"osha/ita-300a.csv": {"\n=Equal,"},
+			"osha/ita-cases.csv": {"\n=Equal,", ",@picker,", ",+1 floor,", `,"=2 fingers, cut",`,
+				",-picking,=cut,'=cut,-knife,"},
+			"eu/accidents.csv": {",'@picker,'+1 floor,", `,"'=2 fingers, cut",`},
+			"eu/esaw.csv":      {",'=Equal,"},
 		} {
 			r := k.Get(safety, fmt.Sprintf("/v1/%s?year=2025&site_id=%s", path, site))
 			for _, text := range texts {
@@ -152,7 +159,8 @@ func TestLeftWithoutADay(t *testing.T) {
 		safety, manager := testkit.As(actor.Safety), testkit.As(actor.Manager)
 		site := givenSubmitter(t, k, "LEFT", "Left")
 		for i := range 11 {
-			k.Insert(t, manager, "workers", map[string]any{"employee_no": fmt.Sprint("LEFT-", i), "name": "Ann Example", "site_id": site})
+			k.Insert(t, manager, "workers", map[string]any{"employee_no": fmt.Sprint("LEFT-", i), "name": "Ann Example",
+				"site_id": site})
 		}
 		givenCase(t, k, site, map[string]any{"basis": "days_away", "outcome": "days_away", "days_away": 5})
 		is := func(when, employees, size string) {
@@ -179,7 +187,8 @@ func TestLeftWithoutADay(t *testing.T) {
 			}
 		}
 		is("one left on a day, one on none", "10", "2")
-		k.Call(testkit.Request{Method: "PATCH", Path: "/v1/workers?employee_no=eq.LEFT-2", As: manager, Body: map[string]any{"status": "left"}})
+		k.Call(testkit.Request{Method: "PATCH", Path: "/v1/workers?employee_no=eq.LEFT-2", As: manager,
+			Body: map[string]any{"status": "left"}})
 		is("two left on no day", "9", "1")
 
 		sum := k.Insert(t, safety, "osha_summaries", map[string]any{"site_id": site, "year": 2025})

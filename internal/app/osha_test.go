@@ -31,7 +31,8 @@ func TestCases(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		site := first(t, k, "/v1/sites?select=id&order=code&limit=1&tenant_id=eq."+demo.North, "id")
 		incident := k.Insert(t, testkit.As(actor.Operator), "incidents",
-			map[string]any{"kind": "injury", "severity": "medium", "title": "Cut", "occurred_at": "2026-01-05T23:30:00Z", "site_id": site})
+			map[string]any{"kind": "injury", "severity": "medium", "title": "Cut", "occurred_at": "2026-01-05T23:30:00Z",
+				"site_id": site})
 		safety := testkit.As(actor.Safety)
 		for _, role := range []actor.Role{actor.Owner, actor.Manager, actor.Operator, actor.Viewer} {
 			if r := k.Post(testkit.As(role), "/v1/osha_cases", map[string]any{"incident_id": incident}); r.Status != 403 {
@@ -57,11 +58,13 @@ func TestCases(t *testing.T) {
 			{map[string]any{"privacy_case": true}, "1904.29(b)(8)"},
 			{map[string]any{"days_away": 3661}, "1904.7(b)(3)"},
 		} {
-			if r := patch(safety, c.body); r.Status != 400 || !strings.Contains(string(r.Body), c.want) || !strings.Contains(string(r.Body), "HF012") {
+			if r := patch(safety, c.body); r.Status != 400 || !strings.Contains(string(r.Body), c.want) ||
+				!strings.Contains(string(r.Body), "HF012") {
 				t.Errorf("%v: %d %s, want 400 naming %s", c.body, r.Status, r.Body, c.want)
 			}
 		}
-		full := map[string]any{"recordable": "yes", "basis": "days_away", "outcome": "days_away", "away_from": "2026-01-06", "away_until": "2026-01-12",
+		full := map[string]any{"recordable": "yes", "basis": "days_away", "outcome": "days_away", "away_from": "2026-01-06",
+			"away_until":    "2026-01-12",
 			"employee_name": "Ada",
 			"job_title":     "Picker", "where_occurred": "Dock 3", "description": "Cut, left hand, knife"}
 		if r := patch(testkit.As(actor.Admin), full); r.Status != 403 {
@@ -76,20 +79,24 @@ func TestCases(t *testing.T) {
 			t.Errorf("6 calendar days after the day of the injury (6 January in Berlin), a number, in time: %v", rows[0])
 		}
 		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/incidents?id=eq." + incident, As: safety,
-			Body: map[string]any{"status": "void", "void_reason": "x"}}); r.Status != 409 || !strings.Contains(string(r.Body), "1904.33") {
+			Body: map[string]any{"status": "void", "void_reason": "x"}}); r.Status != 409 ||
+			!strings.Contains(string(r.Body), "1904.33") {
 			t.Errorf("void with a recordable case: %d %s", r.Status, r.Body)
 		}
-		if r := k.Call(testkit.Request{Method: "DELETE", Path: path, Bearer: k.Service()}); r.Status != 409 || !strings.Contains(string(r.Body), "1904.33(a)") {
+		if r := k.Call(testkit.Request{Method: "DELETE", Path: path, Bearer: k.Service()}); r.Status != 409 ||
+			!strings.Contains(string(r.Body), "1904.33(a)") {
 			t.Errorf("delete within five years: %d %s", r.Status, r.Body)
 		}
-		if r := k.Get(testkit.As(actor.Admin), "/v1/audit?select=after&entity_id=eq."+id); strings.Contains(string(r.Body), "Ada") {
+		if r := k.Get(testkit.As(actor.Admin), "/v1/audit?select=after&entity_id=eq."+id); strings.Contains(string(r.Body),
+			"Ada") {
 			t.Errorf("the audit log holds the name: %s", r.Body)
 		}
 		if r := k.Post(safety, "/v1/osha_cases", map[string]any{"incident_id": incident}); r.Status != 409 {
 			t.Errorf("a second case: %d %s", r.Status, r.Body)
 		}
 		if r := k.Post(safety, "/v1/osha_cases",
-			map[string]any{"incident_id": first(t, k, "/v1/incidents?select=id&limit=1&kind=eq.injury&tenant_id=eq."+demo.South, "id")}); r.Status != 409 {
+			map[string]any{"incident_id": first(t, k, "/v1/incidents?select=id&limit=1&kind=eq.injury&tenant_id=eq."+demo.South,
+				"id")}); r.Status != 409 {
 			t.Errorf("another tenant's incident: %d %s", r.Status, r.Body)
 		}
 	})
@@ -101,8 +108,10 @@ func TestCaseEstablishment(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		safety := testkit.As(actor.Safety)
 		site := k.Insert(t, testkit.As(actor.Owner), "sites", map[string]any{"code": "EST", "name": "Establishment"})
-		zone := k.Insert(t, testkit.As(actor.Manager), "zones", map[string]any{"code": "EST-1", "name": "There", "site_id": site})
-		incident := k.Insert(t, safety, "incidents", map[string]any{"kind": "injury", "severity": "low", "title": "Cut", "zone_id": zone,
+		zone := k.Insert(t, testkit.As(actor.Manager), "zones",
+			map[string]any{"code": "EST-1", "name": "There", "site_id": site})
+		incident := k.Insert(t, safety, "incidents", map[string]any{"kind": "injury", "severity": "low", "title": "Cut",
+			"zone_id":     zone,
 			"occurred_at": "2026-02-02T10:00:00Z"})
 		id := k.Insert(t, safety, "osha_cases", map[string]any{"incident_id": incident})
 		if got := first(t, k, "/v1/osha_cases?select=site_id&id=eq."+id, "site_id"); got != site {
@@ -156,10 +165,13 @@ func TestSummaries(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		safety, admin := testkit.As(actor.Safety), testkit.As(actor.Admin)
 		site := k.Insert(t, admin, "sites",
-			map[string]any{"code": "TX", "name": "Texas", "country": "US", "timezone": "America/Chicago", "address": "1 Main St", "city": "Austin", "state": "TX",
+			map[string]any{"code": "TX", "name": "Texas", "country": "US", "timezone": "America/Chicago",
+				"address": "1 Main St", "city": "Austin", "state": "TX",
 				"zip": "78701", "naics": "493110", "establishment_type": 1})
-		incident := k.Insert(t, safety, "incidents", map[string]any{"kind": "injury", "title": "Cut", "occurred_at": "2025-06-05T10:00:00Z", "site_id": site})
-		sum := k.Insert(t, safety, "osha_summaries", map[string]any{"site_id": site, "year": 2025, "avg_employees": 12, "additional_hours": 24000})
+		incident := k.Insert(t, safety, "incidents", map[string]any{"kind": "injury", "title": "Cut",
+			"occurred_at": "2025-06-05T10:00:00Z", "site_id": site})
+		sum := k.Insert(t, safety, "osha_summaries", map[string]any{"site_id": site, "year": 2025, "avg_employees": 12,
+			"additional_hours": 24000})
 		path := "/v1/osha_summaries?id=eq." + sum
 		patch := func(as string, body map[string]any) testkit.Response {
 			return k.Call(testkit.Request{Method: "PATCH", Path: path, As: as, Body: body})
@@ -178,13 +190,15 @@ func TestSummaries(t *testing.T) {
 		for where, at := range map[string]struct {
 			who, zone string
 			status    int
-		}{"a zone of the site": {safety, dock, 409}, "nowhere in Germany": {safety, "", 204}, "nowhere in the United States": {"admin@south.example", "", 409}} {
+		}{"a zone of the site": {safety, dock, 409}, "nowhere in Germany": {safety, "", 204},
+			"nowhere in the United States": {"admin@south.example", "", 409}} {
 			row := map[string]any{"kind": "illness", "title": "Cough", "occurred_at": "2025-06-05T10:00:00Z"}
 			if at.zone != "" {
 				row["zone_id"] = at.zone
 			}
 			id := k.Insert(t, at.who, "incidents", row)
-			want(where, k.Call(testkit.Request{Method: "PATCH", Path: "/v1/incidents?id=eq." + id, As: at.who, Body: map[string]any{"status": "closed"}}), at.status, "")
+			want(where, k.Call(testkit.Request{Method: "PATCH", Path: "/v1/incidents?id=eq." + id, As: at.who,
+				Body: map[string]any{"status": "closed"}}), at.status, "")
 		}
 		c := k.Insert(t, safety, "osha_cases", map[string]any{"incident_id": incident})
 		want("undecided case", patch(admin, sign), 409, "1904.32(a)(1)")
@@ -194,7 +208,8 @@ func TestSummaries(t *testing.T) {
 		want("decide", r, 204, "")
 		var rows []map[string]any
 		k.Get(testkit.As(actor.Manager), path).JSON(t, &rows)
-		if rows[0]["total_dafw_cases"] != 1.0 || rows[0]["total_dafw_days"] != 4.0 || rows[0]["total_injuries"] != 1.0 || rows[0]["hours_worked"] != 24000.0 {
+		if rows[0]["total_dafw_cases"] != 1.0 || rows[0]["total_dafw_days"] != 4.0 || rows[0]["total_injuries"] != 1.0 ||
+			rows[0]["hours_worked"] != 24000.0 {
 			t.Errorf("totals do not follow the log: %v", rows[0])
 		}
 		want("no name", patch(admin, map[string]any{"status": "certified"}), 400, "1904.32(b)(3)")
@@ -202,17 +217,20 @@ func TestSummaries(t *testing.T) {
 		want("too few hours", patch(safety, map[string]any{"additional_hours": 6000}), 204, "")
 		want("too few hours", patch(admin, sign), 400, "hours_worked")
 		want("hours", patch(safety, map[string]any{"additional_hours": 24000}), 204, "")
-		want("posted before it is certified", patch(safety, map[string]any{"posted_from": "2026-02-01"}), 400, "1904.32(b)(5)")
+		want("posted before it is certified", patch(safety, map[string]any{"posted_from": "2026-02-01"}), 400,
+			"1904.32(b)(5)")
 		want("manager certifies", patch(testkit.As(actor.Manager), sign), 403, "")
 		want("certify", patch(admin, sign), 204, "")
 		want("changed after", patch(safety, map[string]any{"additional_hours": 1}), 400, "1904.32(b)(3)")
-		want("posted too short", patch(safety, map[string]any{"posted_from": "2026-02-01", "posted_to": "2026-04-29"}), 400, "1904.32(b)(6)")
+		want("posted too short", patch(safety, map[string]any{"posted_from": "2026-02-01", "posted_to": "2026-04-29"}), 400,
+			"1904.32(b)(6)")
 		want("posted", patch(safety, map[string]any{"posted_from": "2026-02-01", "posted_to": "2026-04-30"}), 204, "")
 		want("submit", patch(safety, map[string]any{"status": "submitted"}), 204, "")
 		want("opened without a reason", patch(safety, map[string]any{"status": "open"}), 409, "change_reason")
 		want("opened", patch(safety, map[string]any{"status": "open", "change_reason": "late case"}), 204, "")
 		year := k.Insert(t, safety, "osha_summaries", map[string]any{"site_id": site, "year": 2099, "avg_employees": 12})
-		want("year not over", k.Call(testkit.Request{Method: "PATCH", Path: "/v1/osha_summaries?id=eq." + year, As: admin, Body: sign}), 409, "1904.32(a)")
+		want("year not over", k.Call(testkit.Request{Method: "PATCH", Path: "/v1/osha_summaries?id=eq." + year, As: admin,
+			Body: sign}), 409, "1904.32(a)")
 	})
 }
 
@@ -233,7 +251,8 @@ func TestForms(t *testing.T) {
 		boss := "admin@south.example"
 		for _, form := range []string{"300", "300a", "301"} {
 			r := k.Get(boss, "/v1/osha/"+form+".pdf"+query)
-			if r.Status != 200 || !strings.HasPrefix(string(r.Body), "%PDF-") || r.Header.Get("Content-Type") != "application/pdf" ||
+			if r.Status != 200 || !strings.HasPrefix(string(r.Body), "%PDF-") ||
+				r.Header.Get("Content-Type") != "application/pdf" ||
 				!strings.Contains(r.Header.Get("Content-Disposition"), "osha-"+form+"-dfw1") {
 				t.Errorf("%s: %d %s %.80q", form, r.Status, r.Header, r.Body)
 			}
@@ -246,7 +265,8 @@ func TestForms(t *testing.T) {
 				t.Errorf("a manager takes %s: %d", path, r.Status)
 			}
 		}
-		if r := k.Get(testkit.As(actor.Manager), "/v1/osha/300a.pdf"+query); r.Status != 400 || !strings.Contains(string(r.Body), "site_id") {
+		if r := k.Get(testkit.As(actor.Manager), "/v1/osha/300a.pdf"+query); r.Status != 400 ||
+			!strings.Contains(string(r.Body), "site_id") {
 			t.Errorf("one of several establishments without a name: %d %s", r.Status, r.Body)
 		}
 		for _, bad := range []string{"?year=19", "?year=x", "?site_id=x", "?redact=x", "?year=2025&year=2025"} {
@@ -260,14 +280,16 @@ func TestForms(t *testing.T) {
 		}
 		checkGolden(t, k, boss, "/v1/osha/ita-300a.csv"+query, "ita-300a.csv", year)
 		checkGolden(t, k, boss, "/v1/osha/ita-cases.csv"+query, "ita-cases.csv", year)
-		if r := k.Get(boss, fmt.Sprintf("/v1/osha/ita-300a.csv?year=%d", year+1)); r.Status != 409 || !strings.Contains(string(r.Body), "1904.32(b)(3)") {
+		if r := k.Get(boss, fmt.Sprintf("/v1/osha/ita-300a.csv?year=%d", year+1)); r.Status != 409 ||
+			!strings.Contains(string(r.Body), "1904.32(b)(3)") {
 			t.Errorf("a summary that is not certified: %d %s", r.Status, r.Body)
 		}
 		for field, bad := range map[string]any{"ein": "12", "address": "PO Box 7", "naics": "49", "state": "Texas"} {
 			var was []map[string]any
 			k.Get(boss, "/v1/sites?select="+field+"&code=eq.DFW1").JSON(t, &was)
 			set := func(v any) {
-				if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/sites?code=eq.DFW1", As: boss, Body: map[string]any{field: v}}); r.Status != 204 {
+				if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/sites?code=eq.DFW1", As: boss,
+					Body: map[string]any{field: v}}); r.Status != 204 {
 					t.Fatalf("%d %s", r.Status, r.Body)
 				}
 			}
@@ -318,7 +340,8 @@ func TestRates(t *testing.T) {
 		r := k.Get("admin@south.example", fmt.Sprintf("/functions/v1/safety-rates?year=%d", lastYear(t)))
 		r.JSON(t, &out)
 		// 4 x 200,000 / 46,912 = 17.05; Garwood 90 % of 4: 1.3663 to 9.1535.
-		if out.Hours != 46912 || out.TRIR.Value == nil || *out.TRIR.Value != 17.05 || *out.TRIR.Low != 5.83 || *out.TRIR.High != 39.02 {
+		if out.Hours != 46912 || out.TRIR.Value == nil || *out.TRIR.Value != 17.05 || *out.TRIR.Low != 5.83 ||
+			*out.TRIR.High != 39.02 {
 			t.Errorf("TRIR: %s", r.Body)
 		}
 		if *out.DART.Value != 8.53 || *out.LTIFR.Value != 21.32 || *out.Severity.Value != 127.9 || out.Severity.Low != nil {
@@ -345,18 +368,23 @@ func TestEuropeanLists(t *testing.T) {
 		}
 		// The only one who was there that day: the demonstration's people came later.
 		worker := k.Insert(t, testkit.As(actor.Admin), "workers",
-			map[string]any{"employee_no": "ESAW-1", "name": "Ada", "isco": "93", "site_id": site, "hired_on": "2019-03-04", "left_on": "2019-12-31"})
-		for i, c := range []map[string]any{{"days_away": 3}, {"days_away": 4, "birth_date": "1990-03-05", "sex": "F", "worker_id": worker},
-			{"basis": "death", "outcome": "death", "death_date": "2019-03-05", "privacy_case": true, "privacy_reason": "mental_illness"}} {
+			map[string]any{"employee_no": "ESAW-1", "name": "Ada", "isco": "93", "site_id": site, "hired_on": "2019-03-04",
+				"left_on": "2019-12-31"})
+		for i, c := range []map[string]any{{"days_away": 3},
+			{"days_away": 4, "birth_date": "1990-03-05", "sex": "F", "worker_id": worker},
+			{"basis": "death", "outcome": "death", "death_date": "2019-03-05", "privacy_case": true,
+				"privacy_reason": "mental_illness"}} {
 			incident := k.Insert(t, safety, "incidents",
-				map[string]any{"kind": "injury", "title": fmt.Sprint(i), "occurred_at": "2019-03-04T09:15:00Z", "site_id": site, "category_tags": []string{"slip_trip"}})
+				map[string]any{"kind": "injury", "title": fmt.Sprint(i), "occurred_at": "2019-03-04T09:15:00Z", "site_id": site,
+					"category_tags": []string{"slip_trip"}})
 			row := map[string]any{"incident_id": incident, "recordable": "yes", "basis": "days_away", "outcome": "days_away",
 				"employee_name": fmt.Sprint("Ada ", i), "job_title": "=Picker", "where_occurred": "Z", "description": "W"}
 			maps.Copy(row, c)
 			k.Insert(t, safety, "osha_cases", row)
 		}
 		list := string(k.Get(safety, "/v1/eu/accidents.csv?year=2019").Body)
-		if strings.Count(list, "\n") != 3 || strings.Contains(list, "Ada 0") || !strings.Contains(list, ",2019-03-04,10:15,Ada 1,'=Picker,Z,W,4,0\n") ||
+		if strings.Count(list, "\n") != 3 || strings.Contains(list, "Ada 0") ||
+			!strings.Contains(list, ",2019-03-04,10:15,Ada 1,'=Picker,Z,W,4,0\n") ||
 			!strings.Contains(list, ",Privacy case,") {
 			t.Errorf("accidents: %s", list)
 		}

@@ -42,7 +42,8 @@ func TestNobodyCompletesTheirOwnTraining(t *testing.T) {
 			if r := patch(me, id, map[string]any{"status": "in_progress"}); r.Status >= 300 {
 				t.Fatalf("%s begins: %d %s", role, r.Status, r.Body)
 			}
-			for _, body := range []map[string]any{{"status": "completed"}, {"status": "completed", "completed_at": "2026-01-05T08:00:00Z"},
+			for _, body := range []map[string]any{{"status": "completed"},
+				{"status": "completed", "completed_at": "2026-01-05T08:00:00Z"},
 				{"status": "waived", "close_reason": "x"}} {
 				if r := patch(me, id, body); r.Status < 400 || r.Status >= 500 {
 					t.Errorf("%s sets %v: %d %s", role, body, r.Status, r.Body)
@@ -64,7 +65,8 @@ func TestNobodyCompletesTheirOwnTraining(t *testing.T) {
 		mine, others := userOf(t, manager), userOf(t, testkit.As(actor.Operator))
 		code := k.Insert(t, owner, "courses", map[string]any{"code": "OWN-FILE", "title": "Own"})
 		row := func(user string) map[string]any {
-			return map[string]any{"course_id": code, "user_id": user, "status": "completed", "completed_at": "2026-01-05T08:00:00Z"}
+			return map[string]any{"course_id": code, "user_id": user, "status": "completed",
+				"completed_at": "2026-01-05T08:00:00Z"}
 		}
 		for _, body := range []any{row(mine), []any{row(others), row(mine)}} {
 			if r := k.Post(manager, "/v1/training_assignments", body); r.Status != 403 {
@@ -73,15 +75,18 @@ func TestNobodyCompletesTheirOwnTraining(t *testing.T) {
 		}
 		two := []string{assign(mine), assign(others)}
 		many := "/v1/training_assignments?id=in.(" + two[0] + "," + two[1] + ")"
-		if r := k.Call(testkit.Request{Method: "PATCH", Path: many, As: manager, Body: map[string]any{"status": "in_progress"}}); r.Status >= 300 {
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: many, As: manager,
+			Body: map[string]any{"status": "in_progress"}}); r.Status >= 300 {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
-		if r := k.Call(testkit.Request{Method: "PATCH", Path: many, As: manager, Body: map[string]any{"status": "completed"}}); r.Status != 403 {
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: many, As: manager,
+			Body: map[string]any{"status": "completed"}}); r.Status != 403 {
 			t.Errorf("many at once: %d %s", r.Status, r.Body)
 		}
 
 		body, kind := form(t, "training_assignments", "done.csv", "email,course,completed\n"+manager+",OWN-FILE,2026-01-31\n")
-		r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body, Header: map[string]string{"Content-Type": kind}})
+		r := k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body,
+			Header: map[string]string{"Content-Type": kind}})
 		var job struct{ ID string }
 		if r.JSON(t, &job); r.Status != 201 {
 			t.Fatalf("%d %s", r.Status, r.Body)

@@ -14,7 +14,8 @@ import (
 // Each package says what it is for; those under internal say also which layer they
 // stand on, by the table that imports are held to, and where a reader begins.
 func TestDocsPackages(t *testing.T) {
-	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}}\t{{.Dir}}\t{{.Name}}\t{{join .GoFiles \" \"}}", "holdfast/...").Output()
+	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}}\t{{.Dir}}\t{{.Name}}\t{{join .GoFiles \" \"}}",
+		"holdfast/...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,8 @@ func checkFloorLine(t *testing.T, room, said, source string) {
 	switch {
 	case !known: // TestImportsGoDown tells
 	case m == nil:
-		t.Errorf("package %s: its comment ends with %q, not with the line %q", room, lines[len(lines)-1], "Layer: "+layers[i].name+". Begin at [Name].")
+		t.Errorf("package %s: its comment ends with %q, not with the line %q", room, lines[len(lines)-1],
+			"Layer: "+layers[i].name+". Begin at [Name].")
 	case m[1] != layers[i].name:
 		t.Errorf("package %s names layer %q; it stands on %q", room, m[1], layers[i].name)
 	case !regexp.MustCompile(`(?m)^(func|type) ` + m[2] + `\b`).MatchString(source):

@@ -71,7 +71,8 @@ func TestPathIDs(t *testing.T) {
 					refused = "sso_provider_not_found"
 				}
 				whole := uuid.NewString()
-				for _, id := range []string{"x", whole[:35], whole + "0", strings.ReplaceAll(whole, "-", ""), "%7B" + whole + "%7D", "urn:uuid:" + whole} {
+				for _, id := range []string{"x", whole[:35], whole + "0", strings.ReplaceAll(whole, "-", ""),
+					"%7B" + whole + "%7D", "urn:uuid:" + whole} {
 					if status, code := code(id); status != 404 || code != refused {
 						t.Errorf("%s %s with %s: %d %s", p.method, p.pattern, id, status, code)
 					}

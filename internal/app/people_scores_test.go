@@ -13,7 +13,8 @@ import (
 // people for the safety officer, administrators and the person.
 func TestWhoReadsScores(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		for role, want := range map[actor.Role]string{actor.Safety: "driver equipment worker zone", actor.Admin: "driver equipment worker zone",
+		for role, want := range map[actor.Role]string{actor.Safety: "driver equipment worker zone",
+			actor.Admin:   "driver equipment worker zone",
 			actor.Manager: "equipment zone",
 			actor.Viewer:  "equipment zone", actor.Operator: "worker", actor.Driver: "driver worker"} {
 			types := map[string]bool{}
@@ -41,7 +42,8 @@ func TestWhoReadsScores(t *testing.T) {
 func TestWhoCountsClusters(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		callFunction[any](t, k, testkit.As(actor.Safety), "POST", "assign-risk-clusters")
-		for role, want := range map[actor.Role]bool{actor.Safety: true, actor.Admin: true, actor.Manager: false, actor.Viewer: false} {
+		for role, want := range map[actor.Role]bool{actor.Safety: true, actor.Admin: true, actor.Manager: false,
+			actor.Viewer: false} {
 			rows := testkit.List[struct {
 				Name  string `json:"cluster_name"`
 				Count *int   `json:"entity_count"`
@@ -118,8 +120,10 @@ func TestProgrammeRefuses(t *testing.T) {
 		officer := testkit.As(actor.Safety)
 		south := k.Foreign(t, "zones")
 		counted := func() (n int) {
-			for _, c := range []string{"score_runs", "risk_clusters", "compliance_events", "training_assignments", "regulations"} {
-				r := k.Call(testkit.Request{Method: "HEAD", Path: "/v1/" + c, As: testkit.As(actor.Admin), Header: map[string]string{"Prefer": "count=exact"}})
+			for _, c := range []string{"score_runs", "risk_clusters", "compliance_events", "training_assignments",
+				"regulations"} {
+				r := k.Call(testkit.Request{Method: "HEAD", Path: "/v1/" + c, As: testkit.As(actor.Admin),
+					Header: map[string]string{"Prefer": "count=exact"}})
 				_, total, _ := strings.Cut(r.Header.Get("Content-Range"), "/")
 				for _, d := range total {
 					n = n*10 + int(d-'0')
@@ -162,7 +166,8 @@ func TestProgrammeRefuses(t *testing.T) {
 				"evidence":{"of":"incidents","absence":"insufficient_data"},
 				"metric":"incident_count","breach":{"op":">","value":1}}}`, 400, "truck"},
 		} {
-			req := testkit.Request{Method: c.method, Path: c.path, As: officer, Header: map[string]string{"Content-Type": "application/json"}}
+			req := testkit.Request{Method: c.method, Path: c.path, As: officer,
+				Header: map[string]string{"Content-Type": "application/json"}}
 			if c.body != "" {
 				req.Body = []byte(c.body)
 			}

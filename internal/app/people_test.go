@@ -19,7 +19,8 @@ func TestInvitation(t *testing.T) {
 		if r := k.Post(testkit.As(actor.Manager), "/v1/invitations", invite); r.Status != 403 {
 			t.Errorf("a manager invites: %d", r.Status)
 		}
-		if r := k.Post(testkit.As(actor.Admin), "/v1/invitations", map[string]any{"email": "x@y.example", "role": "owner"}); r.Status != 403 {
+		if r := k.Post(testkit.As(actor.Admin), "/v1/invitations",
+			map[string]any{"email": "x@y.example", "role": "owner"}); r.Status != 403 {
 			t.Errorf("an admin offers ownership: %d %s", r.Status, r.Body)
 		}
 		if r := k.Post(testkit.As(actor.Admin), "/v1/invitations", invite); r.Status != 201 {
@@ -30,7 +31,8 @@ func TestInvitation(t *testing.T) {
 		var s struct {
 			AccessToken string `json:"access_token"`
 		}
-		signUp := map[string]any{"email": "new.hand@else.example", "password": "a long enough one", "data": map[string]any{"tenant_id": demo.North}}
+		signUp := map[string]any{"email": "new.hand@else.example", "password": "a long enough one",
+			"data": map[string]any{"tenant_id": demo.North}}
 		k.Post("", "/auth/v1/signup", signUp).JSON(t, &s)
 		r := k.Call(testkit.Request{Method: "GET", Path: "/v1/members?select=role,email", Bearer: s.AccessToken})
 		if got := string(r.Body); got != `[{"role":"operator","email":"new.hand@else.example"}]` {
@@ -64,7 +66,8 @@ func TestMembershipEnds(t *testing.T) {
 		if len(m) != 1 {
 			t.Fatalf("members %v", m)
 		}
-		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/members?id=eq." + m[0].ID, As: testkit.As(actor.Owner)}); r.Status != 204 {
+		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/members?id=eq." + m[0].ID,
+			As: testkit.As(actor.Owner)}); r.Status != 204 {
 			t.Fatalf("remove: %d %s", r.Status, r.Body)
 		}
 		if r := k.Get(as, "/functions/v1/safety-kpis"); r.Status != 403 && r.Status != 401 {
@@ -72,7 +75,8 @@ func TestMembershipEnds(t *testing.T) {
 		}
 		var owners []struct{ ID string }
 		k.Get(testkit.As(actor.Owner), "/v1/members?select=id&role=eq.owner").JSON(t, &owners)
-		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/members?id=eq." + owners[0].ID, As: testkit.As(actor.Owner),
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/members?id=eq." + owners[0].ID,
+			As:   testkit.As(actor.Owner),
 			Body: map[string]any{"role": "viewer"}}); r.Status < 400 {
 			t.Errorf("the last owner stepped down: %d", r.Status)
 		}

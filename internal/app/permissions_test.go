@@ -67,7 +67,8 @@ func TestPermissions(t *testing.T) {
 		for _, role := range actor.Members {
 			var p permissions
 			k.Get(testkit.As(role), "/v1/permissions").JSON(t, &p)
-			if p.Role != string(role) || p.ReadOnly || p.Currency != "EUR" || len(p.Collections) != len(catalog.Default().All()) {
+			if p.Role != string(role) || p.ReadOnly || p.Currency != "EUR" ||
+				len(p.Collections) != len(catalog.Default().All()) {
 				t.Errorf("%s: %+v", role, p)
 			}
 			for _, r := range catalog.Default().All() {
@@ -75,9 +76,11 @@ func TestPermissions(t *testing.T) {
 			}
 			for _, f := range k.App.Functions() {
 				// A body that cannot be read is refused after the caller is admitted.
-				res := k.Call(testkit.Request{Method: f.Methods[0], Path: "/functions/v1/" + f.Name + "?page=x&days=x", As: testkit.As(role), Body: "["})
+				res := k.Call(testkit.Request{Method: f.Methods[0], Path: "/functions/v1/" + f.Name + "?page=x&days=x",
+					As: testkit.As(role), Body: "["})
 				if admitted := res.Status != http.StatusForbidden; admitted != p.Functions[f.Name] {
-					t.Errorf("%s as %s: the view says %v, the answer is %d %s", f.Name, role, p.Functions[f.Name], res.Status, res.Body)
+					t.Errorf("%s as %s: the view says %v, the answer is %d %s", f.Name, role, p.Functions[f.Name], res.Status,
+						res.Body)
 				}
 			}
 		}
@@ -89,7 +92,8 @@ func agree(t *testing.T, k *testkit.Kit, p permissions, name string) {
 	as := testkit.As(actor.Role(p.Role))
 	nowhere := "?id=eq." + uuid.NewString()
 	for _, c := range []struct{ verb, method, path, body string }{
-		{"read", "GET", "?limit=1", ""}, {"create", "POST", "", "{}"}, {"update", "PATCH", nowhere, "{}"}, {"delete", "DELETE", nowhere, ""},
+		{"read", "GET", "?limit=1", ""}, {"create", "POST", "", "{}"}, {"update", "PATCH", nowhere, "{}"},
+		{"delete", "DELETE", nowhere, ""},
 	} {
 		q := testkit.Request{Method: c.method, Path: "/rest/v1/" + name + c.path, As: as}
 		if c.body != "" {
@@ -124,7 +128,8 @@ func TestThresholds(t *testing.T) {
 			code := "T-" + string(role)
 			send := func(method, path, body string, want int) {
 				t.Helper()
-				r := k.Call(testkit.Request{Method: method, Path: path, As: as, Body: body, Header: map[string]string{"Prefer": "resolution=merge-duplicates"}})
+				r := k.Call(testkit.Request{Method: method, Path: path, As: as, Body: body,
+					Header: map[string]string{"Prefer": "resolution=merge-duplicates"}})
 				if !may && strings.Contains(body, "risk_threshold") {
 					want = http.StatusForbidden
 				}
@@ -132,12 +137,14 @@ func TestThresholds(t *testing.T) {
 					t.Errorf("%s %s %s as %s: %d %s, want %d", method, path, body, role, r.Status, r.Body, want)
 				}
 			}
-			plain, bound := fmt.Sprintf(`{"code":%q,"title":"x"}`, code), fmt.Sprintf(`{"code":"%s-2","title":"x","risk_threshold":30,"entity_types":["worker"]}`, code)
+			plain, bound := fmt.Sprintf(`{"code":%q,"title":"x"}`, code),
+				fmt.Sprintf(`{"code":"%s-2","title":"x","risk_threshold":30,"entity_types":["worker"]}`, code)
 			for _, face := range []string{"/v1/courses", "/rest/v1/courses"} {
 				send("POST", face+"?on_conflict=code", bound, http.StatusCreated)
 				bound = strings.Replace(bound, "-2", "-3", 1)
 			}
-			send("POST", "/rest/v1/courses?columns=code,title,risk_threshold", strings.NewReplacer("-3", "-4", "30", "null").Replace(bound), http.StatusCreated)
+			send("POST", "/rest/v1/courses?columns=code,title,risk_threshold",
+				strings.NewReplacer("-3", "-4", "30", "null").Replace(bound), http.StatusCreated)
 			k.Call(testkit.Request{Method: "POST", Path: "/v1/courses", As: as, Body: plain})
 			var made []map[string]any
 			k.Get(as, "/v1/courses?select=code,risk_threshold&code=like."+code+"*").JSON(t, &made)
@@ -151,7 +158,8 @@ func TestThresholds(t *testing.T) {
 				}
 			}
 			k.Get(as, "/v1/permissions").JSON(t, &view)
-			if f := view.Collections["courses"].Create.Fields; (f == nil) != may || slices.Contains(f, "risk_threshold") || !may && !slices.Contains(f, "title") {
+			if f := view.Collections["courses"].Create.Fields; (f == nil) != may || slices.Contains(f, "risk_threshold") ||
+				!may && !slices.Contains(f, "title") {
 				t.Errorf("%s may give %v", role, f)
 			}
 		}
@@ -184,21 +192,25 @@ func TestPermissions_ofOthers(t *testing.T) {
 		}
 		var zones []struct{ ID string }
 		k.Get(testkit.As(actor.Admin), "/v1/zones?limit=1").JSON(t, &zones)
-		r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/members?user_id=eq." + operator.UserID, As: testkit.As(actor.Admin),
+		r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/members?user_id=eq." + operator.UserID,
+			As:   testkit.As(actor.Admin),
 			Body: map[string]any{"zone_ids": []string{zones[0].ID}}})
 		if r.Status >= 300 {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
 		k.Get(testkit.As(actor.Operator), "/v1/permissions").JSON(t, &operator)
-		if !slices.Equal(operator.ZoneIDs, []string{zones[0].ID}) || !strings.Contains(operator.right(t, "stock_levels", "read").Rows, "zones") {
+		if !slices.Equal(operator.ZoneIDs, []string{zones[0].ID}) ||
+			!strings.Contains(operator.right(t, "stock_levels", "read").Rows, "zones") {
 			t.Errorf("%v %+v", operator.ZoneIDs, operator.right(t, "stock_levels", "read"))
 		}
-		r = k.Call(testkit.Request{Method: "PATCH", Path: "/v1/tenants?id=eq." + operator.TenantID, Bearer: k.Service(), Body: map[string]any{"status": "suspended"}})
+		r = k.Call(testkit.Request{Method: "PATCH", Path: "/v1/tenants?id=eq." + operator.TenantID, Bearer: k.Service(),
+			Body: map[string]any{"status": "suspended"}})
 		if r.Status >= 300 {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
 		k.Get(testkit.As(actor.Admin), "/v1/permissions").JSON(t, &none)
-		if w := none.right(t, "zones", "create"); !none.ReadOnly || w != nil || none.right(t, "zones", "read") == nil || none.Functions["process-import-job"] {
+		if w := none.right(t, "zones", "create"); !none.ReadOnly || w != nil || none.right(t, "zones", "read") == nil ||
+			none.Functions["process-import-job"] {
 			t.Errorf("suspended: %+v", w)
 		}
 	})

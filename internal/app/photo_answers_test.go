@@ -39,11 +39,14 @@ func inspection(t *testing.T, k *testkit.Kit, as, code string) string {
 func TestInspectionPhotos(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		safety, south := testkit.As(actor.Safety), "admin@south.example"
-		run, other, foreign := inspection(t, k, safety, "WALL"), inspection(t, k, safety, "WALL2"), inspection(t, k, south, "WALL")
-		incident := k.Insert(t, safety, "incidents", map[string]any{"kind": "hazard", "title": "Crack", "occurred_at": "2026-01-05T10:00:00Z"})
+		run, other, foreign := inspection(t, k, safety, "WALL"), inspection(t, k, safety, "WALL2"),
+			inspection(t, k, south, "WALL")
+		incident := k.Insert(t, safety, "incidents", map[string]any{"kind": "hazard", "title": "Crack",
+			"occurred_at": "2026-01-05T10:00:00Z"})
 		form, kind := pictureForm(t, "file", "wall.png", pngPicture(t, 40, 30), "caption", "North wall")
 		up := func(as, path string) testkit.Response {
-			return k.Call(testkit.Request{Method: "POST", Path: path, As: as, Body: form, Header: map[string]string{"Content-Type": kind}})
+			return k.Call(testkit.Request{Method: "POST", Path: path, As: as, Body: form,
+				Header: map[string]string{"Content-Type": kind}})
 		}
 		photo := func(as, path string) string {
 			t.Helper()
@@ -57,28 +60,35 @@ func TestInspectionPhotos(t *testing.T) {
 		}
 		of := func(id string) string { return "/v1/checklist-runs/" + id + "/photos" }
 		mine := photo(testkit.As(actor.Operator), of(run))
-		for what, id := range map[string]string{"another inspection's": photo(safety, of(other)), "an incident's": photo(safety, "/v1/incidents/"+incident+"/photos"),
+		for what, id := range map[string]string{"another inspection's": photo(safety, of(other)),
+			"an incident's":    photo(safety, "/v1/incidents/"+incident+"/photos"),
 			"another tenant's": photo(south, of(foreign)), "nobody's": "0190a000-0000-7000-8000-00000000dead"} {
-			for field, body := range map[string]map[string]any{"value": {"run_id": run, "item_key": "wall", "value": []string{mine, id}},
+			for field, body := range map[string]map[string]any{"value": {"run_id": run, "item_key": "wall",
+				"value": []string{mine, id}},
 				"photos": {"run_id": run, "item_key": "dry", "value": "yes", "photos": []string{id}}} {
-				if r := k.Post(safety, "/v1/checklist_answers", body); r.Status != 409 || !strings.Contains(string(r.Body), `"23503","message":"`+field+` names`) {
+				if r := k.Post(safety, "/v1/checklist_answers", body); r.Status != 409 ||
+					!strings.Contains(string(r.Body), `"23503","message":"`+field+` names`) {
 					t.Errorf("%s photo as %s: %d %s", what, field, r.Status, r.Body)
 				}
 			}
 		}
 		answer := k.Insert(t, testkit.As(actor.Operator), "checklist_answers",
-			map[string]any{"run_id": run, "item_key": "wall", "value": []string{strings.ToUpper(mine)}, "photos": []string{mine}})
-		if v := k.Get(testkit.As(actor.Viewer), of(run)+"/"+mine); v.Status != 200 || v.Header.Get("Content-Type") != "image/jpeg" {
+			map[string]any{"run_id": run, "item_key": "wall", "value": []string{strings.ToUpper(mine)},
+				"photos": []string{mine}})
+		if v := k.Get(testkit.As(actor.Viewer), of(run)+"/"+mine); v.Status != 200 ||
+			v.Header.Get("Content-Type") != "image/jpeg" {
 			t.Errorf("the picture: %d", v.Status)
 		}
 		for what, r := range map[string]testkit.Response{"another tenant": k.Get(south, of(run)+"/"+mine),
-			"a driver who has no part in it": k.Get(testkit.As(actor.Driver), of(run)), "of another inspection": k.Get(safety, of(other)+"/"+mine)} {
+			"a driver who has no part in it": k.Get(testkit.As(actor.Driver), of(run)),
+			"of another inspection":          k.Get(safety, of(other)+"/"+mine)} {
 			if r.Status != 404 {
 				t.Errorf("%s: %d %s", what, r.Status, r.Body)
 			}
 		}
 		// What an answer named may go; the answer stays as it is.
-		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/checklist_photos?id=eq." + mine, As: safety}); r.Status != 204 {
+		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/checklist_photos?id=eq." + mine,
+			As: safety}); r.Status != 204 {
 			t.Errorf("delete: %d %s", r.Status, r.Body)
 		}
 		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/checklist_answers?id=eq." + answer, As: safety,
@@ -94,7 +104,8 @@ func TestInspectionPhotos(t *testing.T) {
 		}
 		before := files(t, k)
 		photo(safety, of(other))
-		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/checklist_runs?id=eq." + other, Bearer: k.Service()}); r.Status != 204 {
+		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/checklist_runs?id=eq." + other,
+			Bearer: k.Service()}); r.Status != 204 {
 			t.Errorf("delete the inspection: %d %s", r.Status, r.Body)
 		}
 		filesBecome(t, k, before-1)
@@ -122,11 +133,13 @@ func noise(t *testing.T, side int) []byte {
 func TestPhotoQuota(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		safety := testkit.As(actor.Safety)
-		incident := k.Insert(t, safety, "incidents", map[string]any{"kind": "hazard", "title": "Oil", "occurred_at": "2026-01-05T10:00:00Z"})
+		incident := k.Insert(t, safety, "incidents", map[string]any{"kind": "hazard", "title": "Oil",
+			"occurred_at": "2026-01-05T10:00:00Z"})
 		big := noise(t, 950) // 0.7 MB as it is kept
 		form, kind := pictureForm(t, "file", "x.png", big)
 		up := func(as, path string) testkit.Response {
-			return k.Call(testkit.Request{Method: "POST", Path: path, As: as, Body: form, Header: map[string]string{"Content-Type": kind}})
+			return k.Call(testkit.Request{Method: "POST", Path: path, As: as, Body: form,
+				Header: map[string]string{"Content-Type": kind}})
 		}
 		path := "/v1/incidents/" + incident + "/photos"
 		var first struct{ ID string }
@@ -146,11 +159,13 @@ func TestPhotoQuota(t *testing.T) {
 			t.Errorf("a report past the bound: %d, photos %s", said.Status, got)
 		}
 		filesBecome(t, k, kept)
-		theirs := k.Insert(t, "admin@south.example", "incidents", map[string]any{"kind": "hazard", "title": "Oil", "occurred_at": "2026-01-05T10:00:00Z"})
+		theirs := k.Insert(t, "admin@south.example", "incidents",
+			map[string]any{"kind": "hazard", "title": "Oil", "occurred_at": "2026-01-05T10:00:00Z"})
 		if r := up("admin@south.example", "/v1/incidents/"+theirs+"/photos"); r.Status != 201 {
 			t.Errorf("another tenant: %d %s", r.Status, r.Body)
 		}
-		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/incident_photos?id=eq." + first.ID, As: safety}); r.Status != 204 {
+		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/incident_photos?id=eq." + first.ID,
+			As: safety}); r.Status != 204 {
 			t.Errorf("delete: %d %s", r.Status, r.Body)
 		}
 		if r := up(safety, path); r.Status != 201 {
@@ -166,17 +181,19 @@ func TestPublicReportPagesNobody(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		waiting := func() (n int64) {
 			testkit.Must(t, k.App.DB.Read(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
-				return tx.One("SELECT COUNT(*) FROM jobs WHERE kind = 'safety-mail' AND tenant_id = $1", []any{demo.North}, func(r *db.Row) error {
-					n = r.Int(0)
-					return nil
-				})
+				return tx.One("SELECT COUNT(*) FROM jobs WHERE kind = 'safety-mail' AND tenant_id = $1", []any{demo.North},
+					func(r *db.Row) error {
+						n = r.Int(0)
+						return nil
+					})
 			}))
 			return n
 		}
 		before := waiting()
 		page, _ := newReportPage(t, k, map[string]any{"name": "Gate"})
 		for i := range 3 {
-			if r := page.send(nil, "once", page.once(), "kind", "hazard", "severity", "critical", "what", fmt.Sprintf("Rack %d leans", i)); r.Status != 200 {
+			if r := page.send(nil, "once", page.once(), "kind", "hazard", "severity", "critical", "what",
+				fmt.Sprintf("Rack %d leans", i)); r.Status != 200 {
 				t.Fatalf("send: %d %s", r.Status, r.Body)
 			}
 		}
@@ -184,7 +201,8 @@ func TestPublicReportPagesNobody(t *testing.T) {
 			t.Errorf("%d mails about reports of strangers", n)
 		}
 		k.Insert(t, testkit.As(actor.Operator), "incidents",
-			map[string]any{"kind": "hazard", "severity": "critical", "title": "Rack leans", "occurred_at": "2026-01-05T10:00:00Z"})
+			map[string]any{"kind": "hazard", "severity": "critical", "title": "Rack leans",
+				"occurred_at": "2026-01-05T10:00:00Z"})
 		if n := waiting() - before; n == 0 {
 			t.Error("a member's critical report pages nobody")
 		}

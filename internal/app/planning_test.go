@@ -32,7 +32,8 @@ func TestPlanningOverHTTP(t *testing.T) {
 				t.Fatalf("%d %s", r.Status, r.Body)
 			}
 			now := testkit.List[pickList](t, k, manager, "pick_lists?select=route_m&id=eq."+l.ID)[0]
-			lines := testkit.List[struct{ ID string }](t, k, manager, "pick_lines?select=id&status=eq.pending&order=seq&pick_list_id=eq."+l.ID)
+			lines := testkit.List[struct{ ID string }](t, k, manager,
+				"pick_lines?select=id&status=eq.pending&order=seq&pick_list_id=eq."+l.ID)
 			if d := now.RouteM - walk.Metres; d > 0.06 || d < -0.06 || len(lines) != len(walk.Lines) {
 				t.Fatalf("route_m %v of %v, %d lines of %d", now.RouteM, walk.Metres, len(lines), len(walk.Lines))
 			}
@@ -47,7 +48,8 @@ func TestPlanningOverHTTP(t *testing.T) {
 			Before float64 `json:"distance_before_km"`
 			Routes []struct{ Stops []struct{} }
 		}
-		if k.Post(manager, "/functions/v1/plan-routes", map[string]any{"max_stops": 4}).JSON(t, &plan); len(plan.Routes) == 0 || plan.Km <= 0 ||
+		if k.Post(manager, "/functions/v1/plan-routes", map[string]any{"max_stops": 4}).JSON(t,
+			&plan); len(plan.Routes) == 0 || plan.Km <= 0 ||
 			plan.Km > plan.Before {
 			t.Errorf("%d routes of %v km, singly %v", len(plan.Routes), plan.Km, plan.Before)
 		}

@@ -35,7 +35,8 @@ func TestRollbackKeepsNothing(t *testing.T) {
 			{"PUT", "/v1/zones?id=eq." + zone, map[string]any{"id": zone, "code": "ROLL", "name": "After"}, 200, "After"},
 			{"DELETE", "/v1/zones?code=eq.ROLL", nil, 200, "ROLL"},
 			{"DELETE", "/v1/zones/" + zone, nil, 200, "ROLL"},
-			{"POST", "/v1/rpc/hold_order", map[string]any{"order_id": order, "reason": "wait", "dry_run": false}, 200, "on_hold"},
+			{"POST", "/v1/rpc/hold_order", map[string]any{"order_id": order, "reason": "wait", "dry_run": false}, 200,
+				"on_hold"},
 		} {
 			prefer := "tx=rollback, return=representation"
 			if strings.Contains(c.path, "/rpc/") {
@@ -64,9 +65,11 @@ func TestUpsertHintsAtConflict(t *testing.T) {
 		zone := map[string]any{"code": "TWICE", "name": "Zone"}
 		k.Insert(t, as, "zones", zone)
 		for prefer, hinted := range map[string]bool{"": false, "resolution=merge-duplicates": true} {
-			r := k.Call(testkit.Request{Method: "POST", Path: "/v1/zones", As: as, Body: zone, Header: map[string]string{"Prefer": prefer}})
+			r := k.Call(testkit.Request{Method: "POST", Path: "/v1/zones", As: as, Body: zone,
+				Header: map[string]string{"Prefer": prefer}})
 			body := string(r.Body)
-			if r.Status != http.StatusConflict || !strings.Contains(body, "23505") || strings.Contains(body, "on_conflict=") != hinted {
+			if r.Status != http.StatusConflict || !strings.Contains(body, "23505") ||
+				strings.Contains(body, "on_conflict=") != hinted {
 				t.Errorf("%q: %d %s", prefer, r.Status, r.Body)
 			}
 		}
@@ -93,23 +96,27 @@ func TestStrictPreferences(t *testing.T) {
 			{"POST", "/v1/rpc/scan", "resolution=merge-duplicates"},
 			{"GET", "/v1/rpc/scan?code=A", "missing=default"},
 		} {
-			q := testkit.Request{Method: c.method, Path: c.path, As: as, Header: map[string]string{"Prefer": "handling=strict, " + c.prefer}}
+			q := testkit.Request{Method: c.method, Path: c.path, As: as,
+				Header: map[string]string{"Prefer": "handling=strict, " + c.prefer}}
 			if c.method != http.MethodGet {
 				q.Body = body
 			}
 			r := k.Call(q)
-			if r.Status != http.StatusBadRequest || !strings.Contains(string(r.Body), "PGRST122") || !strings.Contains(string(r.Body), c.prefer) {
+			if r.Status != http.StatusBadRequest || !strings.Contains(string(r.Body), "PGRST122") ||
+				!strings.Contains(string(r.Body), c.prefer) {
 				t.Errorf("%s %s with %s: %d %s", c.method, c.path, c.prefer, r.Status, r.Body)
 			}
 			q.Header["Prefer"] = c.prefer
 			r = k.Call(q)
 			if strings.Contains(string(r.Body), "PGRST122") || r.Header.Get("Preference-Applied") != "" {
-				t.Errorf("%s %s leniently with %s: %d %s, applied %q", c.method, c.path, c.prefer, r.Status, r.Body, r.Header.Get("Preference-Applied"))
+				t.Errorf("%s %s leniently with %s: %d %s, applied %q", c.method, c.path, c.prefer, r.Status, r.Body,
+					r.Header.Get("Preference-Applied"))
 			}
 		}
 		zones := k.Call(testkit.Request{Method: "GET", Path: "/v1/zones", As: as,
 			Header: map[string]string{"Prefer": "handling=strict, timezone=UTC, tx=rollback, count=exact"}})
-		if got := zones.Header.Get("Preference-Applied"); zones.Status >= 300 || got != "count=exact, tx=rollback, handling=strict, timezone=UTC" {
+		if got := zones.Header.Get("Preference-Applied"); zones.Status >= 300 ||
+			got != "count=exact, tx=rollback, handling=strict, timezone=UTC" {
 			t.Errorf("what can be honoured: %d, applied %q", zones.Status, got)
 		}
 		few := k.Call(testkit.Request{Method: "POST", Path: "/v1/rpc/scan", As: as, Body: body,
@@ -159,7 +166,8 @@ func TestVerbsByGet(t *testing.T) {
 				t.Errorf("GET %s: %d %s, want %d", path, r.Status, r.Body, status)
 			}
 		}
-		if r := k.Post(as, "/v1/rpc/scan?cod=A", map[string]any{"code": "A"}); r.Status != http.StatusBadRequest || !strings.Contains(string(r.Body), "cod") {
+		if r := k.Post(as, "/v1/rpc/scan?cod=A", map[string]any{"code": "A"}); r.Status != http.StatusBadRequest ||
+			!strings.Contains(string(r.Body), "cod") {
 			t.Errorf("a parameter that is not read: %d %s", r.Status, r.Body)
 		}
 	})

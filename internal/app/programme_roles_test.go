@@ -15,13 +15,16 @@ func TestProgrammeByRole(t *testing.T) {
 			for _, c := range []struct {
 				method, name string
 				open         bool
-			}{{"POST", "calculate-predictive-safety-scores", false}, {"GET", "calculate-predictive-safety-scores", false}, {"POST", "assign-risk-clusters", false},
-				{"POST", "check-compliance-rules", false}, {"POST", "auto-assign-training", false}, {"GET", "safety-kpis", true}, {"GET", "safety-engagement", true}} {
+			}{{"POST", "calculate-predictive-safety-scores", false}, {"GET", "calculate-predictive-safety-scores", false},
+				{"POST", "assign-risk-clusters", false},
+				{"POST", "check-compliance-rules", false}, {"POST", "auto-assign-training", false}, {"GET", "safety-kpis", true},
+				{"GET", "safety-engagement", true}} {
 				want := 403
 				if c.open || runs[role] {
 					want = 200
 				}
-				if r := k.Call(testkit.Request{Method: c.method, Path: "/functions/v1/" + c.name, As: testkit.As(role)}); r.Status != want {
+				if r := k.Call(testkit.Request{Method: c.method, Path: "/functions/v1/" + c.name,
+					As: testkit.As(role)}); r.Status != want {
 					t.Errorf("%s %s as %s: %d, want %d", c.method, c.name, role, r.Status, want)
 				}
 			}

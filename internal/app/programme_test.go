@@ -76,13 +76,15 @@ func TestCriticalIncidentIsMailed(t *testing.T) {
 	box, address := newLetterbox(t)
 	testkit.InTurn(t, func(t *testing.T, k *testkit.Kit) {
 		r := k.Post(testkit.As(actor.Operator), "/v1/incidents",
-			map[string]any{"kind": "injury", "severity": "critical", "title": "Fall from the ramp", "occurred_at": "2026-01-02T03:04:05Z",
+			map[string]any{"kind": "injury", "severity": "critical", "title": "Fall from the ramp",
+				"occurred_at": "2026-01-02T03:04:05Z",
 				"description": "Ada Lovelace broke her arm"})
 		if r.Status != http.StatusCreated {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
 		if r := k.Post(testkit.As(actor.Operator), "/v1/incidents",
-			map[string]any{"kind": "injury", "severity": "high", "title": "Not so bad", "occurred_at": "2026-01-02T03:04:05Z"}); r.Status != http.StatusCreated {
+			map[string]any{"kind": "injury", "severity": "high", "title": "Not so bad",
+				"occurred_at": "2026-01-02T03:04:05Z"}); r.Status != http.StatusCreated {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
 		nodes := []*app.App{k.App}
@@ -99,7 +101,8 @@ func TestCriticalIncidentIsMailed(t *testing.T) {
 			}
 		}
 		got := box.next(t)
-		if got.To != testkit.As(actor.Safety) || !strings.Contains(got.Subject, "Critical incident IN-") || !strings.Contains(got.Text, "Fall from the ramp") ||
+		if got.To != testkit.As(actor.Safety) || !strings.Contains(got.Subject, "Critical incident IN-") ||
+			!strings.Contains(got.Text, "Fall from the ramp") ||
 			strings.Contains(got.Text+got.HTML, "Lovelace") {
 			t.Errorf("%+v", got)
 		}
@@ -128,7 +131,8 @@ func TestInspectionsOnTheWire(t *testing.T) {
 		truck := id(testkit.As(actor.Safety), "/v1/equipment?kind=eq.forklift")
 		foreign := id("admin@south.example", "/v1/zones?order=id")
 		post := func(role actor.Role, path string, body any) (made struct{ ID string }, r testkit.Response) {
-			r = k.Call(testkit.Request{Method: "POST", Path: path, As: testkit.As(role), Body: body, Header: map[string]string{"Prefer": "return=representation"}})
+			r = k.Call(testkit.Request{Method: "POST", Path: path, As: testkit.As(role), Body: body,
+				Header: map[string]string{"Prefer": "return=representation"}})
 			var rows []struct{ ID string }
 			if r.Status == http.StatusCreated {
 				r.JSON(t, &rows)
@@ -155,7 +159,8 @@ func TestInspectionsOnTheWire(t *testing.T) {
 		if r := patch(actor.Safety, one, map[string]any{"status": "published"}); r.Status != 204 {
 			t.Fatalf("publish: %d %s", r.Status, r.Body)
 		}
-		if r := patch(actor.Owner, one, map[string]any{"title": "x"}); r.Status != 409 || !strings.Contains(string(r.Body), "HF006") {
+		if r := patch(actor.Owner, one, map[string]any{"title": "x"}); r.Status != 409 ||
+			!strings.Contains(string(r.Body), "HF006") {
 			t.Errorf("change a published template: %d %s", r.Status, r.Body)
 		}
 		stranger := ""
@@ -179,18 +184,27 @@ func TestInspectionsOnTheWire(t *testing.T) {
 			code  int
 			names []string
 		}{
-			"cycle of conditions": {"/v1/checklist_templates", map[string]any{"code": "LOOP", "title": "Loop", "sections": raw(loop)}, 400,
+			"cycle of conditions": {"/v1/checklist_templates",
+				map[string]any{"code": "LOOP", "title": "Loop", "sections": raw(loop)}, 400,
 				[]string{"HF011", "show_when", "sections"}},
-			"unknown kind of target": {"/v1/checklist_templates", map[string]any{"code": "K", "title": "K", "applies_to": []string{"tenant"}},
+			"unknown kind of target": {"/v1/checklist_templates",
+				map[string]any{"code": "K", "title": "K", "applies_to": []string{"tenant"}},
 				400, []string{"applies_to"}},
-			"no rule":                          {"/v1/checklist_schedules", plan(map[string]any{"rrule": "now and then"}), 400, []string{"HF011", "rrule"}},
-			"a rule with dates by the million": {"/v1/checklist_schedules", plan(map[string]any{"rrule": "FREQ=SECONDLY;COUNT=10000000"}), 400, []string{"rrule"}},
-			"a rule without dates": {"/v1/checklist_schedules", plan(map[string]any{"rrule": "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30"}), 400,
+			"no rule": {"/v1/checklist_schedules", plan(map[string]any{"rrule": "now and then"}), 400,
+				[]string{"HF011", "rrule"}},
+			"a rule with dates by the million": {"/v1/checklist_schedules",
+				plan(map[string]any{"rrule": "FREQ=SECONDLY;COUNT=10000000"}), 400, []string{"rrule"}},
+			"a rule without dates": {"/v1/checklist_schedules",
+				plan(map[string]any{"rrule": "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30"}), 400,
 				[]string{"rrule", "never"}},
-			"another tenant's zone":         {"/v1/checklist_schedules", plan(map[string]any{"zone_id": foreign}), 409, []string{"23503", "zone_id"}},
-			"another tenant's zone, a run":  {"/v1/checklist_runs", map[string]any{"title": "x", "zone_id": foreign}, 409, []string{"23503", "zone_id"}},
-			"a template for something else": {"/v1/checklist_runs", map[string]any{"template_id": tpl.ID}, 400, []string{"equipment_id"}},
-			"an incident to come": {"/v1/incidents", map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2999-01-01T00:00:00Z"},
+			"another tenant's zone": {"/v1/checklist_schedules", plan(map[string]any{"zone_id": foreign}), 409,
+				[]string{"23503", "zone_id"}},
+			"another tenant's zone, a run": {"/v1/checklist_runs", map[string]any{"title": "x", "zone_id": foreign}, 409,
+				[]string{"23503", "zone_id"}},
+			"a template for something else": {"/v1/checklist_runs", map[string]any{"template_id": tpl.ID}, 400,
+				[]string{"equipment_id"}},
+			"an incident to come": {"/v1/incidents", map[string]any{"kind": "hazard", "title": "x",
+				"occurred_at": "2999-01-01T00:00:00Z"},
 				400, []string{"occurred_at", "future"}},
 			"an unknown kind of entity": {"/v1/incidents",
 				map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z",
@@ -208,18 +222,26 @@ func TestInspectionsOnTheWire(t *testing.T) {
 				map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z",
 					"category_tags": []string{"slip_trip", "gremlins"}}, 400, []string{"category_tags", "may hold only"}},
 			"a likelihood of 6": {"/v1/incidents",
-				map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "likelihood": 6}, 400, []string{"likelihood"}},
+				map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "likelihood": 6}, 400,
+				[]string{"likelihood"}},
 			"a place beyond the pole": {"/v1/incidents",
-				map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "lat": 90.5}, 400, []string{"lat"}},
-			"another tenant's user, to act":    {"/v1/actions", map[string]any{"title": "x", "assignee_user_id": stranger}, 409, []string{"23503", "assignee_user_id"}},
-			"another tenant's user, to verify": {"/v1/actions", map[string]any{"title": "x", "verifier_user_id": stranger}, 409, []string{"23503", "verifier_user_id"}},
-			"another tenant's user, to lead": {"/v1/incidents",
-				map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "lead_user_id": stranger}, 409, []string{"23503", "lead_user_id"}},
-			"another tenant's user, to inspect": {"/v1/checklist_schedules", plan(map[string]any{"assignee_user_id": stranger}), 409,
+				map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "lat": 90.5}, 400,
+				[]string{"lat"}},
+			"another tenant's user, to act": {"/v1/actions", map[string]any{"title": "x", "assignee_user_id": stranger}, 409,
 				[]string{"23503", "assignee_user_id"}},
-			"a source that is none": {"/v1/actions", map[string]any{"title": "x", "source": "checklist_answer", "source_id": foreign}, 400,
+			"another tenant's user, to verify": {"/v1/actions", map[string]any{"title": "x", "verifier_user_id": stranger}, 409,
+				[]string{"23503", "verifier_user_id"}},
+			"another tenant's user, to lead": {"/v1/incidents",
+				map[string]any{"kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z", "lead_user_id": stranger},
+				409, []string{"23503", "lead_user_id"}},
+			"another tenant's user, to inspect": {"/v1/checklist_schedules", plan(map[string]any{"assignee_user_id": stranger}),
+				409,
+				[]string{"23503", "assignee_user_id"}},
+			"a source that is none": {"/v1/actions", map[string]any{"title": "x", "source": "checklist_answer",
+				"source_id": foreign}, 400,
 				[]string{"source_id"}},
-			"a talk led by nobody's worker": {"/v1/talk_attendances", map[string]any{"talk_id": foreign, "worker_id": foreign}, 409, []string{"23503"}},
+			"a talk led by nobody's worker": {"/v1/talk_attendances", map[string]any{"talk_id": foreign, "worker_id": foreign},
+				409, []string{"23503"}},
 		} {
 			_, r := post(actor.Safety, c.path, c.body)
 			if r.Status != c.code {
@@ -239,11 +261,13 @@ func TestInspectionsOnTheWire(t *testing.T) {
 		if r.Status != http.StatusCreated {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
-		if r := patch(actor.Operator, "/v1/checklist_runs?id=eq."+run.ID, map[string]any{"due_at": "2030-01-01T00:00:00Z"}); r.Status != 403 {
+		if r := patch(actor.Operator, "/v1/checklist_runs?id=eq."+run.ID,
+			map[string]any{"due_at": "2030-01-01T00:00:00Z"}); r.Status != 403 {
 			t.Errorf("an operator moves the due time: %d %s", r.Status, r.Body)
 		}
 		answer := func(role actor.Role, value string) testkit.Response {
-			return k.Call(testkit.Request{Method: "POST", Path: "/v1/checklist_answers?on_conflict=run_id,item_key", As: testkit.As(role),
+			return k.Call(testkit.Request{Method: "POST", Path: "/v1/checklist_answers?on_conflict=run_id,item_key",
+				As:     testkit.As(role),
 				Body:   map[string]any{"run_id": run.ID, "item_key": "brakes", "value": value},
 				Header: map[string]string{"Prefer": "resolution=merge-duplicates"}})
 		}
@@ -265,7 +289,8 @@ func TestInspectionsOnTheWire(t *testing.T) {
 			r.Body) != `[{"priority":"critical","status":"open","source":"checklist_answer"}]` {
 			t.Errorf("the action: %s", r.Body)
 		}
-		if r := patch(actor.Operator, "/v1/checklist_runs?id=eq."+run.ID, map[string]any{"status": "completed"}); r.Status != 204 {
+		if r := patch(actor.Operator, "/v1/checklist_runs?id=eq."+run.ID,
+			map[string]any{"status": "completed"}); r.Status != 204 {
 			t.Errorf("complete: %d %s", r.Status, r.Body)
 		}
 		want := fmt.Sprintf(`[{"score":0,"failed_critical":1,"checklist_templates":{"code":"WIRE"},`+
@@ -288,7 +313,8 @@ func raw(s string) json.RawMessage { return json.RawMessage(s) }
 // come near, once.
 func TestDeadlinesAreEvents(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		plate := k.Insert(t, testkit.As(actor.Admin), "vehicles", map[string]any{"plate": "NEAR-1", "inspection_due_on": "2020-02-01"})
+		plate := k.Insert(t, testkit.As(actor.Admin), "vehicles",
+			map[string]any{"plate": "NEAR-1", "inspection_due_on": "2020-02-01"})
 		night := func() {
 			t.Helper()
 			testkit.Must(t, k.App.DB.Write(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {

@@ -72,7 +72,8 @@ func nodeReceiver(t *testing.T, address string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	script := adapted(t, guide(t, "ts"), "listen(8090)", fmt.Sprintf("listen(%s, %q)", port, host),
-		", type IncomingHttpHeaders", "", ": IncomingHttpHeaders", "", "body: Buffer): boolean", "body)", ": Buffer[]", "", " as Buffer", "",
+		", type IncomingHttpHeaders", "", ": IncomingHttpHeaders", "", "body: Buffer): boolean", "body)", ": Buffer[]", "",
+		" as Buffer", "",
 		" as { id: string; type: string; data: unknown }", "")
 	path := filepath.Join(t.TempDir(), "receiver.mjs")
 	write(t, path, script)
@@ -100,7 +101,8 @@ func (o *output) String() string {
 // The guide's receivers, as they stand in it, take a genuine delivery of a
 // running server and refuse a forged one.
 func TestGuideReceivers(t *testing.T) {
-	for language, receiver := range map[string]func(*testing.T, string) *exec.Cmd{"Go": goReceiver, "TypeScript": nodeReceiver} {
+	for language, receiver := range map[string]func(*testing.T, string) *exec.Cmd{"Go": goReceiver,
+		"TypeScript": nodeReceiver} {
 		t.Run(language, func(t *testing.T) {
 			testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 				l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -113,7 +115,8 @@ func TestGuideReceivers(t *testing.T) {
 				var made struct{ ID, Secret string }
 				// Of other kinds too many may come before the receiver listens, and
 				// close the way for half a minute.
-				k.Post("admin@north.example", "/v1/webhooks", map[string]any{"url": url, "events": []string{"import.failed"}}).JSON(t, &made)
+				k.Post("admin@north.example", "/v1/webhooks", map[string]any{"url": url,
+					"events": []string{"import.failed"}}).JSON(t, &made)
 				cmd, printed := receiver(t, address), &output{}
 				cmd.Env = append(os.Environ(), "SECRET="+made.Secret)
 				cmd.Stdout, cmd.Stderr = printed, printed
@@ -139,15 +142,20 @@ func TestGuideReceivers(t *testing.T) {
 				}
 				t.Cleanup(func() {
 					if t.Failed() {
-						t.Logf("the receiver: %s\nits deliveries: %s", printed, k.Get("admin@north.example", "/v1/webhook_deliveries?webhook_id=eq."+made.ID).Body)
+						t.Logf("the receiver: %s\nits deliveries: %s", printed,
+							k.Get("admin@north.example", "/v1/webhook_deliveries?webhook_id=eq."+made.ID).Body)
 					}
 				})
-				within(t, "the event is taken", func() bool { return strings.Contains(printed.String(), sent.EventID+" webhook.test") })
+				within(t, "the event is taken", func() bool {
+					return strings.Contains(printed.String(),
+						sent.EventID+" webhook.test")
+				})
 				if strings.Contains(printed.String(), "forged") {
 					t.Errorf("the forged one was taken too: %s", printed)
 				}
 				within(t, "the delivery is marked", func() bool {
-					return strings.Contains(string(k.Get("admin@north.example", "/v1/webhook_deliveries?select=status&event_id=eq."+sent.EventID).Body), "delivered")
+					return strings.Contains(string(k.Get("admin@north.example",
+						"/v1/webhook_deliveries?select=status&event_id=eq."+sent.EventID).Body), "delivered")
 				})
 			}, func(c *config.Config) { c.WebhookPrivate = true })
 		})

@@ -28,7 +28,8 @@ func TestRecordTags(t *testing.T) {
 			r := k.Call(testkit.Request{Method: "GET", Path: path, As: m, Header: map[string]string{"If-None-Match": tag}})
 			return r.Status, r.Header.Get("ETag")
 		}
-		paths := []string{"/v1/items/" + item, "/v1/zones/" + zone, "/v1/orders/" + order, "/v1/orders/" + order + "?select=id,order_lines(qty_ordered)"}
+		paths := []string{"/v1/items/" + item, "/v1/zones/" + zone, "/v1/orders/" + order,
+			"/v1/orders/" + order + "?select=id,order_lines(qty_ordered)"}
 		first := map[string]string{}
 		for _, p := range paths {
 			if _, first[p] = get(p, ""); !strings.HasPrefix(first[p], `"1-`) {
@@ -47,7 +48,8 @@ func TestRecordTags(t *testing.T) {
 			}
 			first[p] = tag
 		}
-		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/order_lines/" + line, As: m, Body: map[string]any{"qty_ordered": 3}}); r.Status != 200 {
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/order_lines/" + line, As: m,
+			Body: map[string]any{"qty_ordered": 3}}); r.Status != 200 {
 			t.Fatalf("line: %d %s", r.Status, r.Body)
 		}
 		if status, _ := get(paths[3], first[paths[3]]); status != 200 {
@@ -55,7 +57,8 @@ func TestRecordTags(t *testing.T) {
 		}
 		// What an editor was shown is still the version it may change.
 		patch := func(tag string) testkit.Response {
-			return k.Call(testkit.Request{Method: "PATCH", Path: paths[0], As: m, Body: map[string]any{"name": "Renamed"}, Header: map[string]string{"If-Match": tag}})
+			return k.Call(testkit.Request{Method: "PATCH", Path: paths[0], As: m, Body: map[string]any{"name": "Renamed"},
+				Header: map[string]string{"If-Match": tag}})
 		}
 		r := patch(first[paths[0]])
 		if status, _ := get(paths[0], r.Header.Get("ETag")); r.Status != 200 || status != 304 {

@@ -29,7 +29,8 @@ type reportPage struct {
 func newReportPage(t *testing.T, k *testkit.Kit, place map[string]any) (reportPage, string) {
 	t.Helper()
 	id := k.Insert(t, testkit.As(actor.Admin), "report_links", place)
-	return reportPage{t, k, "/r/" + first(t, k, "/v1/report_links?select=token&id=eq."+id+"&tenant_id=eq."+demo.North, "token")}, id
+	return reportPage{t, k, "/r/" + first(t, k, "/v1/report_links?select=token&id=eq."+id+"&tenant_id=eq."+demo.North,
+		"token")}, id
 }
 
 var onceField = regexp.MustCompile(`name="once" value="([0-9a-f]{32})"`)
@@ -48,7 +49,8 @@ func (p reportPage) once() string {
 func (p reportPage) send(raw []byte, fields ...string) testkit.Response {
 	p.t.Helper()
 	body, kind := pictureForm(p.t, "photo", "x.jpg", raw, fields...)
-	return p.k.Call(testkit.Request{Method: "POST", Path: p.path, Body: body, Header: map[string]string{"Content-Type": kind}})
+	return p.k.Call(testkit.Request{Method: "POST", Path: p.path, Body: body,
+		Header: map[string]string{"Content-Type": kind}})
 }
 
 var numberShown = regexp.MustCompile(`IN-\d{4}-\d{6}`)
@@ -62,14 +64,16 @@ func TestReportPage(t *testing.T) {
 		safety := testkit.As(actor.Safety)
 		zone := first(t, k, "/v1/zones?select=id&code=eq.DOCK-3&tenant_id=eq."+demo.North, "id")
 		p, link := newReportPage(t, k, map[string]any{"name": "Dock <3>", "zone_id": zone})
-		page := k.Call(testkit.Request{Method: "GET", Path: p.path, Header: map[string]string{"Accept-Language": "de-AT,de;q=0.8,en;q=0.1"}})
+		page := k.Call(testkit.Request{Method: "GET", Path: p.path,
+			Header: map[string]string{"Accept-Language": "de-AT,de;q=0.8,en;q=0.1"}})
 		text := string(page.Body)
 		if page.Status != 200 || !strings.Contains(text, `<html lang="de">`) || !strings.Contains(text, "Dock &lt;3&gt;") ||
 			!strings.Contains(text, "Schritt {n} von {m}") || strings.Contains(text, `name="where"`) ||
 			page.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("page: %d %v %.300s", page.Status, page.Header, text)
 		}
-		script := sha256.Sum256([]byte(text[strings.Index(text, "<script>")+len("<script>") : strings.Index(text, "</script>")]))
+		script := sha256.Sum256([]byte(text[strings.Index(text, "<script>")+len("<script>") : strings.Index(text,
+			"</script>")]))
 		if csp := page.Header.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") ||
 			!strings.Contains(csp, "script-src 'sha256-"+base64.StdEncoding.EncodeToString(script[:])+"';") ||
 			!strings.Contains(csp, "frame-ancestors 'none'") || strings.Contains(csp, "unsafe") {
@@ -84,8 +88,9 @@ func TestReportPage(t *testing.T) {
 			t.Errorf("another language: %.200s", r.Body)
 		}
 		once := p.once()
-		fields := []string{"once", once, "kind", "near_miss", "severity", "high", "what", "Slipped at the leveller,\nit leaks again. " +
-			strings.Repeat("word ", 30), "name", "Jürgen", "when", at.Format("2006-01-02T15:04")}
+		fields := []string{"once", once, "kind", "near_miss", "severity", "high", "what",
+			"Slipped at the leveller,\nit leaks again. " +
+				strings.Repeat("word ", 30), "name", "Jürgen", "when", at.Format("2006-01-02T15:04")}
 		r := p.send(pngPicture(t, 40, 30), fields...)
 		no := numberShown.FindString(string(r.Body))
 		if r.Status != 200 || no == "" {
@@ -103,16 +108,20 @@ func TestReportPage(t *testing.T) {
 		}
 		k.Get(safety, "/v1/incidents?select=*,incident_photos(id)&incident_no=eq."+no).JSON(t, &rows)
 		in := rows[0]
-		if in.Zone != zone || in.Kind != "near_miss" || in.Severity != "low" || in.Potential != "high" || in.Status != "reported" ||
+		if in.Zone != zone || in.Kind != "near_miss" || in.Severity != "low" || in.Potential != "high" ||
+			in.Status != "reported" ||
 			in.Reporter != "Jürgen" || in.By != nil || in.Anonymous || len(in.Photos) != 1 ||
-			!strings.HasPrefix(in.At, at.UTC().Format("2006-01-02T15:04:05")) || !strings.HasPrefix(in.Title, "Slipped at the leveller, it leaks again.") ||
+			!strings.HasPrefix(in.At, at.UTC().Format("2006-01-02T15:04:05")) ||
+			!strings.HasPrefix(in.Title, "Slipped at the leveller, it leaks again.") ||
 			len([]rune(in.Title)) > 81 {
 			t.Errorf("incident %+v", in)
 		}
-		if _, err := jpeg.DecodeConfig(bytes.NewReader(k.Get(safety, "/v1/incidents/"+in.ID+"/photos/"+in.Photos[0].ID).Body)); err != nil {
+		if _, err := jpeg.DecodeConfig(bytes.NewReader(k.Get(safety,
+			"/v1/incidents/"+in.ID+"/photos/"+in.Photos[0].ID).Body)); err != nil {
 			t.Errorf("photo: %v", err)
 		}
-		if got := string(k.Get(testkit.As(actor.Viewer), "/v1/incidents?select=reporter_name&incident_no=eq."+no).Body); got != `[{"reporter_name":null}]` {
+		if got := string(k.Get(testkit.As(actor.Viewer),
+			"/v1/incidents?select=reporter_name&incident_no=eq."+no).Body); got != `[{"reporter_name":null}]` {
 			t.Errorf("a viewer sees the name: %s", got)
 		}
 		if got := first(t, k, "/v1/audit?select=key_id&action=eq.incidents.insert&entity_id=eq."+in.ID+"&tenant_id=eq."+demo.North,
@@ -121,10 +130,11 @@ func TestReportPage(t *testing.T) {
 		}
 		told := 0
 		testkit.Must(t, k.App.DB.Read(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
-			return tx.Query("SELECT COUNT(*) FROM outbox WHERE type = 'incident.reported' AND data LIKE '%' || $1 || '%'", []any{in.ID}, func(r *db.Row) error {
-				told = int(r.Int(0))
-				return nil
-			})
+			return tx.Query("SELECT COUNT(*) FROM outbox WHERE type = 'incident.reported' AND data LIKE '%' || $1 || '%'",
+				[]any{in.ID}, func(r *db.Row) error {
+					told = int(r.Int(0))
+					return nil
+				})
 		}))
 		if told != 1 {
 			t.Errorf("%d events tell of it, want 1", told)
@@ -172,18 +182,22 @@ func TestReportPageSeverity(t *testing.T) {
 			return rows[0]
 		}
 		for _, kind := range []string{"near_miss", "hazard", "property_damage", "environmental"} {
-			if in := report(here, kind, ""); in.Kind != kind || in.Severity != "low" || in.Potential == nil || *in.Potential != "high" {
+			if in := report(here, kind, ""); in.Kind != kind || in.Severity != "low" || in.Potential == nil ||
+				*in.Potential != "high" {
 				t.Errorf("%s: %+v", kind, in)
 			}
 		}
-		if in := report(here, "injury", "dock-3"); in.Severity != "high" || in.Potential != nil || in.Zone == nil || *in.Zone != zone ||
+		if in := report(here, "injury", "dock-3"); in.Severity != "high" || in.Potential != nil || in.Zone == nil ||
+			*in.Zone != zone ||
 			in.Site != site || in.Description != "It is said" {
 			t.Errorf("an injury at a zone: %+v", in)
 		}
-		if in := report(here, "hazard", "by  the canteen"); in.Zone != nil || in.Description != "It is said\n\nWhere: by the canteen" {
+		if in := report(here, "hazard", "by  the canteen"); in.Zone != nil ||
+			in.Description != "It is said\n\nWhere: by the canteen" {
 			t.Errorf("a place in words: %+v", in)
 		}
-		if in := report(there, "hazard", "DOCK-3"); in.Zone != nil || in.Site != other || !strings.HasSuffix(in.Description, "Where: DOCK-3") {
+		if in := report(there, "hazard", "DOCK-3"); in.Zone != nil || in.Site != other ||
+			!strings.HasSuffix(in.Description, "Where: DOCK-3") {
 			t.Errorf("a zone of another site: %+v", in)
 		}
 	})
@@ -208,16 +222,22 @@ func TestReportPageRefuses(t *testing.T) {
 			say    string
 		}{
 			{"nothing", p.send(nil), 400, "Something is missing"}, {"a kind that the page does not ask about",
-				p.send(nil, "once", p.once(), "kind", "security", "severity", "low", "what", "Kept <words>"), 400, "Kept &lt;words&gt;"},
+				p.send(nil, "once", p.once(), "kind", "security", "severity", "low", "what", "Kept <words>"), 400,
+				"Kept &lt;words&gt;"},
 			{"201 characters of a place", p.send(nil, ok("where", strings.Repeat("ä", 201))...), 400, "At most 200"},
-			{"the future", p.send(nil, ok("when", "2999-01-01T10:00")...), 400, "past year"}, {"no time", p.send(nil, ok("when", "soon")...), 400, "past year"},
-			{"5,001 characters", p.send(nil, "once", p.once(), "kind", "hazard", "severity", "low", "what", strings.Repeat("ä", 5001)), 400, "5,000"},
-			{"a machine", p.send(nil, ok("website", "http://spam.example")...), 400, "machine"}, {"a zip", p.send([]byte("PK\x03\x04"), ok()...), 415, "not a photo"},
-			{"a broken photo", p.send([]byte("\xff\xd8\xff\xe0 broken"), ok()...), 400, "cannot be read"}, {"16 MB", p.send(make([]byte, 16<<20), ok()...),
+			{"the future", p.send(nil, ok("when", "2999-01-01T10:00")...), 400, "past year"},
+			{"no time", p.send(nil, ok("when", "soon")...), 400, "past year"},
+			{"5,001 characters", p.send(nil, "once", p.once(), "kind", "hazard", "severity", "low", "what",
+				strings.Repeat("ä", 5001)), 400, "5,000"},
+			{"a machine", p.send(nil, ok("website", "http://spam.example")...), 400, "machine"},
+			{"a zip", p.send([]byte("PK\x03\x04"), ok()...), 415, "not a photo"},
+			{"a broken photo", p.send([]byte("\xff\xd8\xff\xe0 broken"), ok()...), 400, "cannot be read"},
+			{"16 MB", p.send(make([]byte, 16<<20), ok()...),
 				413, "too large"},
 			{"JSON", k.Call(testkit.Request{Method: "POST", Path: p.path, Body: "{}"}), 415, "<form"}, {"no such link",
 				k.Call(testkit.Request{Method: "GET", Path: "/r/abc"}), 404, "does not exist"},
-			{"another tenant's secret", k.Call(testkit.Request{Method: "GET", Path: p.path[:len(p.path)-4] + "AAAA"}), 404, "does not exist"}, {"PUT",
+			{"another tenant's secret", k.Call(testkit.Request{Method: "GET", Path: p.path[:len(p.path)-4] + "AAAA"}), 404,
+				"does not exist"}, {"PUT",
 				k.Call(testkit.Request{Method: "PUT", Path: p.path, Body: "x"}), 405, ""},
 		} {
 			if c.r.Status != c.status || !strings.Contains(string(c.r.Body), c.say) {
@@ -235,14 +255,16 @@ func TestReportPageRefuses(t *testing.T) {
 		}
 		patch := func(path string, body any) {
 			t.Helper()
-			if r := k.Call(testkit.Request{Method: "PATCH", Path: path, As: testkit.As(actor.Admin), Body: body}); r.Status != 204 {
+			if r := k.Call(testkit.Request{Method: "PATCH", Path: path, As: testkit.As(actor.Admin),
+				Body: body}); r.Status != 204 {
 				t.Fatalf("%s: %d %s", path, r.Status, r.Body)
 			}
 		}
 		patch("/v1/settings?key=eq.public_reports", map[string]any{"value": false})
 		gone("switched off")
 		patch("/v1/settings?key=eq.public_reports", map[string]any{"value": true})
-		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/settings?key=eq.public_reports", As: testkit.As(actor.Admin),
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/settings?key=eq.public_reports",
+			As:   testkit.As(actor.Admin),
 			Body: map[string]any{"value": "yes"}}); r.Status != 422 {
 			t.Errorf("a switch that is neither: %d %s", r.Status, r.Body)
 		}
@@ -253,7 +275,8 @@ func TestReportPageRefuses(t *testing.T) {
 		for _, c := range []struct {
 			as     string
 			status int
-		}{{testkit.As(actor.Operator), 403}, {testkit.As(actor.Manager), 403}, {"admin@south.example", 404}, {testkit.As(actor.Safety), 200}} {
+		}{{testkit.As(actor.Operator), 403}, {testkit.As(actor.Manager), 403}, {"admin@south.example", 404},
+			{testkit.As(actor.Safety), 200}} {
 			if r := k.Post(c.as, "/v1/report-links/"+link+"/rotate", nil); r.Status != c.status {
 				t.Errorf("%s rotates: %d %s, want %d", c.as, r.Status, r.Body, c.status)
 			}
@@ -268,7 +291,8 @@ func TestReportCodes(t *testing.T) {
 		_, link := newReportPage(t, k, map[string]any{"name": "Gate 7"})
 		for ext, kind := range map[string]string{"svg": "image/svg+xml", "png": "image/png"} {
 			r := k.Get(testkit.As(actor.Manager), "/v1/report-links/"+link+"/qr."+ext)
-			if r.Status != 200 || r.Header.Get("Content-Type") != kind || !strings.Contains(r.Header.Get("Content-Disposition"), "report-gate-7."+ext) ||
+			if r.Status != 200 || r.Header.Get("Content-Type") != kind ||
+				!strings.Contains(r.Header.Get("Content-Disposition"), "report-gate-7."+ext) ||
 				len(r.Body) < 300 {
 				t.Errorf("%s: %d %v", ext, r.Status, r.Header)
 			}
@@ -276,7 +300,8 @@ func TestReportCodes(t *testing.T) {
 				t.Errorf("an operator's %s: %d", ext, r.Status)
 			}
 		}
-		if r := k.Post(testkit.As(actor.Admin), "/v1/report_links", map[string]any{"name": "x", "token": "mine"}); r.Status != 400 {
+		if r := k.Post(testkit.As(actor.Admin), "/v1/report_links",
+			map[string]any{"name": "x", "token": "mine"}); r.Status != 400 {
 			t.Errorf("a token of one's own: %d %s", r.Status, r.Body)
 		}
 	})

@@ -34,8 +34,10 @@ var layers = []struct {
 	{"grammar", "the request grammar, checked against the catalog; types of it for clients", []string{"query", "typegen"}},
 	{"records", "rows of any resource; what happened to them", []string{"store", "event"}},
 	{"verbs", "what a verb is: its roles, its input and answer, the transaction it runs in", []string{"verb"}},
-	{"domains", "the domains; they meet in rows, never in calls", []string{"warehouse", "safety", "score", "identity", "webhook"}},
-	{"across domains", "what stands on two domains: files into rows, sign-in by an organisation's own provider", []string{"imports", "sso"}},
+	{"domains", "the domains; they meet in rows, never in calls",
+		[]string{"warehouse", "safety", "score", "identity", "webhook"}},
+	{"across domains", "what stands on two domains: files into rows, sign-in by an organisation's own provider",
+		[]string{"imports", "sso"}},
 	{"functions", "the interface's functions, and data to show them with", []string{"functions", "demo"}},
 	{"endpoints", "HTTP endpoints", []string{"api", "console", "reference"}},
 	{"wiring", "the only wiring", []string{"app"}},
@@ -119,14 +121,16 @@ func layerOf(pkg string) (int, bool) {
 // One tenant that cannot be recounted does not hide what is wrong with others.
 func TestEachTenantIsVisited(t *testing.T) {
 	var seen []string
-	err := eachTenant([]identity.Tenant{{ID: "1", Slug: "one"}, {ID: "2", Slug: "two"}, {ID: "3", Slug: "three"}}, func(x identity.Tenant) error {
-		seen = append(seen, x.ID)
-		if x.ID == "3" {
-			return nil
-		}
-		return errors.New("broken " + x.ID)
-	})
-	if got := strings.Join(seen, ""); got != "123" || err == nil || !strings.Contains(err.Error(), "tenant one: broken 1") ||
+	err := eachTenant([]identity.Tenant{{ID: "1", Slug: "one"}, {ID: "2", Slug: "two"}, {ID: "3", Slug: "three"}},
+		func(x identity.Tenant) error {
+			seen = append(seen, x.ID)
+			if x.ID == "3" {
+				return nil
+			}
+			return errors.New("broken " + x.ID)
+		})
+	if got := strings.Join(seen, ""); got != "123" || err == nil ||
+		!strings.Contains(err.Error(), "tenant one: broken 1") ||
 		!strings.Contains(err.Error(), "tenant two: broken 2") {
 		t.Errorf("visited %s: %v", got, err)
 	}

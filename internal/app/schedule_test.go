@@ -118,7 +118,10 @@ func (x *days) there(name string) bool {
 
 // eachPlace runs f for a directory and a bucket, on each engine.
 func eachPlace(t *testing.T, f func(t *testing.T, o db.Options, to string)) {
-	dbtest.Abreast(t, func(t *testing.T, e db.Engine) { f(t, dbtest.Options(t, e), filepath.Join(t.TempDir(), "backups")) })
+	dbtest.Abreast(t, func(t *testing.T, e db.Engine) {
+		f(t, dbtest.Options(t, e),
+			filepath.Join(t.TempDir(), "backups"))
+	})
 	t.Run("bucket", func(t *testing.T) {
 		dbtest.Abreast(t, func(t *testing.T, e db.Engine) { f(t, dbtest.Options(t, e), s3test.Start(t).Address("nightly")) })
 	})
@@ -172,7 +175,8 @@ func TestScheduledBackupsDoubtfulBase(t *testing.T) {
 		},
 		"it went elsewhere": func(x *days, _ string) error { x.c.BackupTo += "2"; return nil },
 		"the database does not know it": func(x *days, _ string) error {
-			return x.db.Write(x.Context(), db.Scope{All: true}, func(tx *db.Tx) error { _, err := tx.Exec("DELETE FROM backups"); return err })
+			return x.db.Write(x.Context(), db.Scope{All: true},
+				func(tx *db.Tx) error { _, err := tx.Exec("DELETE FROM backups"); return err })
 		},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -21,8 +21,9 @@ import (
 // scoreRule adds a rule by which the score of everybody is a warning.
 func scoreRule(t *testing.T, k *testkit.Kit, code string) string {
 	t.Helper()
-	return k.Insert(t, testkit.As(actor.Safety), "regulations", map[string]any{"code": code, "title": code, "rule": json.RawMessage(
-		`{"scope":{"entity_types":["zone","worker","driver"]},
+	return k.Insert(t, testkit.As(actor.Safety), "regulations",
+		map[string]any{"code": code, "title": code, "rule": json.RawMessage(
+			`{"scope":{"entity_types":["zone","worker","driver"]},
 			"evidence":{"of":"predictive_scores","absence":"insufficient_data"},
 			"metric":"predictive_score","warn":{"op":">=","value":0},"breach":{"op":">=","value":50}}`)})
 }
@@ -44,7 +45,8 @@ func TestVerdictsOnScores(t *testing.T) {
 
 		for _, role := range []actor.Role{actor.Manager, actor.Viewer} {
 			as := testkit.As(role)
-			if rows := testkit.List[any](t, k, as, strings.TrimPrefix(events, "/v1/")+"&select=id&entity_type=eq.zone"); len(rows) == 0 {
+			if rows := testkit.List[any](t, k, as, strings.TrimPrefix(events,
+				"/v1/")+"&select=id&entity_type=eq.zone"); len(rows) == 0 {
 				t.Errorf("%s reads no verdicts on places", role)
 			}
 			for _, path := range []string{events + "&" + people, events + "&entity_id=eq." + worker, events + "&about=eq.score",
@@ -53,12 +55,14 @@ func TestVerdictsOnScores(t *testing.T) {
 					t.Errorf("%s: %s: %d %.200s", role, path, r.Status, r.Body)
 				}
 			}
-			counted := k.Call(testkit.Request{Method: "HEAD", Path: events + "&" + people, As: as, Header: map[string]string{"Prefer": "count=exact"}})
+			counted := k.Call(testkit.Request{Method: "HEAD", Path: events + "&" + people, As: as,
+				Header: map[string]string{"Prefer": "count=exact"}})
 			if got := counted.Header.Get("Content-Range"); !strings.HasSuffix(got, "/0") {
 				t.Errorf("%s counts %s", role, got)
 			}
 			file := k.Call(testkit.Request{Method: "GET", Path: events, As: as, Header: map[string]string{"Accept": "text/csv"}})
-			if file.Status != 200 || strings.Contains(string(file.Body), worker) || strings.Contains(string(file.Body), ",worker,") {
+			if file.Status != 200 || strings.Contains(string(file.Body), worker) ||
+				strings.Contains(string(file.Body), ",worker,") {
 				t.Errorf("%s: the file names people: %d %.300s", role, file.Status, file.Body)
 			}
 			if r := k.Get(as, "/v1/regulations?id=eq."+rule+"&select=compliance_events(entity_id)"); strings.Contains(string(r.Body), worker) {
@@ -68,7 +72,8 @@ func TestVerdictsOnScores(t *testing.T) {
 
 		// A check by a manager finds them, keeps them, and does not show them.
 		second := scoreRule(t, k, "BAND-2")
-		r := k.Post(testkit.As(actor.Manager), "/functions/v1/check-compliance-rules", map[string]any{"entity_type": "worker"})
+		r := k.Post(testkit.As(actor.Manager), "/functions/v1/check-compliance-rules",
+			map[string]any{"entity_type": "worker"})
 		var out struct {
 			Created int `json:"events_created"`
 			Events  []any
@@ -87,7 +92,8 @@ func TestVerdictsOnScores(t *testing.T) {
 		var whole = sum
 		k.Post(officer, "/functions/v1/check-compliance-rules", map[string]any{"entity_id": worker}).JSON(t, &whole)
 		if sum.Summary.Total >= whole.Summary.Total {
-			t.Errorf("a manager's check of one person counts %d rules of %d, those on the score among them", sum.Summary.Total, whole.Summary.Total)
+			t.Errorf("a manager's check of one person counts %d rules of %d, those on the score among them", sum.Summary.Total,
+				whole.Summary.Total)
 		}
 	})
 }

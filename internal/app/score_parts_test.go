@@ -36,7 +36,8 @@ func TestWhomAnIncidentCountsFor(t *testing.T) {
 		counted := func(id string) int {
 			t.Helper()
 			var out scoreAnswer
-			k.Post(safety, "/functions/v1/calculate-predictive-safety-scores", map[string]any{"entity_type": "worker", "entity_id": id}).JSON(t, &out)
+			k.Post(safety, "/functions/v1/calculate-predictive-safety-scores",
+				map[string]any{"entity_type": "worker", "entity_id": id}).JSON(t, &out)
 			if len(out.Scores) != 1 {
 				t.Fatalf("%d scores of one worker", len(out.Scores))
 			}
@@ -76,12 +77,15 @@ func TestWhomAnIncidentCountsFor(t *testing.T) {
 		}
 
 		// Corrected, the record counts for whom it names now.
-		r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/incidents?id=eq." + incident, As: safety, Body: map[string]any{
-			"entities": []map[string]any{entity(parts["witness"], "injured"), entity(parts["injured"], "witness"), entity(reporter, "involved")}}})
+		r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/incidents?id=eq." + incident, As: safety,
+			Body: map[string]any{
+				"entities": []map[string]any{entity(parts["witness"], "injured"), entity(parts["injured"], "witness"),
+					entity(reporter, "involved")}}})
 		if r.Status != 204 {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
-		if got, was, me := counted(parts["witness"]), counted(parts["injured"]), counted(reporter); got != 1 || was != 0 || me != before+1 {
+		if got, was, me := counted(parts["witness"]), counted(parts["injured"]), counted(reporter); got != 1 || was != 0 ||
+			me != before+1 {
 			t.Errorf("corrected: injured %d, witness %d, reporter involved %d", got, was, me)
 		}
 	})

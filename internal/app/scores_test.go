@@ -113,7 +113,8 @@ func (s *scoreAnswer) recompute(t *testing.T) map[string]int {
 		if math.Abs(points-x.Score) > 0.051+0.005*float64(len(x.Terms)) {
 			t.Errorf("the terms of a %s by %s add up to %v, the score is %v", x.EntityType, x.Kind, points, x.Score)
 		}
-		if x.ScoreLow == nil || x.ScoreHigh == nil || *x.ScoreLow < 0 || *x.ScoreLow > x.Score || *x.ScoreHigh < x.Score || *x.ScoreHigh > 100 {
+		if x.ScoreLow == nil || x.ScoreHigh == nil || *x.ScoreLow < 0 || *x.ScoreLow > x.Score || *x.ScoreHigh < x.Score ||
+			*x.ScoreHigh > 100 {
 			t.Fatalf("the interval of a %s by %s: %v to %v around %v", x.EntityType, x.Kind, x.ScoreLow, x.ScoreHigh, x.Score)
 		}
 		if x.Kind == "weighted" && *x.ScoreHigh-*x.ScoreLow < 1 {
@@ -149,8 +150,10 @@ func (s *scoreAnswer) recompute(t *testing.T) map[string]int {
 		same("rate", x.Rate, half(a/b, 2))
 		at := func(rate float64) float64 { return 100 * (1 - math.Exp2(-rate/peer)) }
 		near := 0.051 + 0.36/peer // the rates of the answer are rounded to two decimals
-		if low, high := min(x.Score, at(x.Low)), max(x.Score, at(x.High)); math.Abs(*x.ScoreLow-low) > near || math.Abs(*x.ScoreHigh-high) > near {
-			t.Errorf("the interval of a %s by %s: %v to %v, its rates give %v to %v", x.EntityType, x.Kind, *x.ScoreLow, *x.ScoreHigh, low, high)
+		if low, high := min(x.Score, at(x.Low)), max(x.Score, at(x.High)); math.Abs(*x.ScoreLow-low) > near ||
+			math.Abs(*x.ScoreHigh-high) > near {
+			t.Errorf("the interval of a %s by %s: %v to %v, its rates give %v to %v", x.EntityType, x.Kind, *x.ScoreLow,
+				*x.ScoreHigh, low, high)
 		}
 		same("confidence", x.Confidence, half(x.History.Units/(x.History.Units+p.Beta), 2))
 		same("probability", x.Probability, half(1-math.Pow(b/(b+in.Hours/200_000), a), 4))
@@ -213,7 +216,8 @@ func aYearBefore(t *testing.T, k *testkit.Kit, by actor.Actor) {
 			for p := 4; p < 13; p++ {
 				for d := range 4 {
 					end := now.AddDate(0, 0, -28*p-7*d-3)
-					hours = append(hours, store.Row{"worker_id": w, "started_at": end.Add(-time.Duration(8+i%5) * time.Hour), "ended_at": end, "units_done": "500"})
+					hours = append(hours, store.Row{"worker_id": w, "started_at": end.Add(-time.Duration(8+i%5) * time.Hour),
+						"ended_at": end, "units_done": "500"})
 				}
 				if i%3 == 0 && (i+p)%2 == 0 || (i+p)%11 == 0 {
 					at := now.AddDate(0, 0, -28*p-5)

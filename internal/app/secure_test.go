@@ -34,7 +34,8 @@ func TestCredentialsNeedTLS(t *testing.T) {
 		{"the proxy, over TLS", "10.1.0.1:4711", []string{"https"}, 200},
 		{"the proxy, seen through IPv6", "[::ffff:10.1.0.1]:4711", []string{"HTTPS"}, 200},
 	} {
-		r := httptest.NewRequest("POST", "/auth/v1/token?grant_type=password", strings.NewReader(`{"email":"owner@north.example","password":"holdfast-demo"}`))
+		r := httptest.NewRequest("POST", "/auth/v1/token?grant_type=password",
+			strings.NewReader(`{"email":"owner@north.example","password":"holdfast-demo"}`))
 		r.Header.Set("Content-Type", "application/json")
 		r.RemoteAddr = c.peer
 		r.Header["X-Forwarded-Proto"] = c.proto

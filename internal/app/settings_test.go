@@ -61,8 +61,9 @@ func TestSettingsSayWhatHolds(t *testing.T) {
 		t.Errorf("settings of points: %v", kinds)
 	}
 	w, c := score.DefaultWeights(), score.DefaultCuts()
-	for key, v := range map[string]float64{"weight_incident": w.Incident, "weight_near_miss": w.NearMiss, "weight_shift_hours": w.ShiftHours,
-		"weight_load": w.Load, "cut_medium": c.Medium, "cut_high": c.High, "cut_critical": c.Critical} {
+	for key, v := range map[string]float64{"weight_incident": w.Incident, "weight_near_miss": w.NearMiss,
+		"weight_shift_hours": w.ShiftHours,
+		"weight_load":        w.Load, "cut_medium": c.Medium, "cut_high": c.High, "cut_critical": c.Critical} {
 		if said[key] != strconv.FormatFloat(v, 'f', -1, 64) {
 			t.Errorf("%s: %s, and the scores take %v", key, said[key], v)
 		}
@@ -120,15 +121,18 @@ func TestSettingsAreObeyedOrRefused(t *testing.T) {
 			{"security", "mfa_required", "nobody", ""},
 			{"security", "session_max_hours", 1.5, ""},
 		} {
-			r := k.Post(testkit.As(actor.Admin), "/v1/settings", map[string]any{"section": c.section, "key": c.key, "value": c.value})
+			r := k.Post(testkit.As(actor.Admin), "/v1/settings",
+				map[string]any{"section": c.section, "key": c.key, "value": c.value})
 			if r.Status != 422 && !(c.value == nil && r.Status == 400) || !strings.Contains(string(r.Body), c.says) {
 				t.Errorf("%s %s %v: %d %s", c.section, c.key, c.value, r.Status, r.Body)
 			}
 		}
-		r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/settings?key=eq.weight_incident", As: testkit.As(actor.Admin), Body: map[string]any{"value": "lots"}})
+		r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/settings?key=eq.weight_incident",
+			As: testkit.As(actor.Admin), Body: map[string]any{"value": "lots"}})
 		if r.Status != 422 {
 			t.Errorf("weight_incident lots: %d %s", r.Status, r.Body)
 		}
-		k.Insert(t, testkit.As(actor.Admin), "settings", map[string]any{"section": "stock", "key": "over_receipt_tolerance", "value": 0.05})
+		k.Insert(t, testkit.As(actor.Admin), "settings",
+			map[string]any{"section": "stock", "key": "over_receipt_tolerance", "value": 0.05})
 	})
 }

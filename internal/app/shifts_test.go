@@ -15,7 +15,8 @@ func TestShiftWithHoursAndNoEnd(t *testing.T) {
 		worker := k.Insert(t, as, "workers", map[string]any{"employee_no": "HOURS-1", "name": "Ann Example"})
 		post := func(start string, row map[string]any) testkit.Response {
 			row["worker_id"], row["started_at"] = worker, start
-			return k.Call(testkit.Request{Method: "POST", Path: "/v1/shifts?select=ended_at,hours,status", As: as, Body: row, Header: represent})
+			return k.Call(testkit.Request{Method: "POST", Path: "/v1/shifts?select=ended_at,hours,status", As: as, Body: row,
+				Header: represent})
 		}
 
 		r := post("2024-05-06T08:00:00Z", map[string]any{"hours": 7.5, "break_minutes": 30})

@@ -54,7 +54,8 @@ func TestPhoneIsConfigured(t *testing.T) {
 			return out
 		}
 		password := map[string]any{"phone": "+49 171 2345678", "password": "a-good-long-password"}
-		if u := post("/signup", password, 200); u["access_token"] != nil || u["phone"] != "491712345678" || u["confirmation_sent_at"] == nil {
+		if u := post("/signup", password, 200); u["access_token"] != nil || u["phone"] != "491712345678" ||
+			u["confirmation_sent_at"] == nil {
 			t.Errorf("%v", u)
 		}
 		var m map[string]string
@@ -76,14 +77,16 @@ func TestPhoneIsConfigured(t *testing.T) {
 		}
 		post("/otp", map[string]any{"phone": "15550001111"}, 200)
 		deadline := time.Now().Add(30 * time.Second)
-		for k.Post("", "/auth/v1/verify", map[string]any{"type": "sms", "phone": "15550001111", "token": "42424242"}).Status != 200 {
+		for k.Post("", "/auth/v1/verify", map[string]any{"type": "sms", "phone": "15550001111",
+			"token": "42424242"}).Status != 200 {
 			if time.Now().After(deadline) {
 				t.Fatal("the test number's code is not taken")
 			}
 			time.Sleep(5 * time.Millisecond)
 		}
 	}, func(c *config.Config) {
-		c.Phone, c.SMSURL, c.PhoneCodes, c.OTPLength, c.ProductName = true, carrier.URL, []string{"15550001111=42424242"}, 8, "Harbour"
+		c.Phone, c.SMSURL, c.PhoneCodes, c.OTPLength, c.ProductName = true, carrier.URL, []string{"15550001111=42424242"}, 8,
+			"Harbour"
 	})
 }
 
@@ -92,7 +95,8 @@ func TestPhoneIsConfigured(t *testing.T) {
 func TestEmailIsOff(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		body := map[string]any{"email": "owner@north.example", "password": "holdfast-demo"}
-		for path, status := range map[string]int{"/signup": 400, "/token?grant_type=password": 422, "/recover": 400, "/otp": 422} {
+		for path, status := range map[string]int{"/signup": 400, "/token?grant_type=password": 422, "/recover": 400,
+			"/otp": 422} {
 			r := k.Post("", "/auth/v1"+path, body)
 			if r.Status != status || !strings.Contains(string(r.Body), "email_provider_disabled") {
 				t.Errorf("%s: %d %s", path, r.Status, r.Body)
@@ -108,7 +112,8 @@ func TestEmailIsOff(t *testing.T) {
 func TestWebAuthnIsConfigured(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		r := k.Post("owner@north.example", "/auth/v1/passkeys/registration/options", map[string]any{})
-		if s := string(r.Body); r.Status != 200 || !strings.Contains(s, `"id":"holdfast.example"`) || !strings.Contains(s, `"name":"Harbour"`) {
+		if s := string(r.Body); r.Status != 200 || !strings.Contains(s, `"id":"holdfast.example"`) ||
+			!strings.Contains(s, `"name":"Harbour"`) {
 			t.Errorf("%d %s", r.Status, s)
 		}
 	}, func(c *config.Config) {
@@ -150,13 +155,15 @@ func TestAppleIsConfigured(t *testing.T) {
 			}
 			http.Error(w, `{"error":"invalid_grant"}`, 400)
 		default:
-			json.NewEncoder(w).Encode(map[string]any{"issuer": apple.URL, "authorization_endpoint": apple.URL + "/authorize", "token_endpoint": apple.URL + "/token",
-				"jwks_uri": apple.URL + "/keys", "id_token_signing_alg_values_supported": []string{"RS256"}})
+			json.NewEncoder(w).Encode(map[string]any{"issuer": apple.URL, "authorization_endpoint": apple.URL + "/authorize",
+				"token_endpoint": apple.URL + "/token",
+				"jwks_uri":       apple.URL + "/keys", "id_token_signing_alg_values_supported": []string{"RS256"}})
 		}
 	}))
 	defer apple.Close()
 	c, err := config.Load("",
-		[]string{"HOLDFAST_OAUTH_APPLE_CLIENT_ID=com.example.web", "HOLDFAST_OAUTH_APPLE_ISSUER=" + apple.URL, "HOLDFAST_OAUTH_APPLE_TEAM_ID=TEAM123456",
+		[]string{"HOLDFAST_OAUTH_APPLE_CLIENT_ID=com.example.web", "HOLDFAST_OAUTH_APPLE_ISSUER=" + apple.URL,
+			"HOLDFAST_OAUTH_APPLE_TEAM_ID=TEAM123456",
 			"HOLDFAST_OAUTH_APPLE_KEY_ID=KEY1234567", "HOLDFAST_OAUTH_APPLE_PRIVATE_KEY_FILE=" + file}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +175,8 @@ func TestAppleIsConfigured(t *testing.T) {
 	k := testkit.New(t, db.SQLite, func(to *config.Config) { to.OAuthProviders = c.OAuthProviders })
 	r := k.Get("", "/auth/v1/authorize?provider=apple")
 	at, err := url.Parse(r.Header.Get("Location"))
-	if err != nil || at.Host != strings.TrimPrefix(apple.URL, "http://") || at.Query().Get("response_mode") != "form_post" {
+	if err != nil || at.Host != strings.TrimPrefix(apple.URL, "http://") ||
+		at.Query().Get("response_mode") != "form_post" {
 		t.Fatalf("%d %s", r.Status, at)
 	}
 	cookies := (&http.Response{Header: r.Header}).Cookies()
@@ -192,7 +200,8 @@ func TestAppleIsConfigured(t *testing.T) {
 	if err := tok.Claims(&key.PublicKey, &claims); err != nil {
 		t.Fatal(err)
 	}
-	want := jwt.Expected{Issuer: "TEAM123456", Subject: "com.example.web", AnyAudience: jwt.Audience{apple.URL}, Time: time.Now()}
+	want := jwt.Expected{Issuer: "TEAM123456", Subject: "com.example.web", AnyAudience: jwt.Audience{apple.URL},
+		Time: time.Now()}
 	if err := claims.Validate(want); err != nil || tok.Headers[0].KeyID != "KEY1234567" {
 		t.Errorf("%+v %+v: %v", claims, tok.Headers, err)
 	}

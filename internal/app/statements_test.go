@@ -24,12 +24,14 @@ import (
 // beforeTenants are tables with tenants' rows that are asked before a tenant is
 // known or for all at once: who somebody is, what tells of refusals, and what a
 // node does in the background. Of no other table a request lifts the fence.
-var beforeTenants = []string{"audit", "audit_heads", "import_jobs", "members", "settings", "sso_connections", "tenants", "webhooks"}
+var beforeTenants = []string{"audit", "audit_heads", "import_jobs", "members", "settings", "sso_connections",
+	"tenants", "webhooks"}
 
 // unfenced are the tables with a column tenant_id and no row policy: queues that
 // every node serves for all tenants, and what is asked to find out who comes from
 // where. Each of their statements names a tenant, or is identity's.
-var unfenced = []string{"outbox", "sessions", "sso_accounts", "sso_domains", "sso_groups", "sso_names", "sso_requests", "webhook_deliveries",
+var unfenced = []string{"outbox", "sessions", "sso_accounts", "sso_domains", "sso_groups", "sso_names", "sso_requests",
+	"webhook_deliveries",
 	"webhook_lanes"}
 
 // The whole API is called as an administrator, and PostgreSQL's own log of it is
@@ -45,7 +47,8 @@ func TestEveryStatementInItsTenant(t *testing.T) {
 		side, err := pgx.Connect(t.Context(), c.DatabaseURL)
 		testkit.Must(t, err)
 		defer side.Close(context.Background())
-		_, err = side.Exec(t.Context(), "ALTER DATABASE "+strings.Trim(u.Path, "/")+" SET log_statement = 'all'") // of the connections from now on
+		_, err = side.Exec(t.Context(), "ALTER DATABASE "+strings.Trim(u.Path,
+			"/")+" SET log_statement = 'all'") // of the connections from now on
 		testkit.Must(t, err)
 		testkit.Must(t, side.QueryRow(t.Context(), size).Scan(&from))
 	})
@@ -201,10 +204,12 @@ func walk(t *testing.T, k *testkit.Kit) {
 		if r.Name == "settings" {
 			others = "&section=neq.security" // without these an administrator needs a second factor
 		}
-		if got := k.Get(admin, path+"?limit=2&order=id"+others); got.Status != 200 || json.Unmarshal(got.Body, &rows) != nil || len(rows) == 0 {
+		if got := k.Get(admin, path+"?limit=2&order=id"+others); got.Status != 200 ||
+			json.Unmarshal(got.Body, &rows) != nil || len(rows) == 0 {
 			continue
 		}
-		for method, where := range map[string]string{"GET": "/" + rows[0].ID, "PATCH": "?id=eq." + rows[0].ID, "DELETE": "/" + rows[0].ID} {
+		for method, where := range map[string]string{"GET": "/" + rows[0].ID, "PATCH": "?id=eq." + rows[0].ID,
+			"DELETE": "/" + rows[0].ID} {
 			q := testkit.Request{Method: method, Path: path + where, As: admin}
 			if method == "PATCH" {
 				q.Body = "{}"
@@ -219,7 +224,8 @@ func walk(t *testing.T, k *testkit.Kit) {
 	}
 	id := k.Insert(t, admin, "zones", map[string]any{"code": "WALK", "name": "Walk"})
 	for method, body := range map[string]any{"PATCH": `{"name":"Walked"}`, "GET": nil} {
-		if r := k.Call(testkit.Request{Method: method, Path: "/v1/zones?id=eq." + id, As: admin, Body: body}); r.Status >= 300 {
+		if r := k.Call(testkit.Request{Method: method, Path: "/v1/zones?id=eq." + id, As: admin,
+			Body: body}); r.Status >= 300 {
 			t.Errorf("%s a zone: %d %s", method, r.Status, r.Body)
 		}
 	}

@@ -36,7 +36,8 @@ func TestMovement(t *testing.T) {
 			return out.Inventory.Metrics.Value, out.Inventory.Metrics.Low
 		}
 		v0, low0 := value()
-		if r := k.Post(op, "/v1/stock_movements", map[string]any{"type": "receipt", "item_id": item, "to_zone_id": bin, "quantity": 12.5}); r.Status != 201 {
+		if r := k.Post(op, "/v1/stock_movements", map[string]any{"type": "receipt", "item_id": item, "to_zone_id": bin,
+			"quantity": 12.5}); r.Status != 201 {
 			t.Fatalf("receipt: %d %s", r.Status, r.Body)
 		}
 		v1, low1 := value()
@@ -51,12 +52,14 @@ func TestMovement(t *testing.T) {
 		if got := string(r.Body); got != `[{"load_units":12.5,"utilization":62.5}]` {
 			t.Errorf("zone %s", got)
 		}
-		r = k.Post(op, "/v1/stock_movements", map[string]any{"type": "ship", "item_id": item, "from_zone_id": bin, "quantity": 13})
+		r = k.Post(op, "/v1/stock_movements", map[string]any{"type": "ship", "item_id": item, "from_zone_id": bin,
+			"quantity": 13})
 		if r.Status != 409 || !strings.Contains(string(r.Body), "HF002") {
 			t.Errorf("more than there is: %d %s", r.Status, r.Body)
 		}
 		for _, q := range []float64{8, 1} { // 4.5 and 3.5 left: only the first crosses the reorder point
-			if r := k.Post(op, "/v1/stock_movements", map[string]any{"type": "ship", "item_id": item, "from_zone_id": bin, "quantity": q}); r.Status != 201 {
+			if r := k.Post(op, "/v1/stock_movements", map[string]any{"type": "ship", "item_id": item, "from_zone_id": bin,
+				"quantity": q}); r.Status != 201 {
 				t.Errorf("ship: %d %s", r.Status, r.Body)
 			}
 		}
@@ -64,7 +67,8 @@ func TestMovement(t *testing.T) {
 			t.Errorf("stock.low was told %d times, want once", n)
 		}
 		if r := k.Post(op, "/v1/stock_movements",
-			map[string]any{"type": "receipt", "item_id": item, "to_zone_id": k.Foreign(t, "zones"), "quantity": 1}); r.Status != 409 ||
+			map[string]any{"type": "receipt", "item_id": item, "to_zone_id": k.Foreign(t, "zones"),
+				"quantity": 1}); r.Status != 409 ||
 			!strings.Contains(string(r.Body), "23503") {
 			t.Errorf("into another tenant's zone: %d %s", r.Status, r.Body)
 		}

@@ -79,7 +79,8 @@ func TestDemoTellsOneStory(t *testing.T) {
 			}
 		}
 		worst := full.Scores[top].ID
-		theScoreCountsTheRecords(t, k, worst, full.Scores[top].Inputs.Incidents, full.Scores[top].Inputs.Near, full.Scores[top].Inputs.Hours)
+		theScoreCountsTheRecords(t, k, worst, full.Scores[top].Inputs.Incidents, full.Scores[top].Inputs.Near,
+			full.Scores[top].Inputs.Hours)
 		theClustersHoldTheScores(t, k, worst, ids, bands)
 		theRulesNameTheRecords(t, k, ids)
 		theTrainingReachesPeople(t, k, worst, ids[worst])
@@ -118,11 +119,13 @@ func theScoreCountsTheRecords(t *testing.T, k *testkit.Kit, zone string, inciden
 		worked += s.Hours
 	}
 	if incidents == 0 || gotIncidents != incidents || gotNear != near || math.Abs(worked-hours) > 1e-6 {
-		t.Errorf("the score counts %d incidents, %d near misses and %v hours; the records %d, %d and %v", incidents, near, hours, gotIncidents, gotNear, worked)
+		t.Errorf("the score counts %d incidents, %d near misses and %v hours; the records %d, %d and %v", incidents, near,
+			hours, gotIncidents, gotNear, worked)
 	}
 }
 
-func theClustersHoldTheScores(t *testing.T, k *testkit.Kit, worst string, scores map[string]float64, bands map[string]int) {
+func theClustersHoldTheScores(t *testing.T, k *testkit.Kit, worst string, scores map[string]float64,
+	bands map[string]int) {
 	t.Helper()
 	out := callFunction[struct {
 		Assigned int `json:"entities_assigned"`
@@ -132,7 +135,8 @@ func theClustersHoldTheScores(t *testing.T, k *testkit.Kit, worst string, scores
 		}
 	}](t, k, testkit.As(actor.Safety), "POST", "assign-risk-clusters")
 	if out.Assigned != len(scores) || len(out.Clusters) != len(bands) {
-		t.Errorf("%d entities in %d clusters, there are %d scores in %d bands", out.Assigned, len(out.Clusters), len(scores), len(bands))
+		t.Errorf("%d entities in %d clusters, there are %d scores in %d bands", out.Assigned, len(out.Clusters), len(scores),
+			len(bands))
 	}
 	for _, c := range out.Clusters {
 		if bands[c.Name] != c.Count {
@@ -161,7 +165,8 @@ func theClustersHoldTheScores(t *testing.T, k *testkit.Kit, worst string, scores
 func theRulesNameTheRecords(t *testing.T, k *testkit.Kit, scores map[string]float64) {
 	t.Helper()
 	officer := testkit.As(actor.Safety)
-	k.Insert(t, officer, "regulations", map[string]any{"code": "STORY-CERT", "title": "Certificates kept up", "jurisdiction": "Global",
+	k.Insert(t, officer, "regulations", map[string]any{"code": "STORY-CERT", "title": "Certificates kept up",
+		"jurisdiction": "Global",
 		"rule": json.RawMessage(`{"scope":{"entity_types":["worker"]},
 			"evidence":{"of":"training_assignments","absence":"insufficient_data"},
 			"metric":"expired_certifications","breach":{"op":">=","value":1}}`)})
@@ -185,7 +190,8 @@ func theRulesNameTheRecords(t *testing.T, k *testkit.Kit, scores map[string]floa
 			failing[e.Regulation.Code][e.ID] = e.Value
 		}
 	}
-	late := testkit.List[struct{ ID string }](t, k, officer, "actions?select=id&priority=eq.critical&status=in.(open,in_progress,done)&due_at=lt."+since(0))
+	late := testkit.List[struct{ ID string }](t, k, officer,
+		"actions?select=id&priority=eq.critical&status=in.(open,in_progress,done)&due_at=lt."+since(0))
 	var counted float64
 	for _, n := range failing["GLOBAL-ACTIONS"] {
 		counted += n

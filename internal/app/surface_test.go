@@ -37,13 +37,17 @@ func TestFunctionsRefuse(t *testing.T) {
 				{"garbage token", testkit.Request{Method: method, Path: path, Bearer: "garbage"}, 401},
 				{"no tenant", testkit.Request{Method: method, Path: path, As: "nobody@none.example"}, 403},
 				{"service key without a tenant", testkit.Request{Method: method, Path: path, Bearer: k.Service()}, 400},
-				{"service key with a bad tenant", testkit.Request{Method: method, Path: path + "?tenant_id=x", Bearer: k.Service()}, 400},
+				{"service key with a bad tenant", testkit.Request{Method: method, Path: path + "?tenant_id=x",
+					Bearer: k.Service()}, 400},
 				{"service key from a browser",
-					testkit.Request{Method: method, Path: path, Bearer: k.Service(), Header: map[string]string{"Origin": "https://evil.example"}}, 401},
+					testkit.Request{Method: method, Path: path, Bearer: k.Service(),
+						Header: map[string]string{"Origin": "https://evil.example"}}, 401},
 				{"service key in the address bar",
 					testkit.Request{Method: method, Path: path + "?tenant_id=" + demo.North + "&apikey=" + url.QueryEscape(k.Service())}, 401},
-				{"token in the address bar", testkit.Request{Method: method, Path: path + "?access_token=" + k.Token(testkit.As(actor.Owner))}, 401},
-				{"broken escape in the query", testkit.Request{Method: method, Path: path + "?days=%zz", As: testkit.As(actor.Owner)}, 400},
+				{"token in the address bar", testkit.Request{Method: method,
+					Path: path + "?access_token=" + k.Token(testkit.As(actor.Owner))}, 401},
+				{"broken escape in the query", testkit.Request{Method: method, Path: path + "?days=%zz",
+					As: testkit.As(actor.Owner)}, 400},
 			} {
 				r := k.Call(c.req)
 				var f functionFault
@@ -74,9 +78,11 @@ func TestFunctionsRefuse(t *testing.T) {
 // server error.
 func TestFunctionParameters(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		for _, v := range []string{"-1", "0", "201", "2147483648", "9223372036854775808", "1e3", "NaN", "%20", "%D9%A3", "1.0", "0x1", "1&%s=2"} {
+		for _, v := range []string{"-1", "0", "201", "2147483648", "9223372036854775808", "1e3", "NaN", "%20", "%D9%A3",
+			"1.0", "0x1", "1&%s=2"} {
 			for _, c := range []struct{ fn, name string }{
-				{"get-dashboard-snapshot-v2", "page"}, {"get-dashboard-snapshot-v2", "pageSize"}, {"safety-kpis", "days"}, {"get-dashboard-snapshot-v2", "lightweight"},
+				{"get-dashboard-snapshot-v2", "page"}, {"get-dashboard-snapshot-v2", "pageSize"}, {"safety-kpis", "days"},
+				{"get-dashboard-snapshot-v2", "lightweight"},
 			} {
 				value := v
 				if strings.Contains(v, "%s") {
@@ -84,7 +90,8 @@ func TestFunctionParameters(t *testing.T) {
 				}
 				r := k.Get(testkit.As(actor.Owner), "/functions/v1/"+c.fn+"?"+c.name+"="+value)
 				want := 400
-				if v == "201" && (c.name == "pageSize" || c.name == "page" || c.name == "days") || v == "2147483648" && (c.name == "pageSize" || c.name == "page") {
+				if v == "201" && (c.name == "pageSize" || c.name == "page" || c.name == "days") || v == "2147483648" &&
+					(c.name == "pageSize" || c.name == "page") {
 					want = 200
 				}
 				if r.Status != want {
@@ -128,7 +135,8 @@ func TestFunctionCache(t *testing.T) {
 		if x, _, tenant, _ := look("admin@south.example"); x != "MISS" || tenant != demo.South {
 			t.Errorf("another tenant: %s %s", x, tenant)
 		}
-		if r := k.Post(testkit.As(actor.Manager), "/v1/zones", map[string]any{"code": "NEW-1", "name": "New"}); r.Status != 201 {
+		if r := k.Post(testkit.As(actor.Manager), "/v1/zones",
+			map[string]any{"code": "NEW-1", "name": "New"}); r.Status != 201 {
 			t.Fatalf("insert: %d %s", r.Status, r.Body)
 		}
 		if x, _, _, after := look(testkit.As(actor.Manager)); x != "MISS" || after != before+1 {
@@ -189,7 +197,8 @@ func checkForeign(t *testing.T, k *testkit.Kit, res *catalog.Resource, missing s
 	}{{"GET", nil}, {"PATCH", map[string]any{}}, {"DELETE", nil}} {
 		for _, form := range []string{"/v1/" + res.Name + "?id=eq.%s", "/v1/" + res.Name + "/%s"} {
 			ask := func(id string) testkit.Response {
-				return k.Call(testkit.Request{Method: c.method, Path: fmt.Sprintf(form, id), As: testkit.As(actor.Owner), Body: c.body,
+				return k.Call(testkit.Request{Method: c.method, Path: fmt.Sprintf(form, id), As: testkit.As(actor.Owner),
+					Body:   c.body,
 					Header: map[string]string{"Prefer": "return=representation"}})
 			}
 			a, b := ask(foreign), ask(missing)
@@ -204,7 +213,8 @@ func foreignID(t *testing.T, k *testkit.Kit, res *catalog.Resource) string {
 	if res.Root {
 		return demo.South
 	}
-	r := k.Call(testkit.Request{Method: "GET", Path: "/v1/" + res.Name + "?select=id&limit=1&tenant_id=eq." + demo.South, Bearer: k.Service()})
+	r := k.Call(testkit.Request{Method: "GET", Path: "/v1/" + res.Name + "?select=id&limit=1&tenant_id=eq." + demo.South,
+		Bearer: k.Service()})
 	var rows []struct{ ID string }
 	if r.Status != 200 || json.Unmarshal(r.Body, &rows) != nil {
 		t.Errorf("%s with the service key: %d %s", res.Name, r.Status, r.Body)
@@ -228,12 +238,14 @@ func TestMetadataOpensNothing(t *testing.T) {
 			t.Errorf("foreign rows: %s (south has %s)", r.Body, south.Body)
 		}
 		r = k.Post("", "/auth/v1/signup",
-			map[string]any{"email": "stranger@else.example", "password": "a long enough one", "data": map[string]any{"tenant_id": demo.South}})
+			map[string]any{"email": "stranger@else.example", "password": "a long enough one",
+				"data": map[string]any{"tenant_id": demo.South}})
 		var s struct {
 			AccessToken string `json:"access_token"`
 		}
 		r.JSON(t, &s)
-		if r := k.Call(testkit.Request{Method: "GET", Path: "/functions/v1/safety-kpis", Bearer: s.AccessToken}); r.Status != 403 {
+		if r := k.Call(testkit.Request{Method: "GET", Path: "/functions/v1/safety-kpis",
+			Bearer: s.AccessToken}); r.Status != 403 {
 			t.Errorf("stranger with a tenant wish: %d %s", r.Status, r.Body)
 		}
 	})
@@ -259,11 +271,13 @@ func TestRateLimits(t *testing.T) {
 		}
 		var body map[string]any
 		last.JSON(t, &body)
-		if body["error"] != "rate_limit_exceeded" || body["remaining"] != 0.0 || body["limit"] != 20.0 || body["retry_after"] == nil ||
+		if body["error"] != "rate_limit_exceeded" || body["remaining"] != 0.0 || body["limit"] != 20.0 ||
+			body["retry_after"] == nil ||
 			body["reset_at"] == nil || body["message"] == nil {
 			t.Errorf("body %s", last.Body)
 		}
-		for _, h := range []string{"Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Used"} {
+		for _, h := range []string{"Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
+			"X-RateLimit-Used"} {
 			if last.Header.Get(h) == "" {
 				t.Errorf("header %s is missing", h)
 			}
@@ -283,14 +297,17 @@ func TestOddPaths(t *testing.T) {
 			member string
 		}{
 			"/v1": {200, "swagger"}, "/rest/v1": {200, "swagger"},
-			"/v1//zones": {404, "code"}, "/rest/v1/./zones": {404, "code"}, "//v1/zones": {404, "code"}, "/v1/zones/../items": {404, "code"},
-			"/functions/v1": {404, "details"}, "/functions/v1//safety-kpis": {404, "details"}, "/functions/v1/../v1/safety-kpis": {404, "details"},
-			"/auth/v1": {404, "msg"}, "/auth/v1//user": {404, "msg"}, "/auth//v1/user": {404, "msg"},
+			"/v1//zones": {404, "code"}, "/rest/v1/./zones": {404, "code"}, "//v1/zones": {404, "code"},
+			"/v1/zones/../items": {404, "code"},
+			"/functions/v1":      {404, "details"}, "/functions/v1//safety-kpis": {404, "details"},
+			"/functions/v1/../v1/safety-kpis": {404, "details"},
+			"/auth/v1":                        {404, "msg"}, "/auth/v1//user": {404, "msg"}, "/auth//v1/user": {404, "msg"},
 			"/nowhere": {404, "code"}, "/v1/zones/": {404, "code"}, "/functions/v1/safety-kpis/": {404, "details"},
 		} {
 			r := k.Get(testkit.As(actor.Owner), path)
 			var body map[string]any
-			if err := json.Unmarshal(r.Body, &body); err != nil || r.Status != c.status || body[c.member] == nil || r.Header.Get("Location") != "" {
+			if err := json.Unmarshal(r.Body, &body); err != nil || r.Status != c.status || body[c.member] == nil ||
+				r.Header.Get("Location") != "" {
 				t.Errorf("%s: %d %s %.200s, want %d with %s", path, r.Status, r.Header.Get("Location"), r.Body, c.status, c.member)
 			}
 		}
@@ -302,7 +319,8 @@ func TestOddPaths(t *testing.T) {
 func TestUnreadableToken(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		good := strings.Split(k.Token(testkit.As(actor.Owner)), ".")
-		for _, token := range []string{"garbage", "a.b.c", good[0] + "." + good[1] + ".AAAA", "eyJhbGciOiJub25lIn0." + good[1] + "."} {
+		for _, token := range []string{"garbage", "a.b.c", good[0] + "." + good[1] + ".AAAA",
+			"eyJhbGciOiJub25lIn0." + good[1] + "."} {
 			r := k.Call(testkit.Request{Method: "GET", Path: "/rest/v1/zones", Bearer: token})
 			var f struct{ Code, Message string }
 			r.JSON(t, &f)

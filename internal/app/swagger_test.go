@@ -43,7 +43,8 @@ func TestRootIsSwagger(t *testing.T) {
 			}
 			return doc, r
 		}
-		for _, as := range []string{"", testkit.As(actor.Owner), testkit.As(actor.Viewer), testkit.As(actor.Driver), "service"} {
+		for _, as := range []string{"", testkit.As(actor.Owner), testkit.As(actor.Viewer), testkit.As(actor.Driver),
+			"service"} {
 			role := actor.Service
 			if as != "service" {
 				role = actor.Anon
@@ -81,7 +82,8 @@ func TestRootIsSwagger(t *testing.T) {
 			t.Error("verbs are not described")
 		}
 		tag := map[string]string{"If-None-Match": r.Header.Get("ETag")}
-		if again := k.Call(testkit.Request{Method: "GET", Path: "/rest/v1/", As: testkit.As(actor.Owner), Header: tag}); again.Status != http.StatusNotModified {
+		if again := k.Call(testkit.Request{Method: "GET", Path: "/rest/v1/", As: testkit.As(actor.Owner),
+			Header: tag}); again.Status != http.StatusNotModified {
 			t.Errorf("the same again: %d", again.Status)
 		}
 

@@ -27,11 +27,14 @@ var (
 // What begins so, with blanks folded, asks for no tenant in its own text: the other half of the
 // statement does, or it is work that goes through all tenants on purpose.
 var (
-	halves = []string{"SELECT x.", "LEFT JOIN ", "WITH v(id", "WITH s(id", "WITH RECURSIVE v(id", "UPDATE zones SET load_units",
+	halves = []string{"SELECT x.", "LEFT JOIN ", "WITH v(id", "WITH s(id", "WITH RECURSIVE v(id",
+		"UPDATE zones SET load_units",
 		"SELECT CAST(coalesce(SUM(s.hours)", "SELECT §, ",
-		"SELECT e.id, COUNT(*), COUNT(*) FILTER", "%[1]s <= $%[2]d", "INSERT INTO § (§) SELECT", "SELECT id, §, version FROM § WHERE §",
+		"SELECT e.id, COUNT(*), COUNT(*) FILTER", "%[1]s <= $%[2]d", "INSERT INTO § (§) SELECT",
+		"SELECT id, §, version FROM § WHERE §",
 		"SELECT § FROM § WHERE §", "UPDATE § SET version",
-		"SELECT 1 FROM training_assignments n WHERE n.tenant_id = a.tenant_id", "JOIN incident_entities AS e ON e.tenant_id = i.tenant_id",
+		"SELECT 1 FROM training_assignments n WHERE n.tenant_id = a.tenant_id",
+		"JOIN incident_entities AS e ON e.tenant_id = i.tenant_id",
 		"( SELECT item_barcodes.tenant_id, item_barcodes.item_id"}
 	everywhere = []string{"SELECT l.tenant_id, l.id, l.expires_on, t.timezone, l.short_dated",
 		"SELECT COALESCE(MAX(k.days), 0) FROM ( SELECT ( SELECT", "SELECT DISTINCT r.tenant_id, l.order_id FROM reservations",
@@ -89,7 +92,8 @@ func TestStatementsNameTheirTenant(t *testing.T) {
 				}
 				if named > 0 && (strings.Count(sql, "tenant_id") < named || !asked.MatchString(sql)) &&
 					!slices.ContainsFunc(slices.Concat(halves, everywhere), func(h string) bool { return strings.HasPrefix(sql, h) }) {
-					t.Errorf("%s: %d tables of records, and tenant_id %d times, in %s", files.Position(n.Pos()), named, strings.Count(sql, "tenant_id"), sql)
+					t.Errorf("%s: %d tables of records, and tenant_id %d times, in %s", files.Position(n.Pos()), named,
+						strings.Count(sql, "tenant_id"), sql)
 				}
 				return false
 			})

@@ -36,7 +36,8 @@ func TestTokensKeepTheirTenant(t *testing.T) {
 			var s struct {
 				AccessToken string `json:"access_token"`
 			}
-			r := k.Call(testkit.Request{Method: "POST", Path: "/auth/v1/tenant", Bearer: tokens[len(tokens)-1].token, Body: map[string]any{"tenant_id": to}})
+			r := k.Call(testkit.Request{Method: "POST", Path: "/auth/v1/tenant", Bearer: tokens[len(tokens)-1].token,
+				Body: map[string]any{"tenant_id": to}})
 			if r.JSON(t, &s); r.Status != http.StatusOK {
 				t.Fatalf("switch to %s: %d %s", to, r.Status, r.Body)
 			}
@@ -61,7 +62,8 @@ func TestLoweredAtOnce(t *testing.T) {
 		may := func() (string, int, int) {
 			r := k.Get(as, board)
 			body := string(r.Body)
-			undo := k.Post(as, "/functions/v1/rollback-import-job", map[string]any{"job_id": "0190a000-0000-7000-8000-000000000000"})
+			undo := k.Post(as, "/functions/v1/rollback-import-job",
+				map[string]any{"job_id": "0190a000-0000-7000-8000-000000000000"})
 			return body, undo.Status, k.Get(as, "/v1/members?limit=1").Status
 		}
 		k.Get(as, board)
@@ -70,14 +72,16 @@ func TestLoweredAtOnce(t *testing.T) {
 		}
 		var m []struct{ ID string }
 		k.Get(testkit.As(actor.Owner), "/v1/members?select=id&email=eq."+as).JSON(t, &m)
-		lower := testkit.Request{Method: "PATCH", Path: "/v1/members?id=eq." + m[0].ID, As: testkit.As(actor.Owner), Body: map[string]any{"role": "operator"}}
+		lower := testkit.Request{Method: "PATCH", Path: "/v1/members?id=eq." + m[0].ID, As: testkit.As(actor.Owner),
+			Body: map[string]any{"role": "operator"}}
 		if r := k.Call(lower); r.Status != http.StatusNoContent {
 			t.Fatalf("lower: %d %s", r.Status, r.Body)
 		}
 		if body, undo, _ := may(); strings.Contains(body, `"team_scores"`) || undo != http.StatusForbidden {
 			t.Errorf("afterwards: a rollback %d, %s", undo, body)
 		}
-		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/members?id=eq." + m[0].ID, As: as, Body: map[string]any{"role": "admin"}}); r.Status < 400 {
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/members?id=eq." + m[0].ID, As: as,
+			Body: map[string]any{"role": "admin"}}); r.Status < 400 {
 			t.Errorf("raises itself again: %d", r.Status)
 		}
 	})
@@ -89,9 +93,11 @@ func TestFiltersStayInTheTenant(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		for _, res := range catalog.Default().All() {
 			for i, query := range []string{
-				"tenant_id=eq." + demo.South, "tenant_id=neq." + demo.North, "tenant_id=in.(" + demo.North + "," + demo.South + ")", "tenant_id=not.is.null",
+				"tenant_id=eq." + demo.South, "tenant_id=neq." + demo.North,
+				"tenant_id=in.(" + demo.North + "," + demo.South + ")", "tenant_id=not.is.null",
 				"or=(tenant_id.eq." + demo.South + ",id.not.is.null)", "not.and=(tenant_id.eq." + demo.North + ",id.not.is.null)",
-				"select=*,tenants(*)", "select=tenants(*)", "order=(select tenant_id from tenants)", "order=tenant_id.desc,id&limit=1000",
+				"select=*,tenants(*)", "select=tenants(*)", "order=(select tenant_id from tenants)",
+				"order=tenant_id.desc,id&limit=1000",
 				"select=tenant_id,id&tenant_id=gt." + demo.North,
 			} {
 				path := []string{"/v1/", "/rest/v1/"}[i%2] + res.Name + "?" + strings.ReplaceAll(query, " ", "%20")
@@ -112,7 +118,8 @@ func TestFiltersStayInTheTenant(t *testing.T) {
 func TestServersFieldsAreItsOwn(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		const at, id = "2001-01-01T00:00:00Z", "0190a000-0000-7000-8000-00000000beef"
-		for name, v := range map[string]any{"tenant_id": demo.South, "created_by": id, "created_at": at, "updated_at": at, "version": 77, "role": "owner"} {
+		for name, v := range map[string]any{"tenant_id": demo.South, "created_by": id, "created_at": at, "updated_at": at,
+			"version": 77, "role": "owner"} {
 			code := "OWN-" + strings.ToUpper(name)
 			plain := map[string]any{"code": code, "name": "x"}
 			if r := k.Post(testkit.As(actor.Owner), "/v1/zones", plain); r.Status != http.StatusCreated {

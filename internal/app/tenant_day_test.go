@@ -106,9 +106,11 @@ func TestAllocationGoesByTheTenantsDay(t *testing.T) {
 			if c.expires != "" {
 				expires = fmt.Sprintf("%d-01-%s", year+1, c.expires)
 			}
-			item := k.insert("items", map[string]any{"sku": fmt.Sprint("DAY-", i), "name": "Milk", "tracking": "lot", "min_remaining_days": c.keep})["id"]
+			item := k.insert("items", map[string]any{"sku": fmt.Sprint("DAY-", i), "name": "Milk", "tracking": "lot",
+				"min_remaining_days": c.keep})["id"]
 			lot := k.insert("lots", map[string]any{"item_id": item, "lot_no": "L", "expires_on": expires})["id"]
-			k.insert("stock_movements", map[string]any{"type": "receipt", "item_id": item, "lot_id": lot, "to_zone_id": bin, "quantity": 1})
+			k.insert("stock_movements", map[string]any{"type": "receipt", "item_id": item, "lot_id": lot, "to_zone_id": bin,
+				"quantity": 1})
 			order := map[string]any{"party_name": "Receiver"}
 			if c.promised != "" {
 				order["promised_at"] = fmt.Sprintf("%d-01-%s", year+1, c.promised)
@@ -145,7 +147,8 @@ func TestOwnerActivityAcrossChangesOfTheClock(t *testing.T) {
 			{"America/St_Johns", "2026-03-07", "2026-03-08", "2026-03-09", "2026-03-08T03:30:00Z", "2026-03-09T02:30:00Z"},
 			{"Asia/Tokyo", "2026-05-31", "2026-06-01", "2026-06-02", "2026-05-31T15:00:00Z", "2026-06-01T15:00:00Z"},
 		} {
-			r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/tenants?id=eq." + demo.North, As: testkit.As(actor.Admin), Body: map[string]any{"timezone": c.zone}})
+			r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/tenants?id=eq." + demo.North, As: testkit.As(actor.Admin),
+				Body: map[string]any{"timezone": c.zone}})
 			if r.Status >= 300 {
 				t.Fatalf("move to %s: %d %s", c.zone, r.Status, r.Body)
 			}
@@ -157,8 +160,9 @@ func TestOwnerActivityAcrossChangesOfTheClock(t *testing.T) {
 				testkit.Must(t, err)
 				// One movement in the last second of a day, one in the first of the next.
 				for n, occurred := range []time.Time{moment.Add(-time.Second), moment} {
-					k.Insert(t, m, "stock_movements", map[string]any{"type": "receipt", "item_id": item, "owner_id": owner, "to_zone_id": bin,
-						"quantity": quantity * (1 + 2*n), "occurred_at": occurred.Format(time.RFC3339)})
+					k.Insert(t, m, "stock_movements", map[string]any{"type": "receipt", "item_id": item, "owner_id": owner,
+						"to_zone_id": bin,
+						"quantity":   quantity * (1 + 2*n), "occurred_at": occurred.Format(time.RFC3339)})
 				}
 			}
 			var out struct {
@@ -168,7 +172,8 @@ func TestOwnerActivityAcrossChangesOfTheClock(t *testing.T) {
 				}
 			}
 			k.Say(t, m, "owner_activity", map[string]any{"owner_id": owner, "from": c.before, "to": c.after}, 200, &out)
-			if got, want := fmt.Sprint(out.Days), fmt.Sprintf("[{%s 1} {%s 14} {%s 44}]", c.before, c.day, c.after); got != want {
+			if got, want := fmt.Sprint(out.Days), fmt.Sprintf("[{%s 1} {%s 14} {%s 44}]", c.before, c.day,
+				c.after); got != want {
 				t.Errorf("%s: %s, want %s", c.zone, got, want)
 			}
 		}

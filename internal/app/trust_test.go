@@ -17,8 +17,10 @@ func TestSecondFactorEverywhere(t *testing.T) {
 		var u struct{ ID string }
 		k.Get(testkit.As(actor.Manager), "/auth/v1/user").JSON(t, &u)
 		surfaces := []testkit.Request{
-			{Method: "GET", Path: "/v1/zones?limit=1"}, {Method: "GET", Path: "/rest/v1/zones?limit=1"}, {Method: "POST", Path: "/v1/zones", Body: "{}"},
-			{Method: "GET", Path: "/functions/v1/safety-kpis"}, {Method: "POST", Path: "/v1/rpc/hold_order", Body: "{}"}, {Method: "GET", Path: "/v1/permissions"},
+			{Method: "GET", Path: "/v1/zones?limit=1"}, {Method: "GET", Path: "/rest/v1/zones?limit=1"},
+			{Method: "POST", Path: "/v1/zones", Body: "{}"},
+			{Method: "GET", Path: "/functions/v1/safety-kpis"}, {Method: "POST", Path: "/v1/rpc/hold_order", Body: "{}"},
+			{Method: "GET", Path: "/v1/permissions"},
 			{Method: "GET", Path: "/v1/orders"}, {Method: "POST", Path: "/v1/import-jobs", Body: "{}"},
 		}
 		change(t, k, `INSERT INTO mfa_factors (id, user_id, kind, status, created_at, updated_at)
@@ -26,7 +28,8 @@ func TestSecondFactorEverywhere(t *testing.T) {
 		k.App.Identity.Forget(u.ID)
 		for _, q := range append(surfaces, testkit.Request{Method: "GET", Path: "/v1/events"}) {
 			q.As = testkit.As(actor.Manager)
-			if r := k.Call(q); r.Status != 403 || !strings.Contains(string(r.Body), "insufficient_aal") && !strings.HasPrefix(q.Path, "/functions/") {
+			if r := k.Call(q); r.Status != 403 || !strings.Contains(string(r.Body), "insufficient_aal") &&
+				!strings.HasPrefix(q.Path, "/functions/") {
 				t.Errorf("%s %s: %d %.200s", q.Method, q.Path, r.Status, r.Body)
 			}
 		}
@@ -44,10 +47,13 @@ func TestFreshProofOfAdministrators(t *testing.T) {
 		var m []struct{ ID string }
 		k.Get(owner, "/v1/members?select=id&role=eq.admin").JSON(t, &m)
 		changes := map[string]testkit.Request{
-			"a security setting": {Method: "PATCH", Path: "/v1/settings?key=eq.mfa_required", Body: map[string]any{"value": "none"}},
-			"an administrator":   {Method: "PATCH", Path: "/v1/members?id=eq." + m[0].ID, Body: map[string]any{"role": "manager"}},
-			"an invitation":      {Method: "POST", Path: "/v1/invitations", Body: map[string]any{"email": "boss@else.example", "role": "admin"}},
-			"a provider":         {Method: "POST", Path: "/auth/v1/sso/connections", Body: map[string]any{"kind": "oidc"}},
+			"a security setting": {Method: "PATCH", Path: "/v1/settings?key=eq.mfa_required",
+				Body: map[string]any{"value": "none"}},
+			"an administrator": {Method: "PATCH", Path: "/v1/members?id=eq." + m[0].ID,
+				Body: map[string]any{"role": "manager"}},
+			"an invitation": {Method: "POST", Path: "/v1/invitations",
+				Body: map[string]any{"email": "boss@else.example", "role": "admin"}},
+			"a provider": {Method: "POST", Path: "/auth/v1/sso/connections", Body: map[string]any{"kind": "oidc"}},
 		}
 		k.Token(owner)
 		change(t, k, "UPDATE sessions SET created_at = '2020-01-01T00:00:00.000000Z'")
@@ -60,7 +66,8 @@ func TestFreshProofOfAdministrators(t *testing.T) {
 		}
 		for _, q := range []testkit.Request{
 			{Method: "POST", Path: "/v1/invitations", Body: map[string]any{"email": "hand@else.example", "role": "viewer"}},
-			{Method: "POST", Path: "/v1/settings", Body: map[string]any{"section": "stock", "key": "over_receipt_tolerance", "value": 0}},
+			{Method: "POST", Path: "/v1/settings", Body: map[string]any{"section": "stock", "key": "over_receipt_tolerance",
+				"value": 0}},
 		} {
 			q.As = owner
 			if r := k.Call(q); r.Status != 201 {
@@ -83,7 +90,8 @@ func TestFreshProofOfAdministrators(t *testing.T) {
 		k.App.Identity.ForgetAll()
 		changes["a security setting"] = testkit.Request{Method: "POST", Path: "/v1/settings",
 			Body: map[string]any{"section": "security", "key": "mfa_required", "value": "none"}}
-		changes["an administrator"] = testkit.Request{Method: "PATCH", Path: "/v1/members?id=eq." + m[0].ID, Body: map[string]any{"role": "admin"}}
+		changes["an administrator"] = testkit.Request{Method: "PATCH", Path: "/v1/members?id=eq." + m[0].ID,
+			Body: map[string]any{"role": "admin"}}
 		for name, q := range changes {
 			q.As = owner
 			if r := k.Call(q); r.Status != 403 || !strings.Contains(string(r.Body), "insufficient_aal") {

@@ -88,7 +88,8 @@ func questions(k *testkit.Kit) (reads, writes []testkit.Request) {
 	}
 	for _, r := range catalog.Default().All() {
 		if _, ok := catalog.Find(r.Access.Read, actor.Owner); ok && r.Name != "audit" && r.Name != "webhook_deliveries" {
-			reads = append(reads, testkit.Request{Method: "GET", Path: "/v1/" + r.Name + "?limit=20&order=id.desc", As: testkit.As(actor.Owner),
+			reads = append(reads, testkit.Request{Method: "GET", Path: "/v1/" + r.Name + "?limit=20&order=id.desc",
+				As:     testkit.As(actor.Owner),
 				Header: map[string]string{"Prefer": "count=exact"}},
 				testkit.Request{Method: "GET", Path: "/v1/" + r.Name + "?select=count", As: testkit.As(actor.Owner)})
 		}
@@ -118,7 +119,8 @@ func copyNorth(t *testing.T, k *testkit.Kit, tenant string) {
 			for i := range r.Fields {
 				to, from = append(to, r.Fields[i].Name), append(from, copied(&r.Fields[i], k.Engine, tenant == cousin))
 			}
-			if _, err := tx.Exec(fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s WHERE tenant_id = $2", r.Name, strings.Join(to, ", "),
+			if _, err := tx.Exec(fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s WHERE tenant_id = $2", r.Name,
+				strings.Join(to, ", "),
 				strings.Join(from, ", "), r.Name), tenant, demo.North); err != nil {
 				return fmt.Errorf("%s: %w", r.Name, err)
 			}
@@ -149,7 +151,8 @@ func copied(f *catalog.Field, e db.Engine, otherIDs bool) string {
 // what follows from them belong to people, who are the same in both.
 func parentsFirst() (out []*catalog.Resource) {
 	cat := catalog.Default()
-	done := map[string]bool{"members": true, "invitations": true, "audit": true, "tenants": true, "sso_connections": true, "webhooks": true,
+	done := map[string]bool{"members": true, "invitations": true, "audit": true, "tenants": true, "sso_connections": true,
+		"webhooks":           true,
 		"webhook_deliveries": true}
 	var add func(r *catalog.Resource)
 	add = func(r *catalog.Resource) {
@@ -180,13 +183,14 @@ func census(t *testing.T, k *testkit.Kit) map[string]string {
 			if !r.Bare {
 				sum = "COUNT(*), CAST(COALESCE(SUM(version), 0) AS bigint)"
 			}
-			err := tx.Query("SELECT "+sum+" FROM "+r.Name+" WHERE tenant_id IN ($1, $2)", []any{twin, cousin}, func(row *db.Row) error {
-				out[r.Name] = fmt.Sprint(row.Int(0))
-				if !r.Bare {
-					out[r.Name] += fmt.Sprint(" ", row.Int(1))
-				}
-				return nil
-			})
+			err := tx.Query("SELECT "+sum+" FROM "+r.Name+" WHERE tenant_id IN ($1, $2)", []any{twin, cousin},
+				func(row *db.Row) error {
+					out[r.Name] = fmt.Sprint(row.Int(0))
+					if !r.Bare {
+						out[r.Name] += fmt.Sprint(" ", row.Int(1))
+					}
+					return nil
+				})
 			if err != nil {
 				return err
 			}
@@ -212,9 +216,11 @@ func importBesideTwin(t *testing.T, k *testkit.Kit) {
 	}
 	body, kind := form(t, "items", "items.csv", file)
 	var job struct{ ID string }
-	k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body, Header: map[string]string{"Content-Type": kind}}).JSON(t, &job)
+	k.Call(testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: manager, Body: body,
+		Header: map[string]string{"Content-Type": kind}}).JSON(t, &job)
 	for _, c := range []struct{ verb, as, has string }{
-		{"process", manager, `"valid_rows":4`}, {"apply", manager, `"imported_count":4`}, {"rollback", testkit.As(actor.Admin), `"rolled_back"`},
+		{"process", manager, `"valid_rows":4`}, {"apply", manager, `"imported_count":4`},
+		{"rollback", testkit.As(actor.Admin), `"rolled_back"`},
 	} {
 		r := k.Post(c.as, "/functions/v1/"+c.verb+"-import-job", map[string]any{"job_id": job.ID})
 		if r.Status != http.StatusOK || !strings.Contains(string(r.Body), c.has) {

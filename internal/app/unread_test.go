@@ -38,23 +38,29 @@ func TestFunctionsRefuseWhatTheyDoNotRead(t *testing.T) {
 					continue
 				}
 				refused("an unknown member", testkit.Request{Method: method, Path: path, Body: `{"no_such": null}`}, "no_such")
-				refused("another tenant", testkit.Request{Method: method, Path: path, Body: `{"tenant_id": "` + demo.South + `"}`}, "tenant_id")
+				refused("another tenant", testkit.Request{Method: method, Path: path, Body: `{"tenant_id": "` + demo.South + `"}`},
+					"tenant_id")
 			}
 		}
 		const clusters = "/functions/v1/assign-risk-clusters"
-		refused("a misspelt name", testkit.Request{Method: "POST", Path: clusters, Body: `{"entity_typ": "zone"}`}, "entity_typ", "did you mean entity_type?")
-		refused("a misspelt name", testkit.Request{Method: "GET", Path: "/functions/v1/safety-kpis?day=7"}, "did you mean days?")
+		refused("a misspelt name", testkit.Request{Method: "POST", Path: clusters, Body: `{"entity_typ": "zone"}`},
+			"entity_typ", "did you mean entity_type?")
+		refused("a misspelt name", testkit.Request{Method: "GET", Path: "/functions/v1/safety-kpis?day=7"},
+			"did you mean days?")
 		for member, value := range map[string]string{"entity_type": `"driver"`, "min_score": "50"} {
 			refused("a contradiction", testkit.Request{Method: "POST", Path: clusters + "?entity_type=zone&min_score=10",
 				Body: fmt.Sprintf(`{%q: %s}`, member, value)}, member, "query")
 		}
-		refused("two tenants", testkit.Request{Method: "POST", Path: clusters + "?tenant_id=" + demo.North, Bearer: k.Service(),
-			Body: `{"tenant_id": "` + demo.South + `"}`}, "tenant_id")
+		refused("two tenants", testkit.Request{Method: "POST", Path: clusters + "?tenant_id=" + demo.North,
+			Bearer: k.Service(),
+			Body:   `{"tenant_id": "` + demo.South + `"}`}, "tenant_id")
 
 		for what, q := range map[string]testkit.Request{
-			"the same in query and body": {Method: "POST", Path: clusters + "?min_score=010&entity_type=zone", Body: `{"min_score": 10.0, "entity_type": "zone"}`},
-			"its own tenant":             {Method: "POST", Path: clusters, Body: `{"tenant_id": "` + demo.North + `", "entity_type": "zone"}`},
-			"a region of supabase-js":    {Method: "GET", Path: "/functions/v1/safety-kpis?forceFunctionRegion=eu-central-1"},
+			"the same in query and body": {Method: "POST", Path: clusters + "?min_score=010&entity_type=zone",
+				Body: `{"min_score": 10.0, "entity_type": "zone"}`},
+			"its own tenant": {Method: "POST", Path: clusters,
+				Body: `{"tenant_id": "` + demo.North + `", "entity_type": "zone"}`},
+			"a region of supabase-js": {Method: "GET", Path: "/functions/v1/safety-kpis?forceFunctionRegion=eu-central-1"},
 			"JSON as a text": {Method: "POST", Path: clusters, Body: `{"entity_type": "zone"}`,
 				Header: map[string]string{"Content-Type": "text/plain;charset=UTF-8"}},
 		} {
@@ -96,13 +102,15 @@ func TestComplianceSaysWhatStands(t *testing.T) {
 		}
 		second := check(actor.Owner)
 		if bad == 0 || len(second.Events) != 0 || second.Standing.Count != bad {
-			t.Errorf("%d are no longer compliant after the first check; then %d events, %d standing", bad, len(second.Events), second.Standing.Count)
+			t.Errorf("%d are no longer compliant after the first check; then %d events, %d standing", bad, len(second.Events),
+				second.Standing.Count)
 		}
 		u, err := url.Parse(second.Standing.URL)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := len(testkit.List[map[string]any](t, k, testkit.As(actor.Owner), strings.TrimPrefix(u.Path, "/v1/")+"?"+u.RawQuery)); n < bad {
+		if n := len(testkit.List[map[string]any](t, k, testkit.As(actor.Owner),
+			strings.TrimPrefix(u.Path, "/v1/")+"?"+u.RawQuery)); n < bad {
 			t.Errorf("%s lists %d events of %d that stand", second.Standing.URL, n, bad)
 		}
 	})

@@ -21,8 +21,9 @@ func TestMakersAreHiddenWithReporters(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		reporter := testkit.As(actor.Operator)
 		me := userOf(t, reporter)
-		made := k.Call(testkit.Request{Method: "POST", Path: "/v1/incidents", As: reporter, Header: map[string]string{"Prefer": "return=representation"},
-			Body: map[string]any{"kind": "hazard", "title": "Loose rail", "occurred_at": "2026-01-05T08:00:00Z"}})
+		made := k.Call(testkit.Request{Method: "POST", Path: "/v1/incidents", As: reporter,
+			Header: map[string]string{"Prefer": "return=representation"},
+			Body:   map[string]any{"kind": "hazard", "title": "Loose rail", "occurred_at": "2026-01-05T08:00:00Z"}})
 		var rows []struct{ ID string }
 		if made.JSON(t, &rows); made.Status != 201 || strings.Contains(string(made.Body), me) {
 			t.Errorf("the answer to the reporter names the maker: %d %s", made.Status, made.Body)
@@ -30,24 +31,28 @@ func TestMakersAreHiddenWithReporters(t *testing.T) {
 		incident := "/v1/incidents?id=eq." + rows[0].ID
 		body, kind := pictureForm(t, "file", "x.png", pngPicture(t, 20, 20))
 		photos := "/v1/incidents/" + rows[0].ID + "/photos"
-		if r := k.Call(testkit.Request{Method: "POST", Path: photos, As: reporter, Body: body, Header: map[string]string{"Content-Type": kind}}); r.Status != 201 ||
+		if r := k.Call(testkit.Request{Method: "POST", Path: photos, As: reporter, Body: body,
+			Header: map[string]string{"Content-Type": kind}}); r.Status != 201 ||
 			strings.Contains(string(r.Body), me) {
 			t.Fatalf("photo: %d %s", r.Status, r.Body)
 		}
 
 		for _, as := range []string{testkit.As(actor.Viewer), reporter} {
-			for _, path := range []string{incident + "&select=*", incident + "&select=created_by", incident + "&select=title,incident_photos(*)", photos,
+			for _, path := range []string{incident + "&select=*", incident + "&select=created_by",
+				incident + "&select=title,incident_photos(*)", photos,
 				"/v1/incident_photos?incident_id=eq." + rows[0].ID} {
 				if r := k.Get(as, path); r.Status != 200 || strings.Contains(string(r.Body), me) {
 					t.Errorf("%s: %s: %d %.300s", as, path, r.Status, r.Body)
 				}
 			}
-			for _, query := range []string{"created_by=eq." + me, "created_by=not.is.null", "select=id&order=created_by", "or=(created_by.eq." + me + ",id.is.null)"} {
+			for _, query := range []string{"created_by=eq." + me, "created_by=not.is.null", "select=id&order=created_by",
+				"or=(created_by.eq." + me + ",id.is.null)"} {
 				if r := k.Get(as, "/v1/incidents?"+query); r.Status < 400 || r.Status >= 500 {
 					t.Errorf("%s: %s: %d %.200s", as, query, r.Status, r.Body)
 				}
 			}
-			file := k.Call(testkit.Request{Method: "GET", Path: incident, As: as, Header: map[string]string{"Accept": "text/csv"}})
+			file := k.Call(testkit.Request{Method: "GET", Path: incident, As: as,
+				Header: map[string]string{"Accept": "text/csv"}})
 			if file.Status != 200 || strings.Contains(string(file.Body), me) {
 				t.Errorf("%s: the file: %d %.300s", as, file.Status, file.Body)
 			}
@@ -97,43 +102,48 @@ func TestAnonymousPhotosLeaveNoTrace(t *testing.T) {
 		const reported, pictured = "anonymous-report-1", "anonymous-photo-01"
 		made := at.Call(testkit.Request{Method: "POST", Path: "/v1/incidents", As: reporter,
 			Header: map[string]string{"Prefer": "return=representation", "X-Request-Id": reported},
-			Body:   map[string]any{"kind": "hazard", "title": "Said in confidence", "occurred_at": "2026-01-05T08:00:00Z", "anonymous": true}})
+			Body: map[string]any{"kind": "hazard", "title": "Said in confidence", "occurred_at": "2026-01-05T08:00:00Z",
+				"anonymous": true}})
 		var rows []struct{ ID string }
 		if made.JSON(t, &rows); made.Status != 201 {
 			t.Fatalf("%d %s", made.Status, made.Body)
 		}
 		body, kind := pictureForm(t, "file", "x.png", pngPicture(t, 20, 20))
-		r := at.Call(testkit.Request{Method: "POST", Path: "/v1/incidents/" + rows[0].ID + "/photos", As: reporter, Body: body,
+		r := at.Call(testkit.Request{Method: "POST", Path: "/v1/incidents/" + rows[0].ID + "/photos", As: reporter,
+			Body:   body,
 			Header: map[string]string{"Content-Type": kind, "X-Request-Id": pictured}})
 		if r.Status != 201 || strings.Contains(string(r.Body), me) {
 			t.Fatalf("photo: %d %s", r.Status, r.Body)
 		}
 		page, _ := newReportPage(t, k, map[string]any{"name": "Gate"})
 		onPage := reportPage{t, at, page.path}
-		if r := onPage.send(pngPicture(t, 20, 20), "once", onPage.once(), "kind", "hazard", "severity", "low", "what", "Loose strip"); r.Status != 200 {
+		if r := onPage.send(pngPicture(t, 20, 20), "once", onPage.once(), "kind", "hazard", "severity", "low", "what",
+			"Loose strip"); r.Status != 200 {
 			t.Fatalf("report page: %d %s", r.Status, r.Body)
 		}
 
 		var photos, audited int
 		testkit.Must(t, k.App.DB.Read(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
 			tx.Queue("SELECT p.created_by FROM incident_photos p JOIN incidents i ON i.tenant_id = p.tenant_id AND i.id = p.incident_id WHERE i.anonymous "+
-				"AND i.tenant_id = $1 AND i.title IN ('Said in confidence', 'Loose strip')", []any{demo.North}, func(r *db.Row) error {
-				photos++
-				if !r.Null(0) {
-					t.Errorf("a photo names %s", r.Text(0))
-				}
-				return nil
-			})
-			tx.Queue("SELECT a.action, a.actor_user_id, a.session_id, a.address, a.request_id FROM audit a WHERE a.tenant_id = $1 AND "+
-				"a.action IN ('incidents.insert', 'incident_photos.insert') ORDER BY a.id DESC LIMIT 4", []any{demo.North}, func(r *db.Row) error {
-				audited++
-				for i, column := range []string{"actor_user_id", "session_id", "address", "request_id"} {
-					if !r.Null(i + 1) {
-						t.Errorf("audit of %s: %s is %s", r.Text(0), column, r.Text(i+1))
+				"AND i.tenant_id = $1 AND i.title IN ('Said in confidence', 'Loose strip')", []any{demo.North},
+				func(r *db.Row) error {
+					photos++
+					if !r.Null(0) {
+						t.Errorf("a photo names %s", r.Text(0))
 					}
-				}
-				return nil
-			})
+					return nil
+				})
+			tx.Queue("SELECT a.action, a.actor_user_id, a.session_id, a.address, a.request_id FROM audit a WHERE a.tenant_id = $1 AND "+
+				"a.action IN ('incidents.insert', 'incident_photos.insert') ORDER BY a.id DESC LIMIT 4", []any{demo.North},
+				func(r *db.Row) error {
+					audited++
+					for i, column := range []string{"actor_user_id", "session_id", "address", "request_id"} {
+						if !r.Null(i + 1) {
+							t.Errorf("audit of %s: %s is %s", r.Text(0), column, r.Text(i+1))
+						}
+					}
+					return nil
+				})
 			return tx.Flush()
 		}))
 		if photos != 2 || audited != 4 {

@@ -79,16 +79,21 @@ func TestVerbsRefuse(t *testing.T) {
 					q      testkit.Request
 					status int
 				}{
-					"unknown":      {testkit.Request{Method: "POST", Path: prefix + v.Name + "s", As: testkit.As(actor.Admin), Body: "{}"}, http.StatusNotFound},
-					"unserved":     {testkit.Request{Method: unserved, Path: prefix + v.Name}, http.StatusMethodNotAllowed},
-					"stranger":     {testkit.Request{Method: "POST", Path: prefix + v.Name, Body: "["}, http.StatusUnauthorized},
-					"of no tenant": {testkit.Request{Method: "POST", Path: prefix + v.Name, As: "nobody@none.example", Body: "["}, http.StatusForbidden},
-					"no JSON":      {testkit.Request{Method: "POST", Path: prefix + v.Name, As: testkit.As(actor.Admin), Body: "["}, http.StatusBadRequest},
-					"no object":    {testkit.Request{Method: "POST", Path: prefix + v.Name, As: testkit.As(actor.Admin), Body: "[]"}, http.StatusBadRequest},
+					"unknown": {testkit.Request{Method: "POST", Path: prefix + v.Name + "s", As: testkit.As(actor.Admin),
+						Body: "{}"}, http.StatusNotFound},
+					"unserved": {testkit.Request{Method: unserved, Path: prefix + v.Name}, http.StatusMethodNotAllowed},
+					"stranger": {testkit.Request{Method: "POST", Path: prefix + v.Name, Body: "["}, http.StatusUnauthorized},
+					"of no tenant": {testkit.Request{Method: "POST", Path: prefix + v.Name, As: "nobody@none.example", Body: "["},
+						http.StatusForbidden},
+					"no JSON": {testkit.Request{Method: "POST", Path: prefix + v.Name, As: testkit.As(actor.Admin), Body: "["},
+						http.StatusBadRequest},
+					"no object": {testkit.Request{Method: "POST", Path: prefix + v.Name, As: testkit.As(actor.Admin), Body: "[]"},
+						http.StatusBadRequest},
 					"a member's tenant_id": {testkit.Request{Method: "POST", Path: prefix + v.Name, As: testkit.As(actor.Admin),
 						Body: map[string]any{"tenant_id": demo.South}},
 						http.StatusBadRequest},
-					"key without tenant": {testkit.Request{Method: "POST", Path: prefix + v.Name, Bearer: k.Service(), Body: "{}"}, http.StatusBadRequest},
+					"key without tenant": {testkit.Request{Method: "POST", Path: prefix + v.Name, Bearer: k.Service(), Body: "{}"},
+						http.StatusBadRequest},
 				} {
 					if r := k.Call(c.q); r.Status != c.status || !strings.HasPrefix(string(r.Body), `{"code":"`) {
 						t.Errorf("%s, %s: %d %s, want %d", v.Name, name, r.Status, r.Body, c.status)
@@ -112,7 +117,8 @@ func TestVerbRoles(t *testing.T) {
 			stated[name] = true
 			r := k.Post(testkit.As(role), "/v1/rpc/"+name, "[")
 			if admitted := r.Status != http.StatusForbidden; admitted != (cell == "x") || admitted != shown[role][name] {
-				t.Errorf("%s as %s: %d %s, the table says %s, /v1/permissions %v", name, role, r.Status, r.Body, cell, shown[role][name])
+				t.Errorf("%s as %s: %d %s, the table says %s, /v1/permissions %v", name, role, r.Status, r.Body, cell,
+					shown[role][name])
 			}
 		})
 		for _, v := range k.App.Verbs() {
@@ -248,7 +254,8 @@ func TestVerbInputs(t *testing.T) {
 				case kind.Kind() == reflect.String:
 					wrong("a number in place", 1)
 					wrong("a text too long", strings.Repeat("x", 10_001))
-				case kind.Kind() == reflect.Int64, kind.Kind() == reflect.Bool, kind.Kind() == reflect.Struct, kind.Kind() == reflect.Slice:
+				case kind.Kind() == reflect.Int64, kind.Kind() == reflect.Bool, kind.Kind() == reflect.Struct,
+					kind.Kind() == reflect.Slice:
 					wrong("a text in place", "x")
 				}
 				if field.Tag.Get("enum") != "" && kind.Kind() == reflect.String {
@@ -309,11 +316,13 @@ func furnish(t *testing.T, k *testkit.Kit) {
 	item := k.Insert(t, as, "items", map[string]any{"sku": "FURNISH", "name": "Gold", "unit_cost": 100000})
 	k.Insert(t, as, "lots", map[string]any{"item_id": item, "lot_no": "F"})
 	k.Insert(t, as, "goods_owners", map[string]any{"code": "F", "name": "Client"})
-	k.Say(t, as, "receive", map[string]any{"zone_id": dock, "lines": []any{map[string]any{"item_id": item, "quantity": 3}}}, 200, nil)
+	k.Say(t, as, "receive", map[string]any{"zone_id": dock,
+		"lines": []any{map[string]any{"item_id": item, "quantity": 3}}}, 200, nil)
 	k.Say(t, as, "start_count", map[string]any{"zone_id": dock}, 200, nil)
 	face := k.Insert(t, as, "zones", map[string]any{"code": "FURNISH-F", "name": "Face"})
 	reserve := k.Insert(t, as, "zones", map[string]any{"code": "FURNISH-R", "name": "Reserve"})
-	k.Say(t, as, "move_stock", map[string]any{"item_id": item, "from_zone_id": dock, "to_zone_id": reserve, "quantity": 2}, 200, nil)
+	k.Say(t, as, "move_stock", map[string]any{"item_id": item, "from_zone_id": dock, "to_zone_id": reserve,
+		"quantity": 2}, 200, nil)
 	k.Insert(t, as, "replenish_rules", map[string]any{"item_id": item, "pick_zone_id": face, "min_qty": 1, "max_qty": 1})
 	k.Say(t, as, "plan_replenishment", map[string]any{}, 200, nil)
 	order := k.Insert(t, as, "orders", map[string]any{"party_name": "Customer"})
@@ -322,9 +331,11 @@ func furnish(t *testing.T, k *testkit.Kit) {
 	k.Say(t, as, "plan_wave", map[string]any{"order_ids": []any{order}}, 200, nil)
 	var made struct{ Shipment struct{ ID string } }
 	k.Say(t, as, "create_shipment", map[string]any{"order_ids": []any{order}}, 200, &made)
-	k.Say(t, as, "plan_route", map[string]any{"date": "2100-01-01", "driver_id": k.Foreign(t, "drivers"), "vehicle_id": k.Foreign(t, "vehicles"),
+	k.Say(t, as, "plan_route", map[string]any{"date": "2100-01-01", "driver_id": k.Foreign(t, "drivers"),
+		"vehicle_id":   k.Foreign(t, "vehicles"),
 		"shipment_ids": []any{made.Shipment.ID}}, 200, nil)
-	k.Say(t, as, "adjust_stock", map[string]any{"zone_id": dock, "item_id": item, "quantity": 1, "reason_code": "found"}, 200, nil)
+	k.Say(t, as, "adjust_stock", map[string]any{"zone_id": dock, "item_id": item, "quantity": 1, "reason_code": "found"},
+		200, nil)
 }
 
 // Every verb is documented and answers with what can be done next.

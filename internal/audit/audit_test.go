@@ -85,9 +85,11 @@ func rows(t *testing.T, d *db.DB) (out []string) {
 
 // BenchmarkCode is what a row's authentication adds to writing it.
 func BenchmarkCode(b *testing.B) {
-	e := audit.Entry{Tenant: tenant, At: time.Now(), By: actor.Actor{UserID: anna, SessionID: record, Address: "192.0.2.1", RequestID: record},
-		Action: "orders.update", EntityType: "orders", EntityID: record, Before: `{"status":"draft","notes":null,"version":1}`,
-		After: `{"status":"confirmed","notes":"call before delivery","version":2}`}
+	e := audit.Entry{Tenant: tenant, At: time.Now(), By: actor.Actor{UserID: anna, SessionID: record,
+		Address: "192.0.2.1", RequestID: record},
+		Action: "orders.update", EntityType: "orders", EntityID: record,
+		Before: `{"status":"draft","notes":null,"version":1}`,
+		After:  `{"status":"confirmed","notes":"call before delivery","version":2}`}
 	for _, c := range []struct {
 		name string
 		key  []byte

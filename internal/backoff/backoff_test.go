@@ -39,7 +39,8 @@ func TestAttemptsGrowRare(t *testing.T) {
 		}
 		b.Note(t.Context(), nil)
 		b.Note(t.Context(), nil)
-		if n := strings.Count(lines.String(), "\n"); n != 2 || lines.Len() > 2000 || !strings.Contains(lines.String(), "succeeds again") {
+		if n := strings.Count(lines.String(), "\n"); n != 2 || lines.Len() > 2000 ||
+			!strings.Contains(lines.String(), "succeeds again") {
 			t.Errorf("%d lines, %d bytes", n, lines.Len())
 		}
 		if !b.IsReady() || b.IsFailing() {

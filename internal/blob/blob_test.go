@@ -100,9 +100,12 @@ func reads(t *testing.T, s Store, key string, data []byte) {
 func TestHostileKeys(t *testing.T) {
 	each(t, func(t *testing.T, s Store) {
 		for _, key := range []string{
-			"", ".", "..", "../secret", "/etc/passwd", "a/b", "tmp-01999999-9999-7999-8999-999999999999", "here/01999999-9999-7999-8999-999999999999",
-			strings.ToUpper("01999999-9999-7999-8999-99999999999a"), "{01999999-9999-7999-8999-999999999999}", "01999999-9999-7999-8999-999999999999",
-			"urn:uuid:01999999-9999-7999-8999-999999999999", "01999999999979998999999999999999", "01999999-9999-7999-8999-99999999999\x00", "..\\secret",
+			"", ".", "..", "../secret", "/etc/passwd", "a/b", "tmp-01999999-9999-7999-8999-999999999999",
+			"here/01999999-9999-7999-8999-999999999999",
+			strings.ToUpper("01999999-9999-7999-8999-99999999999a"), "{01999999-9999-7999-8999-999999999999}",
+			"01999999-9999-7999-8999-999999999999",
+			"urn:uuid:01999999-9999-7999-8999-999999999999", "01999999999979998999999999999999",
+			"01999999-9999-7999-8999-99999999999\x00", "..\\secret",
 		} {
 			if _, err := s.Open(t.Context(), key); !fault.Is(err, fault.NotFound) {
 				t.Errorf("open %q: %v", key, err)
@@ -128,9 +131,10 @@ func TestBrokenUploads(t *testing.T) {
 			from io.Reader
 			want func(error) bool
 		}{
-			"too large":     {t.Context(), strings.NewReader("12345678901"), kind(fault.TooLarge)},
-			"upload broken": {t.Context(), io.MultiReader(strings.NewReader("123"), iotest.ErrReader(broken)), func(err error) bool { return errors.Is(err, broken) }},
-			"client gone":   {over, strings.NewReader("1"), func(err error) bool { return errors.Is(err, context.Canceled) }},
+			"too large": {t.Context(), strings.NewReader("12345678901"), kind(fault.TooLarge)},
+			"upload broken": {t.Context(), io.MultiReader(strings.NewReader("123"), iotest.ErrReader(broken)),
+				func(err error) bool { return errors.Is(err, broken) }},
+			"client gone": {over, strings.NewReader("1"), func(err error) bool { return errors.Is(err, context.Canceled) }},
 		} {
 			if ref, err := s.Put(row.ctx, row.from, 10); !row.want(err) || ref != (Ref{}) {
 				t.Errorf("%s: %+v %v", name, ref, err)

@@ -65,7 +65,8 @@ func TestServiceInTrouble(t *testing.T) {
 		"open: busy":       {"GET", status(503), open, fault.Unavailable},
 		"open: refused":    {"GET", status(403), open, fault.Unavailable},
 		"open: breaks off": {"GET", short, open, fault.Unavailable},
-		"delete: busy":     {"DELETE", status(503), func(s Store, key string) error { return s.Delete(t.Context(), key) }, fault.Unavailable},
+		"delete: busy": {"DELETE", status(503), func(s Store, key string) error { return s.Delete(t.Context(), key) },
+			fault.Unavailable},
 		"list: busy": {"GET", status(503), func(s Store, _ string) error {
 			for _, err := range s.List(t.Context()) {
 				return err
@@ -157,17 +158,20 @@ func TestOpenBucket(t *testing.T) {
 
 func TestParseAddress(t *testing.T) {
 	for text, want := range map[string]Address{
-		"s3://k:s@s3.eu-central-1.amazonaws.com/b":     {Host: "s3.eu-central-1.amazonaws.com", Bucket: "b", Key: "k", Secret: "s"},
-		"s3://k:s%2F%2B@127.0.0.1:9000/b/a/c/?tls=off": {Host: "127.0.0.1:9000", Bucket: "b", Prefix: "a/c/", Key: "k", Secret: "s/+", Plain: true},
-		"s3://h/b?region=us-west-2&lookup=path":        {Host: "h", Bucket: "b", Region: "us-west-2", InPath: true},
-		"s3://h/b?lookup=host&tls=on":                  {Host: "h", Bucket: "b", InHost: true},
+		"s3://k:s@s3.eu-central-1.amazonaws.com/b": {Host: "s3.eu-central-1.amazonaws.com", Bucket: "b", Key: "k",
+			Secret: "s"},
+		"s3://k:s%2F%2B@127.0.0.1:9000/b/a/c/?tls=off": {Host: "127.0.0.1:9000", Bucket: "b", Prefix: "a/c/", Key: "k",
+			Secret: "s/+", Plain: true},
+		"s3://h/b?region=us-west-2&lookup=path": {Host: "h", Bucket: "b", Region: "us-west-2", InPath: true},
+		"s3://h/b?lookup=host&tls=on":           {Host: "h", Bucket: "b", InHost: true},
 	} {
 		got, err := ParseAddress(text)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v %s", text, err, diff)
 		}
 	}
-	for _, text := range []string{"files", "http://h/b", "s3:///b", "s3://h", "s3://h/", "s3://key@h/b", "s3://h/b?tls=maybe", "s3://h/b?color=red",
+	for _, text := range []string{"files", "http://h/b", "s3:///b", "s3://h", "s3://h/", "s3://key@h/b",
+		"s3://h/b?tls=maybe", "s3://h/b?color=red",
 		"s3://k:geheim@h/%zz"} {
 		if _, err := ParseAddress(text); err == nil || strings.Contains(err.Error(), "geheim") {
 			t.Errorf("%s: %v", text, err)

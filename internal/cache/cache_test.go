@@ -186,7 +186,8 @@ func TestFailuresAreNotKept(t *testing.T) {
 		"panic": func(context.Context) (Answer, error) { panic("at the disco") },
 	} {
 		_, _, err := c.Fill(t.Context(), kpis, minute, build)
-		if err == nil || name == "error" && !errors.Is(err, broken) || name == "panic" && !strings.Contains(err.Error(), "disco") {
+		if err == nil || name == "error" && !errors.Is(err, broken) || name == "panic" &&
+			!strings.Contains(err.Error(), "disco") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, ok := c.Get(kpis); ok {
@@ -483,9 +484,10 @@ func TestParallelUse(t *testing.T) {
 				case 1:
 					c.Clear(k.Tenant, k.Function)
 				default:
-					b, _, err := c.Fill(context.Background(), k, time.Duration(i%3)*time.Millisecond, func(context.Context) (Answer, error) {
-						return Answer{Miss: []byte(k.Params), Hit: []byte(k.Params)}, nil
-					})
+					b, _, err := c.Fill(context.Background(), k, time.Duration(i%3)*time.Millisecond,
+						func(context.Context) (Answer, error) {
+							return Answer{Miss: []byte(k.Params), Hit: []byte(k.Params)}, nil
+						})
 					if err != nil || string(b.Plain()) != k.Params {
 						t.Errorf("%d: %v", g, err)
 					}

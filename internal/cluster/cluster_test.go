@@ -168,10 +168,12 @@ func TestManyNoticesAreFewRows(t *testing.T) {
 	}
 	one.mu.Unlock()
 	one.Publish(items)
-	two.hears(t, Notice{Kind: User, Names: []string{"u1"}}, Notice{Kind: Changed, Tenant: "t1", Names: []string{"items", "zones"}})
+	two.hears(t, Notice{Kind: User, Names: []string{"u1"}},
+		Notice{Kind: Changed, Tenant: "t1", Names: []string{"items", "zones"}})
 	var rows int64
 	err := one.o.DB.Read(context.Background(), scopeOfAll(), func(tx *db.Tx) error {
-		return tx.One("SELECT COUNT(*) FROM notices WHERE body LIKE '%changed%'", nil, func(r *db.Row) error { rows = r.Int(0); return nil })
+		return tx.One("SELECT COUNT(*) FROM notices WHERE body LIKE '%changed%'", nil,
+			func(r *db.Row) error { rows = r.Int(0); return nil })
 	})
 	if err != nil || rows == 0 || rows > 5 {
 		t.Errorf("3,000 notices are %d rows, %v", rows, err)
@@ -295,7 +297,8 @@ func TestNumbersThatGoBackMakeEverythingStale(t *testing.T) {
 		}
 		other := &Cluster{o: Options{DB: x, Now: time.Now}, id: uuid.NewString()}
 		for range after {
-			if err := other.insertRow(t.Context(), uuid.NewString(), `[{"kind":"changed","tenant":"t1","names":["items"]}]`); err != nil {
+			if err := other.insertRow(t.Context(), uuid.NewString(),
+				`[{"kind":"changed","tenant":"t1","names":["items"]}]`); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -385,7 +388,8 @@ func TestTooManyNoticesAreOne(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{``, `[]`, `[{"kind":"changed","tenant":"t","names":["items"]}]`, `[{"kind":"later"}]`, `{}`} {
+	for _, s := range []string{``, `[]`, `[{"kind":"changed","tenant":"t","names":["items"]}]`, `[{"kind":"later"}]`,
+		`{}`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, body string) {

@@ -15,16 +15,19 @@ func TestLoad(t *testing.T) {
 	if err := os.WriteFile(file, []byte("# mine\nlisten = 127.0.0.1:1\nmail_from = \"A <a@b.c>\"\nsignup = off\noauth_hub_client_id = y\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := Load(file, []string{"HOLDFAST_LISTEN=127.0.0.1:2", "HOLDFAST_ACCESS_TOKEN_TTL=5m", "HOLDFAST_OAUTH_MY_IDP_CLIENT_ID=x",
+	c, err := Load(file, []string{"HOLDFAST_LISTEN=127.0.0.1:2", "HOLDFAST_ACCESS_TOKEN_TTL=5m",
+		"HOLDFAST_OAUTH_MY_IDP_CLIENT_ID=x",
 		"HOLDFAST_OAUTH_MY_IDP_ISSUER=https://i", "HOLDFAST_OAUTH_MY_IDP_CLIENT_SECRET=z", "HOLDFAST_OAUTH_HUB_SECRET=w"},
 		map[string]string{"listen": "127.0.0.1:3"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Listen != "127.0.0.1:3" || c.MailFrom != "A <a@b.c>" || c.SignupEnabled || c.AccessTokenTTL != 5*time.Minute || c.PasswordMinLength != 8 {
+	if c.Listen != "127.0.0.1:3" || c.MailFrom != "A <a@b.c>" || c.SignupEnabled || c.AccessTokenTTL != 5*time.Minute ||
+		c.PasswordMinLength != 8 {
 		t.Errorf("%+v", c)
 	}
-	want := []Provider{{Name: "hub", ClientID: "y", Secret: "w"}, {Name: "my_idp", ClientID: "x", Issuer: "https://i", Secret: "z"}}
+	want := []Provider{{Name: "hub", ClientID: "y", Secret: "w"},
+		{Name: "my_idp", ClientID: "x", Issuer: "https://i", Secret: "z"}}
 	if !reflect.DeepEqual(c.OAuthProviders, want) {
 		t.Errorf("providers %+v", c.OAuthProviders)
 	}
@@ -113,7 +116,8 @@ func TestDumpHidesSecrets(t *testing.T) {
 
 // A setting of an embedded struct is one like any other: read, told and exported.
 func TestEmbeddedSettings(t *testing.T) {
-	c, err := Load("", []string{"HOLDFAST_OTP_LENGTH=8"}, map[string]string{"redirect_urls": "https://a.example/x,https://b.example"})
+	c, err := Load("", []string{"HOLDFAST_OTP_LENGTH=8"},
+		map[string]string{"redirect_urls": "https://a.example/x,https://b.example"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,8 @@ func TestSecretFiles(t *testing.T) {
 		"file":                 {[]string{"HOLDFAST_DATABASE_URL_FILE=" + dsn}, "postgres://user:from-file@db/holdfast"},
 		"file over credential": {[]string{"HOLDFAST_DATABASE_URL_FILE=" + dsn, in}, "postgres://user:from-file@db/holdfast"},
 		"value":                {[]string{in, "HOLDFAST_DATABASE_URL=postgres://db/x"}, "postgres://db/x"},
-		"directory is not there": {[]string{"CREDENTIALS_DIRECTORY=" + dir + "/none", "HOLDFAST_DATABASE_URL=postgres://db/x"},
+		"directory is not there": {[]string{"CREDENTIALS_DIRECTORY=" + dir + "/none",
+			"HOLDFAST_DATABASE_URL=postgres://db/x"},
 			"postgres://db/x"},
 	} {
 		c, err := Load("", r.environ, nil)
@@ -42,7 +43,8 @@ func TestSecretFiles(t *testing.T) {
 		t.Errorf("a credential of a directory: %v, %v", c, err)
 	}
 	for _, environ := range [][]string{{"HOLDFAST_SMTP_URL_FILE=" + dir + "/none"}, {"HOLDFAST_NO_SUCH_FILE=" + dsn}} {
-		if _, err := Load("", environ, nil); err == nil || !strings.Contains(err.Error(), "HOLDFAST_") || strings.Contains(err.Error(), "from-file") {
+		if _, err := Load("", environ, nil); err == nil || !strings.Contains(err.Error(), "HOLDFAST_") ||
+			strings.Contains(err.Error(), "from-file") {
 			t.Errorf("%v: %v", environ, err)
 		}
 	}

@@ -15,7 +15,8 @@ import (
 )
 
 var dist = fstest.MapFS{
-	"index.html":     {Data: []byte(`<script type="module" src="./assets/a.js"></script>` + strings.Repeat("<p>page</p>", 200))},
+	"index.html": {Data: []byte(`<script type="module" src="./assets/a.js"></script>` + strings.Repeat("<p>page</p>",
+		200))},
 	"assets/a.js":    {Data: []byte(strings.Repeat("console.log(1);", 200))},
 	"assets/b.css":   {Data: []byte("p{}")},
 	"assets/odd.xyz": {Data: []byte("?")},
@@ -61,8 +62,10 @@ func TestServe(t *testing.T) {
 		{"the page", "GET", "/console/", 200, "no-cache", "text/html; charset=utf-8"},
 		{"an address inside the console", "GET", "/console/c/orders/0190", 200, "no-cache", "text/html; charset=utf-8"},
 		{"a file of this build", "GET", m[1], 200, "public, max-age=31536000, immutable", "text/javascript; charset=utf-8"},
-		{"a file that another node's page names", "GET", "/console/-/0000000000000000/assets/a.js", 200, "no-cache", "text/javascript; charset=utf-8"},
-		{"a file that there is not", "GET", "/console/-/0000000000000000/assets/z.js", 404, "no-store", "text/plain; charset=utf-8"},
+		{"a file that another node's page names", "GET", "/console/-/0000000000000000/assets/a.js", 200, "no-cache",
+			"text/javascript; charset=utf-8"},
+		{"a file that there is not", "GET", "/console/-/0000000000000000/assets/z.js", 404, "no-store",
+			"text/plain; charset=utf-8"},
 		{"no file at all", "GET", "/console/-/0000000000000000", 404, "no-store", "text/plain; charset=utf-8"},
 		{"a missing asset is no page", "GET", "/console/assets/z.js", 404, "no-store", "text/plain; charset=utf-8"},
 		{"what the console has to know", "GET", "/console/settings.json", 200, "no-cache", "application/json"},
@@ -75,7 +78,8 @@ func TestServe(t *testing.T) {
 		}
 	}
 	policy := get(t, c, "GET", "/console/").Header.Get("Content-Security-Policy")
-	if strings.Contains(policy, "unsafe") || !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") {
+	if strings.Contains(policy, "unsafe") || !strings.Contains(policy, "default-src 'none'") ||
+		!strings.Contains(policy, "frame-ancestors 'none'") {
 		t.Errorf("policy %q", policy)
 	}
 }
@@ -94,11 +98,13 @@ func TestForms(t *testing.T) {
 	if err != nil || string(plain) != text(t, get(t, c, "GET", "/console/")) {
 		t.Errorf("both forms are not the same page: %v", err)
 	}
-	if again := get(t, c, "GET", "/console/", "If-None-Match", r.Header.Get("Etag")); again.StatusCode != http.StatusNotModified {
+	if again := get(t, c, "GET", "/console/", "If-None-Match",
+		r.Header.Get("Etag")); again.StatusCode != http.StatusNotModified {
 		t.Errorf("a page that is known: %d", again.StatusCode)
 	}
 	var s map[string]any
-	if err := json.Unmarshal([]byte(text(t, get(t, c, "GET", "/console/settings.json"))), &s); err != nil || s["demo"] != nil {
+	if err := json.Unmarshal([]byte(text(t, get(t, c, "GET", "/console/settings.json"))), &s); err != nil ||
+		s["demo"] != nil {
 		t.Errorf("a server that is no demonstration says %v, %v", s, err)
 	}
 }

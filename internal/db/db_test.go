@@ -97,7 +97,8 @@ func TestLikeIsCaseSensitive(t *testing.T) {
 	d := openTest(t)
 	var a, b bool
 	if err := d.Read(context.Background(), Scope{}, func(tx *Tx) error {
-		return tx.One(`SELECT 'Abc' LIKE 'abc', 'a_c' LIKE 'a\_c' ESCAPE '\'`, nil, func(r *Row) error { a, b = r.Bool(0), r.Bool(1); return nil })
+		return tx.One(`SELECT 'Abc' LIKE 'abc', 'a_c' LIKE 'a\_c' ESCAPE '\'`, nil,
+			func(r *Row) error { a, b = r.Bool(0), r.Bool(1); return nil })
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -20,15 +20,17 @@ func TestProbed(t *testing.T) {
 		from, where := d.Probed("items", "sku", 2)
 		var plan []string
 		err := d.Read(t.Context(), db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
-			return tx.Query(explain+"SELECT id FROM "+from+" WHERE tenant_id = $1 AND "+where, []any{tenant, `["a"]`}, func(r *db.Row) error {
-				plan = append(plan, r.Text(r.Len()-1))
-				return nil
-			})
+			return tx.Query(explain+"SELECT id FROM "+from+" WHERE tenant_id = $1 AND "+where, []any{tenant, `["a"]`},
+				func(r *db.Row) error {
+					plan = append(plan, r.Text(r.Len()-1))
+					return nil
+				})
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := map[db.Engine]string{db.SQLite: "(tenant_id=? AND sku=?)", db.PostgreSQL: "'::uuid) AND (sku = probed.value))"}[d.Engine()]
+		want := map[db.Engine]string{db.SQLite: "(tenant_id=? AND sku=?)",
+			db.PostgreSQL: "'::uuid) AND (sku = probed.value))"}[d.Engine()]
 		if all := strings.Join(plan, "\n"); !strings.Contains(all, want) {
 			t.Errorf("no %q in\n%s", want, all)
 		}

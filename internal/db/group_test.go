@@ -201,7 +201,8 @@ func TestGroupRefusesAfterItsCommit(t *testing.T) {
 					t.Errorf("the second: %v", err)
 				}
 				var seen int64
-				if err := d.Read(ctx, Scope{}, func(tx *Tx) (err error) { seen, err = count(tx); return err }); err != nil || seen != 1 {
+				if err := d.Read(ctx, Scope{}, func(tx *Tx) (err error) { seen, err = count(tx); return err }); err != nil ||
+					seen != 1 {
 					t.Errorf("refused for a row of which others see %d: %v", seen, err)
 				}
 			})

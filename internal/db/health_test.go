@@ -27,7 +27,10 @@ func TestUnwritable(t *testing.T) {
 			t.Errorf("unwritable: %v", err)
 		}
 	}
-	if err := d.Read(t.Context(), Scope{}, func(tx *Tx) error { return tx.Query("SELECT 1", nil, func(*Row) error { return nil }) }); err != nil {
+	if err := d.Read(t.Context(), Scope{}, func(tx *Tx) error {
+		return tx.Query("SELECT 1", nil,
+			func(*Row) error { return nil })
+	}); err != nil {
 		t.Errorf("a read: %v", err)
 	}
 	if err := w.execText("PRAGMA query_only = OFF"); err != nil {
@@ -36,7 +39,8 @@ func TestUnwritable(t *testing.T) {
 	if err := d.Ping(t.Context()); err != nil {
 		t.Errorf("writable again: %v", err)
 	}
-	for code, counts := range map[string]bool{"53100": true, "58030": true, "25006": true, "57014": false, "23505": false, "": false} {
+	for code, counts := range map[string]bool{"53100": true, "58030": true, "25006": true, "57014": false, "23505": false,
+		"": false} {
 		var h health
 		if h.noteWrite(fault.New(fault.Unavailable, code, "x")); (h.failed.Load() != nil) != counts {
 			t.Errorf("code %q counts: %v", code, !counts)

@@ -20,21 +20,26 @@ func TestInsert(t *testing.T) {
 	each(t, func(t *testing.T, d *db.DB) {
 		tenant, at := uuid.NewString(), time.Date(2026, 3, 29, 1, 2, 3, 456789000, time.UTC)
 		var cols []db.Column
-		for _, c := range [][2]string{{"tenant_id", "uuid"}, {"id", "uuid"}, {"sku", "text"}, {"name", "text"}, {"description", "text"},
+		for _, c := range [][2]string{{"tenant_id", "uuid"}, {"id", "uuid"}, {"sku", "text"}, {"name", "text"},
+			{"description", "text"},
 			{"base_uom", "text"}, {"barcodes", "text"},
-			{"tracking", "text"}, {"storage_class", "text"}, {"status", "text"}, {"has_expiry", "boolean"}, {"low_stock", "boolean"}, {"unit_cost",
+			{"tracking", "text"}, {"storage_class", "text"}, {"status", "text"}, {"has_expiry", "boolean"},
+			{"low_stock", "boolean"}, {"unit_cost",
 				"bigint"}, {"price", "bigint"},
-			{"capacity_units", "bigint"}, {"reorder_point", "bigint"}, {"on_hand", "bigint"}, {"available", "bigint"}, {"stock_value", "bigint"},
+			{"capacity_units", "bigint"}, {"reorder_point", "bigint"}, {"on_hand", "bigint"}, {"available", "bigint"},
+			{"stock_value", "bigint"},
 			{"created_at", "timestamptz"}, {"updated_at", "timestamptz"}, {"version", "bigint"}} {
 			cols = append(cols, db.Column{Name: c[0], Type: c[1]})
 		}
-		texts := []any{"", " ", "NULL", "null", `"`, `\`, `\\"`, "a,b", "{}", "{a,b}", "a\nb\tc", "'; drop table zones; --", "ü€😀", "$1", nil}
+		texts := []any{"", " ", "NULL", "null", `"`, `\`, `\\"`, "a,b", "{}", "{a,b}", "a\nb\tc", "'; drop table zones; --",
+			"ü€😀", "$1", nil}
 		prices := []any{decimal.Dec(math.MaxInt64), decimal.Dec(math.MinInt64), int64(0), 7, nil}
 		var rows [][]any
 		var want []string
 		for i := range 2100 {
 			text, price := texts[i%len(texts)], prices[i%len(prices)]
-			rows = append(rows, []any{tenant, uuid.NewString(), fmt.Sprintf("%05d", i), "n", text, "EA", "[]", "none", "ambient", "active", i%2 == 0, false,
+			rows = append(rows, []any{tenant, uuid.NewString(), fmt.Sprintf("%05d", i), "n", text, "EA", "[]", "none",
+				"ambient", "active", i%2 == 0, false,
 				decimal.One, price,
 				decimal.One, decimal.Dec(0), decimal.Dec(0), decimal.Dec(0), decimal.Dec(0), at, at.Format(db.TimeLayout), 1})
 			want = append(want, fmt.Sprintf("%05d %v %v %v", i, text, plain(price), i%2 == 0))
@@ -67,7 +72,10 @@ func TestInsert(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
-		if err := d.Write(ctx, scope, func(tx *db.Tx) error { return tx.Insert("items", cols[:2], [][]any{{tenant, struct{}{}}}) }); err == nil {
+		if err := d.Write(ctx, scope, func(tx *db.Tx) error {
+			return tx.Insert("items", cols[:2],
+				[][]any{{tenant, struct{}{}}})
+		}); err == nil {
 			t.Error("took a value that is none")
 		}
 	})

@@ -86,7 +86,8 @@ func TestStatementTimeout(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer d.Close()
-		for want, ctx := range map[string]context.Context{"12s": t.Context(), "2min": db.Patient(t.Context(), 2*time.Minute)} {
+		for want, ctx := range map[string]context.Context{"12s": t.Context(),
+			"2min": db.Patient(t.Context(), 2*time.Minute)} {
 			got := ""
 			err := d.Read(ctx, db.Scope{}, func(tx *db.Tx) error {
 				return tx.One("SHOW statement_timeout", nil, func(r *db.Row) error { got = r.Text(0); return nil })
@@ -113,15 +114,16 @@ func TestTransaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := d.Read(ctx, scope, func(tx *db.Tx) error {
-			return tx.One("SELECT id, code, created_at, version, city FROM sites WHERE tenant_id = $1 AND code LIKE 'A%'", []any{tenant}, func(r *db.Row) error {
-				if r.Text(0) != id || r.Text(1) != "A-1" || !r.Time(2).Equal(at) || r.Int(3) != 1 || !r.Null(4) {
-					t.Errorf("row = %s %s %v %d %v", r.Text(0), r.Text(1), r.Time(2), r.Int(3), r.Null(4))
-				}
-				if got := r.Text(2); got != "2026-03-29T01:02:03.456789Z" {
-					t.Errorf("time text = %s", got)
-				}
-				return nil
-			})
+			return tx.One("SELECT id, code, created_at, version, city FROM sites WHERE tenant_id = $1 AND code LIKE 'A%'",
+				[]any{tenant}, func(r *db.Row) error {
+					if r.Text(0) != id || r.Text(1) != "A-1" || !r.Time(2).Equal(at) || r.Int(3) != 1 || !r.Null(4) {
+						t.Errorf("row = %s %s %v %d %v", r.Text(0), r.Text(1), r.Time(2), r.Int(3), r.Null(4))
+					}
+					if got := r.Text(2); got != "2026-03-29T01:02:03.456789Z" {
+						t.Errorf("time text = %s", got)
+					}
+					return nil
+				})
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -160,7 +162,8 @@ func TestRollback(t *testing.T) {
 			t.Fatalf("err = %v, after = %v", err, after)
 		}
 		if err := d.Read(ctx, scope, func(tx *db.Tx) error {
-			return tx.Query("SELECT 1 FROM sites WHERE tenant_id = $1", []any{tenant}, func(*db.Row) error { t.Error("a row survived"); return nil })
+			return tx.Query("SELECT 1 FROM sites WHERE tenant_id = $1", []any{tenant},
+				func(*db.Row) error { t.Error("a row survived"); return nil })
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +220,8 @@ func TestManyStatements(t *testing.T) {
 				if err := d.Read(ctx, db.Scope{}, func(tx *db.Tx) error {
 					for i := from; i < from+60; i++ {
 						want += i
-						tx.Queue(fmt.Sprintf("SELECT CAST($1 AS bigint) + %d - %d", i, round), []any{round}, func(r *db.Row) error { sum += int(r.Int(0)); return nil })
+						tx.Queue(fmt.Sprintf("SELECT CAST($1 AS bigint) + %d - %d", i, round), []any{round},
+							func(r *db.Row) error { sum += int(r.Int(0)); return nil })
 					}
 					return nil
 				}); err != nil {
@@ -249,13 +253,14 @@ func TestEnd(t *testing.T) {
 			fn func(tx *db.Tx) error
 			ok bool
 		}{
-			"at once":         {func(tx *db.Tx) error { one(tx); return tx.End() }, true},
-			"after a flush":   {func(tx *db.Tx) error { one(tx); tx.Flush(); one(tx); return tx.End() }, true},
-			"with nothing":    {func(tx *db.Tx) error { one(tx); tx.Flush(); return tx.End() }, true},
-			"never begun":     {func(tx *db.Tx) error { return tx.End() }, true},
-			"queued after":    {func(tx *db.Tx) error { one(tx); tx.End(); one(tx); return nil }, false},
-			"flushed after":   {func(tx *db.Tx) error { one(tx); tx.End(); one(tx); return tx.Flush() }, false},
-			"a failing one":   {func(tx *db.Tx) error { tx.Queue("SELECT nothing FROM nowhere", nil, nil); return tx.End() }, false},
+			"at once":       {func(tx *db.Tx) error { one(tx); return tx.End() }, true},
+			"after a flush": {func(tx *db.Tx) error { one(tx); tx.Flush(); one(tx); return tx.End() }, true},
+			"with nothing":  {func(tx *db.Tx) error { one(tx); tx.Flush(); return tx.End() }, true},
+			"never begun":   {func(tx *db.Tx) error { return tx.End() }, true},
+			"queued after":  {func(tx *db.Tx) error { one(tx); tx.End(); one(tx); return nil }, false},
+			"flushed after": {func(tx *db.Tx) error { one(tx); tx.End(); one(tx); return tx.Flush() }, false},
+			"a failing one": {func(tx *db.Tx) error { tx.Queue("SELECT nothing FROM nowhere", nil, nil); return tx.End() },
+				false},
 			"failing after":   {func(tx *db.Tx) error { one(tx); tx.End(); return context.Canceled }, false},
 			"two in the last": {func(tx *db.Tx) error { one(tx); one(tx); return tx.End() }, true},
 		} {
@@ -286,7 +291,8 @@ func TestPatient(t *testing.T) {
 		const long = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 60000) SELECT COUNT(*) FROM c"
 		run := func(tx *db.Tx) error { return tx.Query(long, nil, func(*db.Row) error { return nil }) }
 		hurried := db.Patient(t.Context(), 2*time.Millisecond)
-		for name, do := range map[string]func(context.Context, db.Scope, func(*db.Tx) error) error{"read": d.Read, "write": d.Write} {
+		for name, do := range map[string]func(context.Context, db.Scope, func(*db.Tx) error) error{"read": d.Read,
+			"write": d.Write} {
 			for _, c := range []struct {
 				ctx   context.Context
 				ended bool

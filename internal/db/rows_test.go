@@ -14,9 +14,11 @@ import (
 	"holdfast/internal/db"
 )
 
-var workerColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "employee_no", Type: "text"},
+var workerColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"},
+	{Name: "employee_no", Type: "text"},
 	{Name: "name", Type: "text"}, {Name: "employment", Type: "text"},
-	{Name: "status", Type: "text"}, {Name: "user_id", Type: "uuid"}, {Name: "birth_year", Type: "bigint"}, {Name: "created_at", Type: "timestamptz"},
+	{Name: "status", Type: "text"}, {Name: "user_id", Type: "uuid"}, {Name: "birth_year", Type: "bigint"},
+	{Name: "created_at", Type: "timestamptz"},
 	{Name: "updated_at", Type: "timestamptz"}, {Name: "version", Type: "bigint"}}
 
 // person sets the columns of one row.
@@ -56,10 +58,12 @@ func TestRows(t *testing.T) {
 					if i > n/2 {
 						year = int64(i%3) - 1 // -1 = null
 					}
-					if err := person(rows, tenant, uuid.New(), fmt.Sprintf("Z%05d", i), year, at.Add(time.Duration(i/2)*time.Second)); err != nil {
+					if err := person(rows, tenant, uuid.New(), fmt.Sprintf("Z%05d", i), year,
+						at.Add(time.Duration(i/2)*time.Second)); err != nil {
 						return err
 					}
-					want = append(want, fmt.Sprintf("Z%05d %d %v %s", i, max(year, 0), year < 0, at.Add(time.Duration(i/2)*time.Second).Format(db.TimeLayout)))
+					want = append(want, fmt.Sprintf("Z%05d %d %v %s", i, max(year, 0), year < 0,
+						at.Add(time.Duration(i/2)*time.Second).Format(db.TimeLayout)))
 				}
 				rows.Queue()
 				return nil
@@ -94,7 +98,8 @@ func TestRows_conflict(t *testing.T) {
 		ctx, scope := context.Background(), db.Scope{Tenant: tenant.String()}
 		for _, year := range []int64{1, 2} {
 			err := d.Write(ctx, scope, func(tx *db.Tx) error {
-				rows := tx.InsertMany("workers", workerColumns, "ON CONFLICT (tenant_id, id) DO UPDATE SET birth_year = excluded.birth_year")
+				rows := tx.InsertMany("workers", workerColumns,
+					"ON CONFLICT (tenant_id, id) DO UPDATE SET birth_year = excluded.birth_year")
 				if err := person(rows, tenant, id, "A", year, at); err != nil {
 					return err
 				}
@@ -106,10 +111,11 @@ func TestRows_conflict(t *testing.T) {
 		}
 		var got []int64
 		err := d.Read(ctx, scope, func(tx *db.Tx) error {
-			return tx.Query("SELECT birth_year FROM workers WHERE tenant_id = $1", []any{tenant.String()}, func(r *db.Row) error {
-				got = append(got, r.Int(0))
-				return nil
-			})
+			return tx.Query("SELECT birth_year FROM workers WHERE tenant_id = $1", []any{tenant.String()},
+				func(r *db.Row) error {
+					got = append(got, r.Int(0))
+					return nil
+				})
 		})
 		if diff := cmp.Diff([]int64{2}, got); diff != "" || err != nil {
 			t.Error(diff, err)
@@ -129,7 +135,8 @@ func TestRows_refuse(t *testing.T) {
 			"no value":            {"A", struct{}{}},
 		} {
 			err := d.Write(context.Background(), db.Scope{Tenant: uuid.NewString()}, func(tx *db.Tx) error {
-				return tx.InsertMany("anything", []db.Column{{Name: "name", Type: "text"}, {Name: "share", Type: "double precision"}}, "").Add(row...)
+				return tx.InsertMany("anything", []db.Column{{Name: "name", Type: "text"},
+					{Name: "share", Type: "double precision"}}, "").Add(row...)
 			})
 			if err == nil {
 				t.Errorf("%s: taken", name)

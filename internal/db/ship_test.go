@@ -103,7 +103,8 @@ func TestChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(now, file) || backs < 10 || len(now) < 100_000 {
-		t.Errorf("the copy has %d bytes, the database %d, and they differ (%d times written back)", len(file), len(now), backs)
+		t.Errorf("the copy has %d bytes, the database %d, and they differ (%d times written back)", len(file), len(now),
+			backs)
 	}
 }
 
@@ -121,7 +122,11 @@ func TestChangesMissed(t *testing.T) {
 			return errors.Join(err, tx.Flush())
 		})
 		if err == nil {
-			err = d.Write(t.Context(), Scope{All: true}, func(tx *Tx) error { _, err := tx.Exec("INSERT INTO pieces DEFAULT VALUES"); return err })
+			err = d.Write(t.Context(), Scope{All: true}, func(tx *Tx) error {
+				_,
+					err := tx.Exec("INSERT INTO pieces DEFAULT VALUES")
+				return err
+			})
 		}
 		if err != nil {
 			t.Fatal(err)

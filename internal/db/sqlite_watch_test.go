@@ -19,7 +19,10 @@ func TestLongReads(t *testing.T) {
 	l := d.eng.(*lite)
 	l.longest = 100 * time.Millisecond
 	for range 2 * l.size {
-		err := d.Read(t.Context(), Scope{}, func(tx *Tx) error { return tx.Query(forever, nil, func(*Row) error { return nil }) })
+		err := d.Read(t.Context(), Scope{}, func(tx *Tx) error {
+			return tx.Query(forever, nil,
+				func(*Row) error { return nil })
+		})
 		if f := fault.As(err); f.Code != "57014" || f.Kind != fault.Unavailable || f.RetryAfter <= 0 {
 			t.Fatalf("a statement without end: %v", err)
 		}
@@ -34,7 +37,10 @@ func TestLongReads(t *testing.T) {
 	}
 	l.longest = time.Hour
 	ctx, leave := context.WithCancel(t.Context())
-	err = d.Read(ctx, Scope{}, func(tx *Tx) error { return tx.Query(forever, nil, func(*Row) error { leave(); return nil }) })
+	err = d.Read(ctx, Scope{}, func(tx *Tx) error {
+		return tx.Query(forever, nil,
+			func(*Row) error { leave(); return nil })
+	})
 	if f := fault.As(err); f.Code != "57014" {
 		t.Errorf("its caller has gone: %v", err)
 	}

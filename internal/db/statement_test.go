@@ -24,7 +24,8 @@ func TestStatementWords(t *testing.T) {
 			"SELECT e.value FROM {elements $1 AS e} WHERE e.value = 'A'":                                {`["A"]`},
 			"SELECT id FROM zones WHERE id = {uuid $1}":                                                 {"0190b000-0000-7000-8000-000000000001"},
 		} {
-			if err := d.Write(context.Background(), tenant, func(tx *db.Tx) error { return tx.Query(sql, args, nothing) }); err != nil {
+			if err := d.Write(context.Background(), tenant,
+				func(tx *db.Tx) error { return tx.Query(sql, args, nothing) }); err != nil {
 				t.Errorf("%s: %v", sql, err)
 			}
 		}

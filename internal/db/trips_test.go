@@ -80,7 +80,8 @@ func TestSentWhole(t *testing.T) {
 		}
 		count := func() (n int64) {
 			if err := d.Read(t.Context(), s, func(tx *db.Tx) error {
-				tx.Queue("SELECT COUNT(*) FROM sites WHERE tenant_id = $1", []any{s.Tenant}, func(r *db.Row) error { n = r.Int(0); return nil })
+				tx.Queue("SELECT COUNT(*) FROM sites WHERE tenant_id = $1", []any{s.Tenant},
+					func(r *db.Row) error { n = r.Int(0); return nil })
 				return tx.End()
 			}); err != nil {
 				t.Fatal(err)

@@ -44,13 +44,14 @@ func TestWholeFile(t *testing.T) {
 		file, log []byte
 		whole     bool
 	}{
-		"whole":                  {all, nil, true},
-		"cut off":                {all[:len(all)-20*4096], nil, false},
-		"cut off by half":        {all[:len(all)/2], nil, false},
-		"cut off within a page":  {all[:len(all)-100], nil, false},
-		"a crash while written":  {all[:before], log, true},
-		"cut off, with its log":  {all[:before/2], log, false},
-		"a log of another":       {all[:before], append(append([]byte(nil), log[:16]...), append(make([]byte, 8), log[24:]...)...), false},
+		"whole":                 {all, nil, true},
+		"cut off":               {all[:len(all)-20*4096], nil, false},
+		"cut off by half":       {all[:len(all)/2], nil, false},
+		"cut off within a page": {all[:len(all)-100], nil, false},
+		"a crash while written": {all[:before], log, true},
+		"cut off, with its log": {all[:before/2], log, false},
+		"a log of another": {all[:before], append(append([]byte(nil), log[:16]...),
+			append(make([]byte, 8), log[24:]...)...), false},
 		"a log that is cut off":  {all[:before], log[:10*4096], false},
 		"a log without anything": {all[:before], log[:32], false},
 	} {

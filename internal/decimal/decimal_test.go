@@ -16,10 +16,13 @@ var number = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE]([+-]?\d+))?$`)
 // Parse agrees with exact arithmetic on every text: it gives the number or refuses
 // it, whichever of its two ways read it, and refuses what is no number.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"0", "-0", "12", "-12.5", "0.0001", "0.00001", "99999999999999.9999", "922337203685477.5807", "922337203685477.5808",
+	for _, s := range []string{"0", "-0", "12", "-12.5", "0.0001", "0.00001", "99999999999999.9999",
+		"922337203685477.5807", "922337203685477.5808",
 		"-922337203685477.5807", "-922337203685477.5808", "1e3", ".5", "5.", "+1", "-", "", "1.2.3", "12a", "1_0",
-		"1e++2", "1e+-2", "1e-+2", "1e--2", "1e+", "1e-", "1e", "e1", "1e 2", "1e2 ", "1e1_0", "1e2.5", "1ee2", "1e2e2", "1E+2", "1E-2", "1e02", "1e-00",
-		"1e40", "1e41", "1e-40", "1e-41", "0e99", "1e99999999999999999999", "12.5e-3", "123456789e-4", "123456789e-5", "0x1p4", "Inf", "NaN", "--1", "+-1"} {
+		"1e++2", "1e+-2", "1e-+2", "1e--2", "1e+", "1e-", "1e", "e1", "1e 2", "1e2 ", "1e1_0", "1e2.5", "1ee2", "1e2e2",
+		"1E+2", "1E-2", "1e02", "1e-00",
+		"1e40", "1e41", "1e-40", "1e-41", "0e99", "1e99999999999999999999", "12.5e-3", "123456789e-4", "123456789e-5",
+		"0x1p4", "Inf", "NaN", "--1", "+-1"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -31,7 +34,8 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		if exponent, err2 := strconv.Atoi(parts[3]); parts[2] != "" && (err2 != nil || max(exponent, -exponent) > mostExponent) {
+		if exponent, err2 := strconv.Atoi(parts[3]); parts[2] != "" &&
+			(err2 != nil || max(exponent, -exponent) > mostExponent) {
 			if err == nil {
 				t.Errorf("Parse(%q) = %v with an exponent beyond %d", s, got, mostExponent)
 			}
@@ -85,7 +89,8 @@ func TestMulDiv(t *testing.T) {
 	for range 2000 {
 		a, b, by := Dec(rand.Int64N(1e12)-5e11), Dec(rand.Int64N(1e9)), Dec(1+rand.Int64N(1e7))
 		exact := new(big.Rat).SetFrac(new(big.Int).Mul(big.NewInt(int64(a)), big.NewInt(int64(b))), big.NewInt(int64(by)))
-		if got, err := a.MulDiv(b, by); err != nil || strconv.FormatInt(int64(got), 10) != exact.FloatString(0) && exact.Sign() != 0 && got != 0 {
+		if got, err := a.MulDiv(b, by); err != nil || strconv.FormatInt(int64(got), 10) != exact.FloatString(0) &&
+			exact.Sign() != 0 && got != 0 {
 			t.Errorf("%s x %s / %s = %s, %v; want %s ten-thousandths", a, b, by, got, err, exact.FloatString(0))
 		}
 	}

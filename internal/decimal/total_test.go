@@ -30,7 +30,8 @@ func TestTotal(t *testing.T) {
 func TestTotal_isExact(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 5000 {
-		x := Total{High: rnd.Int64() >> rnd.IntN(60), Low: rnd.Int64N(1 << 40), Count: 1 + rnd.Int64N(1000), Scaled: rnd.IntN(2) == 0, Places: 16}
+		x := Total{High: rnd.Int64() >> rnd.IntN(60), Low: rnd.Int64N(1 << 40), Count: 1 + rnd.Int64N(1000),
+			Scaled: rnd.IntN(2) == 0, Places: 16}
 		if rnd.IntN(2) == 0 {
 			x.High = -x.High
 		}

@@ -81,10 +81,12 @@ func TestRecordsAreValid(t *testing.T) {
 
 // What has happened lies in the past; every record begins before it changes.
 func TestNothingLiesInTheFuture(t *testing.T) {
-	past := map[string]bool{"created_at": true, "updated_at": true, "occurred_at": true, "reported_at": true, "closed_at": true, "completed_at": true,
+	past := map[string]bool{"created_at": true, "updated_at": true, "occurred_at": true, "reported_at": true,
+		"closed_at": true, "completed_at": true,
 		"dispatched_at": true,
-		"started_at":    true, "picked_at": true, "released_at": true, "verified_at": true, "last_seen_at": true, "applied_at": true,
-		"joined_at": true, "last_counted_at": true}
+		"started_at":    true, "picked_at": true, "released_at": true, "verified_at": true, "last_seen_at": true,
+		"applied_at": true,
+		"joined_at":  true, "last_counted_at": true}
 	eachTenant(t, func(t *testing.T, _ profile, now time.Time, rows records) {
 		for name, list := range rows {
 			for _, row := range list {
@@ -203,7 +205,8 @@ func TestNorthHasEverythingToShow(t *testing.T) {
 		}
 		overdue := 0
 		for _, a := range rows["actions"] {
-			if s := a["status"].(string); (s == "open" || s == "in_progress" || s == "done") && a["due_at"].(string) < formatMoment(now) {
+			if s := a["status"].(string); (s == "open" || s == "in_progress" || s == "done") &&
+				a["due_at"].(string) < formatMoment(now) {
 				overdue++
 			}
 		}
@@ -220,27 +223,35 @@ func TestNorthHasEverythingToShow(t *testing.T) {
 			got, lo, hi int
 		}{
 			{"zones", len(rows["zones"]), 110, 140}, {"zones over capacity", overfull, 1, 6}, {"zones nearly full", near, 5, 40},
-			{"items", len(rows["items"]), 230, 260}, {"low items", low, 6, 40}, {"critical items", critical, 2, 20}, {"lots", len(rows["lots"]), 60, 300},
+			{"items", len(rows["items"]), 230, 260}, {"low items", low, 6, 40}, {"critical items", critical, 2, 20},
+			{"lots", len(rows["lots"]), 60, 300},
 			{"movements", len(rows["stock_movements"]), 2500, 4600},
 			{"orders", len(rows["orders"]), 340, 490}, {"drafts", count(rows["orders"], "status", "draft"), 1, 8}, {"confirmed",
 				count(rows["orders"], "status", "confirmed"), 4, 60},
-			{"in progress", count(rows["orders"], "status", "in_progress"), 1, 20}, {"completed", count(rows["orders"], "status", "completed"), 280, 460},
+			{"in progress", count(rows["orders"], "status", "in_progress"), 1, 20},
+			{"completed", count(rows["orders"], "status", "completed"), 280, 460},
 			{"cancelled", count(rows["orders"], "status", "cancelled"), 2, 40},
-			{"picking", count(rows["orders"], "stage", "picking"), 1, 9}, {"packed", count(rows["orders"], "stage", "packed"), 1, 9},
-			{"pick lists", len(rows["pick_lists"]), 20, 60}, {"open pick lists", count(rows["pick_lists"], "status", "released", "in_progress"), 2, 15},
+			{"picking", count(rows["orders"], "stage", "picking"), 1, 9},
+			{"packed", count(rows["orders"], "stage", "packed"), 1, 9},
+			{"pick lists", len(rows["pick_lists"]), 20, 60},
+			{"open pick lists", count(rows["pick_lists"], "status", "released", "in_progress"), 2, 15},
 			{"shipments", len(rows["shipments"]), 200, 350}, {"active shipments", count(rows["shipments"], "status", open...), 6,
 				60}, {"shipments done today", today, 2, 20},
 			{"exceptions", count(rows["shipments"], "status", "exception"), 1, 9},
 			{"workers", len(rows["workers"]), 20, 35}, {"drivers", len(rows["drivers"]), 10, 10}, {"drivers on the road",
 				count(rows["drivers"], "status", "on_trip"), 1, 8},
 			{"vehicles", len(rows["vehicles"]), 6, 6}, {"sites", len(rows["sites"]), 3, 3}, {"teams", len(rows["teams"]), 4, 4},
-			{"incidents", len(rows["incidents"]), 65, 80}, {"harm", harm, 5, 22}, {"near misses beyond harm", close90 - harm, 5, 60}, {"critical incidents",
+			{"incidents", len(rows["incidents"]), 65, 80}, {"harm", harm, 5, 22},
+			{"near misses beyond harm", close90 - harm, 5, 60}, {"critical incidents",
 				count(rows["incidents"], "severity", "critical"), 2, 6},
-			{"open incidents", len(rows["incidents"]) - count(rows["incidents"], "status", "closed", "void"), 10, 40}, {"dock 3 before the repair",
+			{"open incidents", len(rows["incidents"]) - count(rows["incidents"], "status", "closed", "void"), 10, 40},
+			{"dock 3 before the repair",
 				dock3[false], 8, 12}, {"dock 3 since", dock3[true], 1, 3},
-			{"actions", len(rows["actions"]), 25, 60}, {"overdue actions", overdue, 1, 12}, {"runs", due, 150, 400}, {"percent of runs in time",
+			{"actions", len(rows["actions"]), 25, 60}, {"overdue actions", overdue, 1, 12}, {"runs", due, 150, 400},
+			{"percent of runs in time",
 				100 * onTime / due, 89, 96},
-			{"import jobs", len(rows["import_jobs"]), 4, 4}, {"failed imports", count(rows["import_jobs"], "status", "failed"), 1, 1},
+			{"import jobs", len(rows["import_jobs"]), 4, 4},
+			{"failed imports", count(rows["import_jobs"], "status", "failed"), 1, 1},
 		} {
 			if c.got < c.lo || c.got > c.hi {
 				t.Errorf("%s: %d %s, want %d to %d", now.Format(time.RFC3339), c.got, c.what, c.lo, c.hi)

@@ -62,7 +62,8 @@ func TestInspectionsAddUp(t *testing.T) {
 				}
 				continue
 			}
-			if len(review.Missing) > 0 || r["passed"] != review.Passed || r["failed"] != review.Failed || r["passed_weight"] != review.PassedWeight ||
+			if len(review.Missing) > 0 || r["passed"] != review.Passed || r["failed"] != review.Failed ||
+				r["passed_weight"] != review.PassedWeight ||
 				r["failed_weight"] != review.FailedWeight || r["failed_critical"] != review.FailedCritical ||
 				r["score"] != safety.Percent(review.PassedWeight, review.PassedWeight+review.FailedWeight) {
 				t.Fatalf("%s of %s: %v, its answers give %+v", r["title"], r["due_at"], r, review)
@@ -102,7 +103,8 @@ func TestSafetyRulesHold(t *testing.T) {
 					t.Errorf("%s was investigated and has no root cause: %v", in["incident_no"], err)
 				}
 			}
-			if serious := grade[in["severity"].(string)] >= 3 || in["potential_severity"] == "critical"; serious && in["status"] == "closed" &&
+			if serious := grade[in["severity"].(string)] >= 3 || in["potential_severity"] == "critical"; serious &&
+				in["status"] == "closed" &&
 				in["investigated_at"] == nil {
 				t.Errorf("%s was closed without an investigation", in["incident_no"])
 			}
@@ -118,7 +120,8 @@ func TestSafetyRulesHold(t *testing.T) {
 				signed++
 			}
 		}
-		if n, m := count(rows["point_events"], "kind", "talk"), count(rows["point_events"], "kind", "suggestion"); n == 0 || m != 2 {
+		if n, m := count(rows["point_events"], "kind", "talk"), count(rows["point_events"], "kind", "suggestion"); n == 0 ||
+			m != 2 {
 			t.Errorf("%d points for talks, %d for suggestions", n, m)
 		}
 		if signed < 20 || signed == len(rows["talk_attendances"]) {

@@ -11,7 +11,8 @@ import (
 // The demo's log keeps the rules it is there to show, on any day of the year:
 // each case by itself, and last year's summary as it was submitted.
 func TestStatutory(t *testing.T) {
-	for _, now := range []time.Time{time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), time.Date(2027, 1, 3, 9, 0, 0, 0, time.UTC),
+	for _, now := range []time.Time{time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
+		time.Date(2027, 1, 3, 9, 0, 0, 0, time.UTC),
 		time.Date(2028, 2, 29, 23, 0, 0, 0, time.UTC)} {
 		for _, p := range []profile{northProfile(), southProfile()} {
 			rows, err := buildTenant(p, now)
@@ -29,7 +30,8 @@ func TestStatutory(t *testing.T) {
 			for _, c := range rows["osha_cases"] {
 				in := incidents[c["incident_id"]]
 				at := parseMoment(in["occurred_at"]).In(loc)
-				f := osha.Facts{Kind: in["kind"].(string), Injured: time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC), Today: now}
+				f := osha.Facts{Kind: in["kind"].(string), Injured: time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0,
+					time.UTC), Today: now}
 				if err := osha.Check(c, f); err != nil {
 					t.Errorf("%s, %s, %v: %v", now.Format(time.DateOnly), p.slug, in["title"], err)
 				}

@@ -29,7 +29,8 @@ func TestClockOff(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = d.Write(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
-			_, err := tx.Exec("INSERT INTO audit (tenant_id, id, at, action, outcome) VALUES ($1, $1, $2, 'x', 'ok')", db.NoTenant, time.Now())
+			_, err := tx.Exec("INSERT INTO audit (tenant_id, id, at, action, outcome) VALUES ($1, $1, $2, 'x', 'ok')",
+				db.NoTenant, time.Now())
 			return err
 		})
 		if err != nil {
@@ -38,7 +39,8 @@ func TestClockOff(t *testing.T) {
 		d.Close()
 		c := settings(t, o)
 		for off, want := range map[time.Duration]bool{0: false, -2 * time.Hour: true, 2 * time.Hour: o.URL != ""} {
-			p := &doctor.Patient{Config: c, Now: func() time.Time { return time.Now().Add(off) }, Open: func(context.Context) error { return nil }}
+			p := &doctor.Patient{Config: c, Now: func() time.Time { return time.Now().Add(off) },
+				Open: func(context.Context) error { return nil }}
 			var found []doctor.Finding
 			for _, f := range doctor.Examine(t.Context(), p) {
 				if f.Check == "clock" && f.Level == doctor.Failure {
@@ -101,7 +103,8 @@ func TestDisk(t *testing.T) {
 		p := &doctor.Patient{Config: settings(t, db.Options{}), Room: func(string) (uint64, error) { return r.room, nil },
 			Sync: func(string) (time.Duration, error) { return r.takes, nil }}
 		f := about(t, "disk", p)
-		if f.Level != r.level || !strings.Contains(f.What, r.what) || f.Level != doctor.Fine && (f.Command == "" || f.Why == "") {
+		if f.Level != r.level || !strings.Contains(f.What, r.what) || f.Level != doctor.Fine &&
+			(f.Command == "" || f.Why == "") {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
@@ -169,7 +172,8 @@ func TestReplicaBehind(t *testing.T) {
 	do(o.URL, "CREATE TABLE not_followed (x int)")
 	p := &doctor.Patient{Config: settings(t, o), Late: 2 * time.Second}
 	var f doctor.Finding
-	for end := time.Now().Add(time.Minute); f.Level != doctor.Warning && time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); f.Level != doctor.Warning &&
+		time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
 		do(o.URL, "INSERT INTO not_followed VALUES (1)")
 		f = about(t, "replicas", p)
 	}
@@ -184,7 +188,8 @@ func TestReplicaBehind(t *testing.T) {
 	}
 	u.User = url.User("plain")
 	f = about(t, "replicas", &doctor.Patient{Config: settings(t, db.Options{URL: u.String()})})
-	if f.Level != doctor.Warning || !strings.Contains(f.What, "hidden from plain") || !strings.Contains(f.Command, "pg_read_all_stats") {
+	if f.Level != doctor.Warning || !strings.Contains(f.What, "hidden from plain") ||
+		!strings.Contains(f.Command, "pg_read_all_stats") {
 		t.Errorf("a login that may not see it: %+v", f)
 	}
 }
@@ -202,7 +207,8 @@ func TestPoolerUndeclared(t *testing.T) {
 		t.Errorf("without one: %+v", f)
 	}
 	c.DatabaseURL = pooled(t, dsn)
-	if f := about(t, "pooler", &doctor.Patient{Config: c}); f.Level != doctor.Warning || !strings.Contains(f.Command, "database_pooler = transaction") {
+	if f := about(t, "pooler", &doctor.Patient{Config: c}); f.Level != doctor.Warning ||
+		!strings.Contains(f.Command, "database_pooler = transaction") {
 		t.Errorf("with one: %+v", f)
 	}
 	c.DatabasePooler = "transaction"

@@ -49,7 +49,8 @@ func TestTwoNodesTellEverythingOnceInOneOrder(t *testing.T) {
 	each(t, func(t *testing.T, d *db.DB) {
 		pub := &ledger{}
 		a, b := start(t, d, pub), start(t, d, pub)
-		subs := []*event.Subscription{subscribe(t, a.n, north, ""), subscribe(t, b.n, north, ""), subscribe(t, b.n, south, "")}
+		subs := []*event.Subscription{subscribe(t, a.n, north, ""), subscribe(t, b.n, north, ""),
+			subscribe(t, b.n, south, "")}
 		const writers, each = 6, 20
 		var wg sync.WaitGroup
 		for w := range writers {
@@ -166,7 +167,8 @@ func TestSlowReaderIsDropped(t *testing.T) {
 			list[i] = event.Emitted{Tenant: north, Type: "rate_limit.exceeded", Data: map[string]int{"n": i}}
 		}
 		for range 2 {
-			if err := d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error { return k.out.EmitAll(tx, list) }); err != nil {
+			if err := d.Write(context.Background(), db.Scope{Tenant: north},
+				func(tx *db.Tx) error { return k.out.EmitAll(tx, list) }); err != nil {
 				t.Fatal(err)
 			}
 			for range list {
@@ -261,7 +263,8 @@ func TestOverdue(t *testing.T) {
 			}
 			count := 0
 			if err := d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-				return tx.Query("SELECT id FROM outbox WHERE type = 'action.overdue'", nil, func(*db.Row) error { count++; return nil })
+				return tx.Query("SELECT id FROM outbox WHERE type = 'action.overdue'", nil,
+					func(*db.Row) error { count++; return nil })
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -283,10 +286,12 @@ func TestExpiring(t *testing.T) {
 		item, day2 := uuid.NewString(), day(31)
 		if err := d.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 			tx.Queue("INSERT INTO tenants (id, name, slug, plan, status, timezone, currency, jurisdictions, join_policy, email_domains, created_at, "+
-				"updated_at, version) VALUES ($1, 'N', 'n', 'standard', 'active', 'UTC', 'EUR', '[]', 'invite', '[]', $2, $2, 1)", []any{north, now}, nil)
+				"updated_at, version) VALUES ($1, 'N', 'n', 'standard', 'active', 'UTC', 'EUR', '[]', 'invite', '[]', $2, $2, 1)",
+				[]any{north, now}, nil)
 			tx.Queue("INSERT INTO items (tenant_id, id, sku, name, base_uom, barcodes, tracking, has_expiry, unit_cost, capacity_units, reorder_point, "+
 				"storage_class, status, on_hand, available, stock_value, low_stock, created_at, updated_at, version) "+
-				"VALUES ($1, $2, 'A', 'A', 'each', '[]', 'lot', TRUE, 0, 0, 0, 'ambient', 'active', 0, 0, 0, FALSE, $3, $3, 1)", []any{north, item, now}, nil)
+				"VALUES ($1, $2, 'A', 'A', 'each', '[]', 'lot', TRUE, 0, 0, 0, 'ambient', 'active', 0, 0, 0, FALSE, $3, $3, 1)",
+				[]any{north, item, now}, nil)
 			for i, l := range []struct {
 				on     int
 				status string

@@ -42,14 +42,16 @@ func eachWall(t *testing.T, f func(t *testing.T, k *wall)) {
 				return nil
 			}}}, clock)
 		k.write("INSERT INTO tenants (id, name, slug, plan, status, timezone, currency, jurisdictions, join_policy, email_domains, created_at, "+
-			"updated_at, version) VALUES ($1, 'N', 'n', 'standard', 'active', 'UTC', 'EUR', '[]', 'invite', '[]', $2, $2, 1)", north, k.now)
+			"updated_at, version) VALUES ($1, 'N', 'n', 'standard', 'active', 'UTC', 'EUR', '[]', 'invite', '[]', $2, $2, 1)",
+			north, k.now)
 		f(t, k)
 	})
 }
 
 func (k *wall) write(sql string, args ...any) {
 	k.t.Helper()
-	if err := k.d.Write(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error { _, err := tx.Exec(sql, args...); return err }); err != nil {
+	if err := k.d.Write(context.Background(), db.Scope{All: true},
+		func(tx *db.Tx) error { _, err := tx.Exec(sql, args...); return err }); err != nil {
 		k.t.Fatal(err)
 	}
 }
@@ -135,8 +137,10 @@ func TestOverdueWhenWritten(t *testing.T) {
 		k.now = k.now.Add(time.Minute)
 		k.look("action.overdue", "action_no")
 		if err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
-			_, err := k.st.In(tx, actor.Actor{UserID: uuid.NewString(), TenantID: north, Role: actor.Admin}).InsertRows("actions", []store.Row{
-				{"action_no": "A-PAST", "title": "Fix", "type": "corrective", "source": "manual", "status": "open", "evidence": json.RawMessage("[]"),
+			_, err := k.st.In(tx, actor.Actor{UserID: uuid.NewString(), TenantID: north,
+				Role: actor.Admin}).InsertRows("actions", []store.Row{
+				{"action_no": "A-PAST", "title": "Fix", "type": "corrective", "source": "manual", "status": "open",
+					"evidence": json.RawMessage("[]"),
 					"priority": "high", "due_at": k.now.Add(-time.Second).Format(db.TimeLayout)}})
 			return err
 		}); err != nil {
@@ -158,7 +162,8 @@ func TestExpiringAfterAClockAhead(t *testing.T) {
 		item := uuid.NewString()
 		k.write("INSERT INTO items (tenant_id, id, sku, name, base_uom, barcodes, tracking, has_expiry, unit_cost, capacity_units, reorder_point, "+
 			"storage_class, status, on_hand, available, stock_value, low_stock, created_at, updated_at, version) "+
-			"VALUES ($1, $2, 'A', 'A', 'each', '[]', 'lot', TRUE, 0, 0, 0, 'ambient', 'active', 0, 0, 0, FALSE, $3, $3, 1)", north, item, k.now)
+			"VALUES ($1, $2, 'A', 'A', 'each', '[]', 'lot', TRUE, 0, 0, 0, 'ambient', 'active', 0, 0, 0, FALSE, $3, $3, 1)",
+			north, item, k.now)
 		begin := k.now
 		lot := func(no string, days int) {
 			k.write("INSERT INTO lots (tenant_id, id, item_id, lot_no, expires_on, short_dated, status, created_at, updated_at, version) "+

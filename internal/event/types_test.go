@@ -93,7 +93,8 @@ func TestSchemas(t *testing.T) {
 	}
 	for _, ty := range event.Types() {
 		p := doc[ty.Name].Properties
-		if p.Type.Const != ty.Name || len(p.Data.Properties) != len(ty.Fields)+len(ty.Members) || len(p.Data.Required) != len(p.Data.Properties) {
+		if p.Type.Const != ty.Name || len(p.Data.Properties) != len(ty.Fields)+len(ty.Members) ||
+			len(p.Data.Required) != len(p.Data.Properties) {
 			t.Errorf("%s: %+v", ty.Name, p)
 		}
 	}
@@ -122,10 +123,12 @@ func TestTopics(t *testing.T) {
 			t.Errorf("%s has %s: %v", c.topics, c.event, !c.has)
 		}
 	}
-	for _, bad := range []string{"", "orders.*", "order", "order.", "order.complete", ".*", "**", "*.completed", "order.*.x", "ORDER.*"} {
+	for _, bad := range []string{"", "orders.*", "order", "order.", "order.complete", ".*", "**", "*.completed",
+		"order.*.x", "ORDER.*"} {
 		_, err := event.ParseTopics([]string{"order.*", bad}, "types")
 		f := fault.As(err)
-		if !fault.Is(err, fault.Invalid) || len(f.Fields) != 1 || f.Fields[0].Name != "types" || !strings.Contains(f.Msg, `"`+bad+`"`) {
+		if !fault.Is(err, fault.Invalid) || len(f.Fields) != 1 || f.Fields[0].Name != "types" ||
+			!strings.Contains(f.Msg, `"`+bad+`"`) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -201,15 +204,21 @@ func TestFromChange(t *testing.T) {
 		{"training_assignments", nil, row("status", "assigned"), "training.assigned"},
 		{"training_assignments", nil, row("status", "completed"), ""},
 		{"training_assignments", row("status", "assigned"), row("status", "in_progress"), ""},
-		{"training_assignments", row("status", "completed"), row("status", "completed", "reminded_at", "2026-01-01T00:00:00.000000Z"), "training.expiring"},
+		{"training_assignments", row("status", "completed"),
+			row("status", "completed", "reminded_at", "2026-01-01T00:00:00.000000Z"), "training.expiring"},
 		{"webhooks", row("status", "active"), row("status", "disabled"), "webhook.disabled"},
-		{"actions", nil, row("status", "open", "due_at", "2026-01-01T00:00:00.000000Z", "updated_at", "2026-01-02T00:00:00.000000Z"), "action.overdue"},
-		{"actions", nil, row("status", "open", "due_at", "2026-01-03T00:00:00.000000Z", "updated_at", "2026-01-02T00:00:00.000000Z"), ""},
-		{"actions", nil, row("status", "done", "due_at", "2026-01-01T00:00:00.000000Z", "updated_at", "2026-01-02T00:00:00.000000Z"), ""},
+		{"actions", nil, row("status", "open", "due_at", "2026-01-01T00:00:00.000000Z", "updated_at",
+			"2026-01-02T00:00:00.000000Z"), "action.overdue"},
+		{"actions", nil, row("status", "open", "due_at", "2026-01-03T00:00:00.000000Z", "updated_at",
+			"2026-01-02T00:00:00.000000Z"), ""},
+		{"actions", nil, row("status", "done", "due_at", "2026-01-01T00:00:00.000000Z", "updated_at",
+			"2026-01-02T00:00:00.000000Z"), ""},
 		{"actions", row("status", "open", "due_at", "2026-01-01T00:00:00.000000Z"),
 			row("status", "open", "due_at", "2026-01-01T00:00:00.000000Z", "updated_at", "2026-01-02T00:00:00.000000Z"), ""},
-		{"lots", nil, row("status", "released", "expires_on", "2026-01-20", "updated_at", "2026-01-02T00:00:00.000000Z"), "lot.expiring"},
-		{"lots", row("status", "released"), row("status", "released", "expires_on", "2026-02-01", "updated_at", "2026-01-02T00:00:00.000000Z"), "lot.expiring"},
+		{"lots", nil, row("status", "released", "expires_on", "2026-01-20", "updated_at", "2026-01-02T00:00:00.000000Z"),
+			"lot.expiring"},
+		{"lots", row("status", "released"), row("status", "released", "expires_on", "2026-02-01", "updated_at",
+			"2026-01-02T00:00:00.000000Z"), "lot.expiring"},
 		{"lots", nil, row("status", "released", "expires_on", "2026-02-02", "updated_at", "2026-01-02T00:00:00.000000Z"), ""},
 		{"lots", nil, row("status", "released", "expires_on", "2026-01-01", "updated_at", "2026-01-02T00:00:00.000000Z"), ""},
 		{"lots", nil, row("status", "recalled", "expires_on", "2026-01-20", "updated_at", "2026-01-02T00:00:00.000000Z"), ""},
@@ -287,7 +296,8 @@ func TestEmitRefuses(t *testing.T) {
 			"no object":    {Type: "order.completed", Data: []int{1}},
 			"too large":    {Type: "order.completed", Data: map[string]string{"x": strings.Repeat("x", event.MaxPayload)}},
 		} {
-			err := d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error { return k.out.Emit(tx, north, e.Type, e.Data) })
+			err := d.Write(context.Background(), db.Scope{Tenant: north},
+				func(tx *db.Tx) error { return k.out.Emit(tx, north, e.Type, e.Data) })
 			if err == nil {
 				t.Errorf("%s was accepted", name)
 			}

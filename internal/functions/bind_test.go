@@ -54,13 +54,17 @@ func TestBind(t *testing.T) {
 		{"pageSize=2147483648", "", with(func(s *sample) { s.Size = 200 }), ""},
 		{"pageSize=9223372036854775808", "", nil, "pageSize"},
 		{"page=9223372036854775807", "", with(func(s *sample) { s.Page = 1<<63 - 1 }), ""},
-		{"page=0", "", nil, "page"}, {"page=-1", "", nil, "page"}, {"page=1e3", "", nil, "page"}, {"page=NaN", "", nil, "page"},
+		{"page=0", "", nil, "page"}, {"page=-1", "", nil, "page"}, {"page=1e3", "", nil, "page"},
+		{"page=NaN", "", nil, "page"},
 		{"page=", "", nil, "page"}, {"page= 1", "", nil, "page"}, {"page=+1", "", nil, "page"}, {"page=1.0", "", nil, "page"},
 		{"page=\u0661", "", nil, "page"}, {"page=1&page=1", "", nil, "page"}, {"page=0x1", "", nil, "page"},
-		{"days=365", "", with(func(s *sample) { s.Days = 365 }), ""}, {"days=366", "", nil, "days"}, {"days=0", "", nil, "days"},
+		{"days=365", "", with(func(s *sample) { s.Days = 365 }), ""}, {"days=366", "", nil, "days"},
+		{"days=0", "", nil, "days"},
 		{"lightweight=true", "", with(func(s *sample) { s.Light = true }), ""}, {"lightweight=false", "", &def, ""},
-		{"lightweight=1", "", nil, "lightweight"}, {"lightweight=TRUE", "", nil, "lightweight"}, {"lightweight=", "", nil, "lightweight"},
-		{"entity_type=zone", "", with(func(s *sample) { s.Kind = "zone" }), ""}, {"entity_type=tenant", "", nil, "entity_type"},
+		{"lightweight=1", "", nil, "lightweight"}, {"lightweight=TRUE", "", nil, "lightweight"},
+		{"lightweight=", "", nil, "lightweight"},
+		{"entity_type=zone", "", with(func(s *sample) { s.Kind = "zone" }), ""},
+		{"entity_type=tenant", "", nil, "entity_type"},
 		{"entity_id=0190A000-0000-7000-8000-000000000001", "", with(func(s *sample) { s.ID = north }), ""},
 		{"entity_id=1", "", nil, "entity_id"}, {"entity_id={" + north + "}", "", nil, "entity_id"},
 		{"", `{"days":7,"lightweight":true,"entity_type":"driver","min_score":12.5}`, with(func(s *sample) {
@@ -69,8 +73,10 @@ func TestBind(t *testing.T) {
 		}), ""},
 		{"days=9", `{"days":7}`, nil, "days"}, {"days=07", `{"days":7}`, with(func(s *sample) { s.Days = 7 }), ""},
 		{"", `{"days":null}`, &def, ""},
-		{"", `{"days":"7"}`, nil, "days"}, {"", `{"days":7.5}`, nil, "days"}, {"", `{"days":[7]}`, nil, "days"}, {"", `{"entity_type":1}`, nil, "entity_type"},
-		{"min_score=100.1", "", nil, "min_score"}, {"min_score=Inf", "", nil, "min_score"}, {"min_score=1e999", "", nil, "min_score"},
+		{"", `{"days":"7"}`, nil, "days"}, {"", `{"days":7.5}`, nil, "days"}, {"", `{"days":[7]}`, nil, "days"},
+		{"", `{"entity_type":1}`, nil, "entity_type"},
+		{"min_score=100.1", "", nil, "min_score"}, {"min_score=Inf", "", nil, "min_score"},
+		{"min_score=1e999", "", nil, "min_score"},
 	} {
 		var body map[string]json.RawMessage
 		if c.body != "" {
@@ -123,7 +129,8 @@ func FuzzBind(f *testing.F) {
 		if err != nil && !fault.Is(err, fault.Invalid) {
 			t.Fatalf("%q %q: %v", text, raw, err)
 		}
-		if err == nil && (in.Page < 1 || in.Size < 1 || in.Size > 200 || in.Days < 1 || in.Days > 365 || in.Score < 0 || in.Score > 100) {
+		if err == nil && (in.Page < 1 || in.Size < 1 || in.Size > 200 || in.Days < 1 || in.Days > 365 || in.Score < 0 ||
+			in.Score > 100) {
 			t.Fatalf("%q %q gave %+v", text, raw, in)
 		}
 	})

@@ -34,7 +34,8 @@ func fill(k *kit) {
 		return store.Row{"type": "receipt", "item_id": item, "to_zone_id": bin, "quantity": qty, "occurred_at": at}
 	}
 	k.add("stock_movements", receipt(bolt, "12", "2026-02-20T10:00:00Z"), receipt(drum, "5", "2025-06-01T10:00:00Z"),
-		store.Row{"type": "ship", "item_id": bolt, "from_zone_id": bin, "quantity": "8", "occurred_at": "2026-02-25T10:00:00Z"})
+		store.Row{"type": "ship", "item_id": bolt, "from_zone_id": bin, "quantity": "8",
+			"occurred_at": "2026-02-25T10:00:00Z"})
 
 	for _, st := range []string{"draft", "released", "in_progress"} {
 		p := k.add("pick_lists", store.Row{})
@@ -62,7 +63,8 @@ func fill(k *kit) {
 	k.add("drivers", store.Row{"worker_id": w2, "status": "off_duty"})
 
 	incident := func(kind, severity, reported string) string {
-		return k.add("incidents", store.Row{"kind": kind, "severity": severity, "title": kind, "occurred_at": "2026-01-15T00:00:00Z", "reported_at": reported})
+		return k.add("incidents", store.Row{"kind": kind, "severity": severity, "title": kind,
+			"occurred_at": "2026-01-15T00:00:00Z", "reported_at": reported})
 	}
 	incident("injury", "critical", "2026-02-28T12:00:00Z")
 	incident("near_miss", "low", "2026-02-27T12:00:00Z")
@@ -70,7 +72,8 @@ func fill(k *kit) {
 	shut := incident("hazard", "high", "2026-01-30T12:00:00.000001Z")
 	k.set("incidents", shut, store.Row{"status": "triaged"})
 	k.set("incidents", shut, store.Row{"status": "investigating", "lead_user_id": bo, "due_on": "2026-02-15"})
-	k.set("incidents", shut, store.Row{"status": "closed", "root_causes": json.RawMessage(`[{"method":"tree","layer":"immediate","text":"Seal"}]`)})
+	k.set("incidents", shut, store.Row{"status": "closed",
+		"root_causes": json.RawMessage(`[{"method":"tree","layer":"immediate","text":"Seal"}]`)})
 	void := incident("hazard", "critical", "2026-02-26T12:00:00Z")
 	k.set("incidents", void, store.Row{"status": "void", "void_reason": "twice"})
 
@@ -90,7 +93,8 @@ func fill(k *kit) {
 			k.set("checklist_runs", id, store.Row{"status": run.status})
 		}
 	}
-	k.add("settings", store.Row{"section": "stock", "key": "b", "value": json.RawMessage(`{"n":1}`)}, store.Row{"key": "a", "value": json.RawMessage(`"x"`)},
+	k.add("settings", store.Row{"section": "stock", "key": "b", "value": json.RawMessage(`{"n":1}`)},
+		store.Row{"key": "a", "value": json.RawMessage(`"x"`)},
 		store.Row{"section": "stock", "key": "a2", "value": json.RawMessage(`true`)})
 	k.add("import_jobs", store.Row{"target": "items"}, store.Row{"target": "zones"})
 }
@@ -111,16 +115,20 @@ func TestSnapshotFigures(t *testing.T) {
 		k.as = manager()
 		n := k.call("get-dashboard-snapshot-v2", "")
 		n.is("tenant_id", `"`+north+`"`, "timestamp", `"2026-03-01T12:00:00.000000Z"`, "cached", "false",
-			"zones.total", "3", "zones.items.#", "3", "zones.items.0.code", `"A"`, "zones.items.0.utilization", "7", "zones.items.1.utilization", "35",
+			"zones.total", "3", "zones.items.#", "3", "zones.items.0.code", `"A"`, "zones.items.0.utilization", "7",
+			"zones.items.1.utilization", "35",
 			"zones.items.2.utilization", "null",
 			"zones.items.0.x", "0", "zones.items.0.max_capacity", "200",
 			"inventory.metrics", `{"low_stock_count":1,"total_items":2,"total_stock_value":102}`, "inventory.items.#", "2",
-			"inventory.items.0.sku", `"BOLT"`, "inventory.items.0.low_stock", "true", "inventory.stock_levels.0.quantity", "4", "inventory.stock_levels.1.quantity", "5",
+			"inventory.items.0.sku", `"BOLT"`, "inventory.items.0.low_stock", "true", "inventory.stock_levels.0.quantity", "4",
+			"inventory.stock_levels.1.quantity", "5",
 			"pick_lists.active", "2", "pick_lists.items.#", "2", "shipments.active", "2", "shipments.items.#", "2",
 			"drivers.active", "1", "drivers.items.#", "1", "drivers.items.0.licence_no", `"SECRET-1"`,
 			"safety.metrics", `{"critical_incidents":2,"incidents_by_category":{"fire":1,"hazard":1,"injury":1,"near_miss":1},"open_incidents":3,"total_incidents":4}`,
-			"safety.recent_incidents.#", "4", "safety.recent_incidents.0.kind", `"injury"`, "safety.recent_incidents.3.kind", `"fire"`,
-			"import.metrics", `{"completed_jobs":0,"failed_jobs":0,"total_imported":0,"total_jobs":2}`, "import.recent_jobs.#", "2", "import.recent_jobs.0.target",
+			"safety.recent_incidents.#", "4", "safety.recent_incidents.0.kind", `"injury"`, "safety.recent_incidents.3.kind",
+			`"fire"`,
+			"import.metrics", `{"completed_jobs":0,"failed_jobs":0,"total_imported":0,"total_jobs":2}`, "import.recent_jobs.#",
+			"2", "import.recent_jobs.0.target",
 			`"zones"`,
 			"pagination", `{"hasMore":false,"page":1,"pageSize":50}`)
 		if n.at("inventory.stock_levels.0.item_id") != n.at("inventory.items.0.id") {
@@ -187,7 +195,8 @@ func TestSnapshotPages(t *testing.T) {
 			}
 		}
 		n := k.call("get-dashboard-snapshot-v2", "pageSize=1000&page=1000000000000000")
-		n.is("pagination", `{"hasMore":false,"page":1000000000000000,"pageSize":200}`, "zones.items.#", "0", "zones.total", "23")
+		n.is("pagination", `{"hasMore":false,"page":1000000000000000,"pageSize":200}`, "zones.items.#", "0", "zones.total",
+			"23")
 		k.call("get-dashboard-snapshot-v2", "pageSize=23").is("pagination.hasMore", "false")
 	})
 }
@@ -218,8 +227,10 @@ func TestKPIFigures(t *testing.T) {
 			"kpis", `{"checklist_compliance":33.3,"critical_incidents":1,"open_actions":3,"overdue_actions":1,"tsr":3}`,
 			"distribution", `{"by_category":{"hazard":1,"injury":1,"near_miss":1},"by_severity":{"critical":1,"high":1,"low":1,"medium":0}}`,
 			"recent_incidents.#", "3", "recent_incidents.0.kind", `"injury"`)
-		k.call("safety-kpis", "days=365").is("kpis.tsr", "4", "kpis.critical_incidents", "2", "kpis.checklist_compliance", "25")
-		k.call("safety-kpis", "days=1").is("kpis.tsr", "0", "kpis.checklist_compliance", "50", "recent_incidents.#", "0", "distribution.by_severity",
+		k.call("safety-kpis", "days=365").is("kpis.tsr", "4", "kpis.critical_incidents", "2", "kpis.checklist_compliance",
+			"25")
+		k.call("safety-kpis", "days=1").is("kpis.tsr", "0", "kpis.checklist_compliance", "50", "recent_incidents.#", "0",
+			"distribution.by_severity",
 			`{"high":0,"low":0,"medium":0}`)
 	})
 }
@@ -286,7 +297,8 @@ func TestFunctionsStayInTheTenant(t *testing.T) {
 func TestFunctionsFollowRoles(t *testing.T) {
 	each(t, func(k *kit) {
 		fill(k)
-		k.add("incidents", store.Row{"kind": "hazard", "title": "mine", "occurred_at": "2026-02-01T00:00:00Z", "reported_by": ada})
+		k.add("incidents", store.Row{"kind": "hazard", "title": "mine", "occurred_at": "2026-02-01T00:00:00Z",
+			"reported_by": ada})
 		bin := ""
 		k.as = manager()
 		bin = k.call("get-dashboard-snapshot-v2", "").at("zones.items.1.id").(string)
@@ -308,7 +320,8 @@ func TestFunctionsFollowRoles(t *testing.T) {
 
 		k.as.Role, k.as.ZoneIDs = actor.Operator, []string{bin}
 		n = k.call("get-dashboard-snapshot-v2", "")
-		n.is("zones.items.#", "1", "zones.total", "3", "pick_lists.items", "[]", "pick_lists.active", "2", "safety.recent_incidents.#", "1",
+		n.is("zones.items.#", "1", "zones.total", "3", "pick_lists.items", "[]", "pick_lists.active", "2",
+			"safety.recent_incidents.#", "1",
 			"safety.metrics.total_incidents", "5")
 		if got := snap.User(k.as); got != ada {
 			t.Errorf("an operator's answer is kept for %q", got)
@@ -323,7 +336,8 @@ func TestListsCarryAllFields(t *testing.T) {
 		fill(k)
 		k.as = manager()
 		n := k.call("get-dashboard-snapshot-v2", "")
-		for path, name := range map[string]string{"zones.items.0": "zones", "inventory.items.0": "items", "shipments.items.0": "shipments",
+		for path, name := range map[string]string{"zones.items.0": "zones", "inventory.items.0": "items",
+			"shipments.items.0":         "shipments",
 			"safety.recent_incidents.0": "incidents"} {
 			r, _ := k.s.Catalog().Get(name)
 			var want, got []string
@@ -380,7 +394,8 @@ func keepsHealth(k *kit, d functions.Deps) {
 	forget(south)
 	first := query.FormatTime(k.now)
 	k.now = k.now.Add(time.Microsecond)
-	k.call("admin-dashboard-summary", "").is("inventory.health.critical_items", "0", "inventory.health.as_of", `"`+first+`"`)
+	k.call("admin-dashboard-summary", "").is("inventory.health.critical_items", "0", "inventory.health.as_of",
+		`"`+first+`"`)
 	if !k.function("admin-dashboard-summary").Dated {
 		k.Error("who asks past the cache waits for a look at the whole inventory")
 	}
@@ -389,17 +404,20 @@ func keepsHealth(k *kit, d functions.Deps) {
 	k.add("stock_movements", store.Row{"type": "receipt", "item_id": item, "to_zone_id": zone, "quantity": "99"})
 	second := query.FormatTime(k.now)
 	k.now = k.now.Add(14 * time.Minute)
-	k.call("admin-dashboard-summary", "").is("inventory.health.critical_items", "1", "inventory.health.as_of", `"`+second+`"`)
+	k.call("admin-dashboard-summary", "").is("inventory.health.critical_items", "1", "inventory.health.as_of",
+		`"`+second+`"`)
 	for end := time.Now().Add(time.Minute); k.call("admin-dashboard-summary", "").at("inventory.health.as_of") == second; {
 		if time.Now().After(end) {
 			k.Fatal("due figures were not renewed")
 		}
 		time.Sleep(time.Millisecond)
 	}
-	k.call("admin-dashboard-summary", "").is("inventory.health.critical_items", "0", "inventory.health.as_of", `"`+query.FormatTime(k.now)+`"`)
+	k.call("admin-dashboard-summary", "").is("inventory.health.critical_items", "0", "inventory.health.as_of",
+		`"`+query.FormatTime(k.now)+`"`)
 	k.add("stock_movements", store.Row{"type": "adjust_loss", "item_id": item, "from_zone_id": zone, "quantity": "99"})
 	k.now = k.now.Add(15 * time.Minute)
-	k.call("admin-dashboard-summary", "").is("inventory.health.critical_items", "1", "inventory.health.as_of", `"`+query.FormatTime(k.now)+`"`)
+	k.call("admin-dashboard-summary", "").is("inventory.health.critical_items", "1", "inventory.health.as_of",
+		`"`+query.FormatTime(k.now)+`"`)
 }
 
 // Looking at an inventory in steps tells what looking at it at once tells.
@@ -412,7 +430,8 @@ func TestHealthInSteps(t *testing.T) {
 		k.as = manager()
 		once := k.call("admin-dashboard-summary", "").at("inventory.health")
 		for steps := int64(1); steps <= 4; steps++ {
-			k.table = functions.Table(functions.Deps{Store: k.s, Now: func() time.Time { return k.now }, Dear: time.Hour, AtOnce: steps})
+			k.table = functions.Table(functions.Deps{Store: k.s, Now: func() time.Time { return k.now }, Dear: time.Hour,
+				AtOnce: steps})
 			if diff := cmp.Diff(once, k.call("admin-dashboard-summary", "").at("inventory.health")); diff != "" {
 				k.Errorf("%d items a step (-at once, +in steps):\n%s", steps, diff)
 			}
@@ -431,7 +450,8 @@ func TestHealthSoFar(t *testing.T) {
 		k.as = manager()
 		once := k.call("admin-dashboard-summary", "").at("inventory.health")
 		all := k.call("admin-dashboard-summary", "").at("inventory.health.items")
-		k.table = functions.Table(functions.Deps{Store: k.s, Now: func() time.Time { return k.now }, Dear: time.Hour, AtOnce: 1, Soon: 1})
+		k.table = functions.Table(functions.Deps{Store: k.s, Now: func() time.Time { return k.now }, Dear: time.Hour,
+			AtOnce: 1, Soon: 1})
 		for end := time.Now().Add(time.Minute); k.call("admin-dashboard-summary", "").at("inventory.health.items") == all; {
 			if time.Now().After(end) {
 				k.Fatal("every first answer waited for all items")

@@ -46,13 +46,17 @@ func TestPlanPickPath(t *testing.T) {
 		area := k.add("zones", store.Row{"code": "AREA", "name": "Area", "kind": "area"})
 		zone := map[string]string{}
 		for _, aisle := range []struct{ code, x string }{{"A", "10"}, {"B", "14"}} {
-			zone[aisle.code] = k.add("zones", store.Row{"code": aisle.code, "name": aisle.code, "kind": "aisle", "parent_id": area, "x": aisle.x})
+			zone[aisle.code] = k.add("zones", store.Row{"code": aisle.code, "name": aisle.code, "kind": "aisle",
+				"parent_id": area, "x": aisle.x})
 			for _, y := range []string{"0", "2", "6", "17", "18", "20"} {
-				rack := k.add("zones", store.Row{"code": aisle.code + y, "name": y, "kind": "rack", "parent_id": zone[aisle.code], "x": aisle.x, "y": y})
-				zone[aisle.code+y] = k.add("zones", store.Row{"code": aisle.code + y + "-1", "name": y, "parent_id": rack, "x": aisle.x, "y": y, "z": "1.6"})
+				rack := k.add("zones", store.Row{"code": aisle.code + y, "name": y, "kind": "rack", "parent_id": zone[aisle.code],
+					"x": aisle.x, "y": y})
+				zone[aisle.code+y] = k.add("zones", store.Row{"code": aisle.code + y + "-1", "name": y, "parent_id": rack,
+					"x": aisle.x, "y": y, "z": "1.6"})
 			}
 		}
-		dock := k.add("zones", store.Row{"code": "DOCK", "name": "Dock", "kind": "dock", "parent_id": area, "x": "10", "y": "-2"})
+		dock := k.add("zones", store.Row{"code": "DOCK", "name": "Dock", "kind": "dock", "parent_id": area, "x": "10",
+			"y": "-2"})
 		nowhere := k.add("zones", store.Row{"code": "NEW", "name": "Not placed yet"})
 		item := k.add("items", store.Row{"sku": "A", "name": "A"})
 		list := k.add("pick_lists", store.Row{})
@@ -61,7 +65,8 @@ func TestPlanPickPath(t *testing.T) {
 			if code == "NEW" {
 				at = nowhere
 			}
-			k.add("pick_lines", store.Row{"pick_list_id": list, "seq": int64(10 * (i + 1)), "zone_id": at, "item_id": item, "qty": fmt.Sprint(i + 1)})
+			k.add("pick_lines", store.Row{"pick_list_id": list, "seq": int64(10 * (i + 1)), "zone_id": at, "item_id": item,
+				"qty": fmt.Sprint(i + 1)})
 		}
 		order := func(n node) (codes string) {
 			for i := range n.at("lines.#").(int) {
@@ -80,7 +85,8 @@ func TestPlanPickPath(t *testing.T) {
 		n.is("lines.3.qty", "2", "lines.4.qty", "6")
 		again := k.call("plan-pick-path", "pick_list_id="+list+"&start_zone_id="+dock)
 		again.is("distance_before_m", "88") // nothing was changed
-		k.call("plan-pick-path", "apply=true&pick_list_id="+list+"&start_zone_id="+dock).is("applied", "true", "distance_m", "52")
+		k.call("plan-pick-path", "apply=true&pick_list_id="+list+"&start_zone_id="+dock).is("applied", "true", "distance_m",
+			"52")
 		k.call("plan-pick-path", "pick_list_id="+list+"&start_zone_id="+dock).is("distance_before_m", "52", "saved_m", "0")
 
 		// A line that is picked keeps its place.
@@ -89,7 +95,8 @@ func TestPlanPickPath(t *testing.T) {
 		k.add("stock_movements", store.Row{"type": "receipt", "item_id": item, "to_zone_id": zone["A2"], "quantity": "10"})
 		k.set("pick_lists", list, store.Row{"status": "released"})
 		k.set("pick_lines", first, store.Row{"status": "picked"})
-		k.call("plan-pick-path", "apply=true&pick_list_id="+list+"&start_zone_id="+zone["B"]).is("lines.#", "5", "lines.0.seq", "20")
+		k.call("plan-pick-path", "apply=true&pick_list_id="+list+"&start_zone_id="+zone["B"]).is("lines.#", "5",
+			"lines.0.seq", "20")
 
 		k.refused("plan-pick-path", "pick_list_id="+ada, fault.NotFound)
 		k.refused("plan-pick-path", "pick_list_id="+list+"&start_zone_id="+ada, fault.NotFound)
@@ -111,7 +118,8 @@ func TestPlanRoutes(t *testing.T) {
 		truck := k.add("vehicles", store.Row{"plate": "T 1", "payload_kg": "500"})
 		driver := k.add("drivers", store.Row{"worker_id": k.add("workers", store.Row{"employee_no": "1", "name": "Bo"})})
 		ship := func(lat, lon any, more store.Row) string {
-			row := store.Row{"origin": depot, "destination": place(lat, lon), "packages": raw(`[{"weight_kg":100},{"weight_kg":100.5},{}]`)}
+			row := store.Row{"origin": depot, "destination": place(lat, lon),
+				"packages": raw(`[{"weight_kg":100},{"weight_kg":100.5},{}]`)}
 			for f, v := range more {
 				row[f] = v
 			}
@@ -124,7 +132,8 @@ func TestPlanRoutes(t *testing.T) {
 		ship(0, 9, store.Row{"direction": "inbound"}) // comes, and is not driven to
 		k.as = manager()
 		n := k.call("plan-routes", "")
-		n.is("routes.#", "1", "routes.0.stops.#", "4", "distance_km", km(8*deg), "distance_before_km", km(20*deg), "saved_km", km(20*deg-8*deg),
+		n.is("routes.#", "1", "routes.0.stops.#", "4", "distance_km", km(8*deg), "distance_before_km", km(20*deg),
+			"saved_km", km(20*deg-8*deg),
 			"routes.0.load_kg", "802", "unplaced.#", "1", "unplaced.0.shipment_id", `"`+lost+`"`, "depot", `{"lat":0,"lon":0}`)
 		// 500 kg carry two stops of 200.5 kg: the two far ones, then the near ones.
 		n = k.call("plan-routes", "vehicle_id="+truck)
@@ -140,7 +149,8 @@ func TestPlanRoutes(t *testing.T) {
 		}
 		round := "driver_id=" + driver
 		n = k.call("plan-routes", round)
-		n.is("applied", "false", "routes.#", "1", "routes.0.stops.1.lat", "1", "routes.0.stops.1.lon", "1", "routes.0.stops.1.stop_seq", "2")
+		n.is("applied", "false", "routes.#", "1", "routes.0.stops.1.lat", "1", "routes.0.stops.1.lon", "1",
+			"routes.0.stops.1.stop_seq", "2")
 		if n.at("saved_km").(float64) < 80 {
 			t.Errorf("saved %v km", n.at("saved_km"))
 		}
@@ -182,10 +192,12 @@ func TestInventoryPlan(t *testing.T) {
 			return k.add("items", row)
 		}
 		in := func(item, qty, at string) {
-			k.add("stock_movements", store.Row{"type": "receipt", "item_id": item, "to_zone_id": bin, "quantity": qty, "occurred_at": at})
+			k.add("stock_movements", store.Row{"type": "receipt", "item_id": item, "to_zone_id": bin, "quantity": qty,
+				"occurred_at": at})
 		}
 		out := func(item, qty, at string) {
-			k.add("stock_movements", store.Row{"type": "ship", "item_id": item, "from_zone_id": bin, "quantity": qty, "occurred_at": at})
+			k.add("stock_movements", store.Row{"type": "ship", "item_id": item, "from_zone_id": bin, "quantity": qty,
+				"occurred_at": at})
 		}
 		bolt := item("BOLT", store.Row{"lead_time_days": int64(4), "abc_class": "B"})
 		in(bolt, "100", "2025-12-01T08:00:00Z")
@@ -215,21 +227,28 @@ func TestInventoryPlan(t *testing.T) {
 		k.set("items", wanted, store.Row{"status": "discontinued"})
 		n := k.call("inventory-plan", "")
 		n.is("items.#", "5", "pagination", `{"hasMore":false,"page":1,"pageSize":50}`, "cached", "false",
-			"items.0.sku", `"BOLT"`, "items.0.available", "10", "items.0.demand_per_day", "1", "items.0.demand_sd", "3.02", "items.0.observed_days", "90",
-			"items.0.suggested_reorder_point", "14", "items.0.below_suggestion", "true", "items.0.lead_time_days", "4", "items.0.reorder_point", "0",
+			"items.0.sku", `"BOLT"`, "items.0.available", "10", "items.0.demand_per_day", "1", "items.0.demand_sd", "3.02",
+			"items.0.observed_days", "90",
+			"items.0.suggested_reorder_point", "14", "items.0.below_suggestion", "true", "items.0.lead_time_days", "4",
+			"items.0.reorder_point", "0",
 			"items.0.abc_class", `"B"`,
 			// Mean stock: 100 less 10 on each day from 1 to 9 January.
-			"items.0.movement", `"normal"`, "items.1.movement", `"dead"`, "items.2.movement", `"dead"`, "items.2.suggested_reorder_point", "0",
+			"items.0.movement", `"normal"`, "items.1.movement", `"dead"`, "items.2.movement", `"dead"`,
+			"items.2.suggested_reorder_point", "0",
 			"items.2.below_suggestion", "false",
-			"items.2.lead_time_days", "7", "items.2.turns", "0", "items.3.movement", `"normal"`, "items.3.observed_days", "10", "items.3.suggested_reorder_point",
+			"items.2.lead_time_days", "7", "items.2.turns", "0", "items.3.movement", `"normal"`, "items.3.observed_days", "10",
+			"items.3.suggested_reorder_point",
 			"null",
-			"items.4.observed_days", "0", "items.4.low_stock", "true", "items.4.critical", "true", "items.4.suggested_reorder_point", "null")
+			"items.4.observed_days", "0", "items.4.low_stock", "true", "items.4.critical", "true",
+			"items.4.suggested_reorder_point", "null")
 		k.call("inventory-plan", "z=0").is("items.0.suggested_reorder_point", "4", "items.0.below_suggestion", "false")
 		k.call("inventory-plan", "z=2.326").is("items.0.suggested_reorder_point", "19") // 4 + 14.03
 		k.call("inventory-plan", "item_id="+bolt).is("items.#", "1")
-		k.call("inventory-plan", "pageSize=2&page=2").is("items.0.sku", `"IDLE"`, "pagination", `{"hasMore":true,"page":2,"pageSize":2}`)
+		k.call("inventory-plan", "pageSize=2&page=2").is("items.0.sku", `"IDLE"`, "pagination",
+			`{"hasMore":true,"page":2,"pageSize":2}`)
 		// 200 of gold and 90 of bolts left in a year: 69 % and 100 %.
-		k.call("inventory-plan", "abc=true").is("items.1.suggested_abc_class", `"A"`, "items.0.suggested_abc_class", `"C"`, "items.2.suggested_abc_class",
+		k.call("inventory-plan", "abc=true").is("items.1.suggested_abc_class", `"A"`, "items.0.suggested_abc_class", `"C"`,
+			"items.2.suggested_abc_class",
 			`"C"`, "items.0.abc_class", `"B"`)
 		k.call("get-dashboard-snapshot-v2", "").is("inventory.items.0.reorder_point", "0") // nothing was written
 		k.refused("inventory-plan", "z=-1", fault.Invalid)
@@ -248,7 +267,8 @@ func TestCutsAreKeptUntilForgotten(t *testing.T) {
 			k.add("stock_movements", store.Row{"type": "receipt", "item_id": item, "to_zone_id": bin, "quantity": qty})
 			k.add("stock_movements", store.Row{"type": "ship", "item_id": item, "from_zone_id": bin, "quantity": qty})
 		}
-		one, two := k.add("items", store.Row{"sku": "ONE", "name": "One", "unit_cost": "1"}), k.add("items", store.Row{"sku": "TWO", "name": "Two", "unit_cost": "1"})
+		one, two := k.add("items", store.Row{"sku": "ONE", "name": "One", "unit_cost": "1"}),
+			k.add("items", store.Row{"sku": "TWO", "name": "Two", "unit_cost": "1"})
 		ship(one, "100")
 		class := func(want string) {
 			t.Helper()
@@ -288,15 +308,18 @@ func TestWarehouseKPIs(t *testing.T) {
 		k.add("zones", store.Row{"code": "STAGE", "name": "Staging", "kind": "staging"})
 		k.add("stock_movements", store.Row{"type": "receipt", "item_id": item, "to_zone_id": bin, "quantity": "90"})
 		picker := k.add("workers", store.Row{"employee_no": "1", "name": "Ada"})
-		k.add("shifts", store.Row{"worker_id": picker, "started_at": "2026-03-01T08:00:00Z", "ended_at": "2026-03-01T12:00:00Z"},
-			store.Row{"worker_id": picker, "started_at": "2026-02-28T08:00:00Z", "ended_at": "2026-02-28T12:00:00Z"}) // without picking
+		k.add("shifts", store.Row{"worker_id": picker, "started_at": "2026-03-01T08:00:00Z",
+			"ended_at": "2026-03-01T12:00:00Z"},
+			store.Row{"worker_id": picker, "started_at": "2026-02-28T08:00:00Z",
+				"ended_at": "2026-02-28T12:00:00Z"}) // without picking
 		k.now = moment("2026-03-01T10:00:00Z")
 		var list string
 		for _, who := range []any{picker, nil} {
 			list = k.add("pick_lists", store.Row{"assigned_worker_id": who})
 			var lines []string
 			for i := range 6 {
-				lines = append(lines, k.add("pick_lines", store.Row{"pick_list_id": list, "seq": int64(i + 1), "zone_id": bin, "item_id": item, "qty": "2"}))
+				lines = append(lines, k.add("pick_lines", store.Row{"pick_list_id": list, "seq": int64(i + 1), "zone_id": bin,
+					"item_id": item, "qty": "2"}))
 			}
 			k.set("pick_lists", list, store.Row{"status": "released"})
 			for i, line := range lines {
@@ -317,7 +340,8 @@ func TestWarehouseKPIs(t *testing.T) {
 			`"lines_picked":7,"lines_sampled":7,"lines_without_shift":1,"pick_hours":4,"suppressed":0}`)
 		// Older lines than are looked at for the rate are counted all the same.
 		k.bulkPicks(list, bin, item, 20_000, moment("2026-03-01T07:00:00Z"))
-		k.call("warehouse-kpis", "days=29").is("kpis.lines_picked", "20007", "kpis.lines_sampled", "20000", "kpis.lines_without_shift", "19994",
+		k.call("warehouse-kpis", "days=29").is("kpis.lines_picked", "20007", "kpis.lines_sampled", "20000",
+			"kpis.lines_without_shift", "19994",
 			"kpis.lines_per_hour", "1.5")
 		k.now = k.now.AddDate(0, 0, 2)
 		k.call("warehouse-kpis", "days=1").is("kpis.counts", "0", "kpis.lines_picked", "0")
@@ -331,12 +355,15 @@ func (k *kit) bulkPicks(list, zone, item string, n int, at time.Time) {
 	k.Helper()
 	column := func(name, kind string) db.Column { return db.Column{Name: name, Type: kind} }
 	err := k.d.Write(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
-		rows := tx.InsertMany("pick_lines", []db.Column{column("tenant_id", "uuid"), column("id", "uuid"), column("pick_list_id", "uuid"), column("zone_id", "uuid"),
+		rows := tx.InsertMany("pick_lines", []db.Column{column("tenant_id", "uuid"), column("id", "uuid"),
+			column("pick_list_id", "uuid"), column("zone_id", "uuid"),
 			column("item_id", "uuid"), column("seq", "bigint"),
-			column("qty", "bigint"), column("qty_picked", "bigint"), column("status", "text"), column("picked_at", "timestamptz"),
+			column("qty", "bigint"), column("qty_picked", "bigint"), column("status", "text"),
+			column("picked_at", "timestamptz"),
 			column("created_at", "timestamptz"), column("updated_at", "timestamptz"), column("version", "bigint")}, "")
 		for i := range n {
-			if err := rows.Add(k.as.TenantID, uuid.NewString(), list, zone, item, 1000+i, decimal.One, decimal.One, "picked", at, at, at, 1); err != nil {
+			if err := rows.Add(k.as.TenantID, uuid.NewString(), list, zone, item, 1000+i, decimal.One, decimal.One, "picked",
+				at, at, at, 1); err != nil {
 				return err
 			}
 		}

@@ -41,14 +41,16 @@ func TestListsFollowTheRowPolicy(t *testing.T) {
 	}{
 		{"everything", catalog.Grant{Roles: viewers, Scope: catalog.All}, "[fire theirs mine]"},
 		{"own", catalog.Grant{Roles: viewers, Scope: catalog.Own}, "[mine]"},
-		{"own and of some kinds", catalog.Grant{Roles: viewers, Scope: catalog.Own, Also: "kind", In: []string{"fire"}}, "[fire mine]"},
+		{"own and of some kinds", catalog.Grant{Roles: viewers, Scope: catalog.Own, Also: "kind", In: []string{"fire"}},
+			"[fire mine]"},
 		{"nothing", catalog.Grant{Roles: viewers, Scope: catalog.None}, "[]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, o db.Options) {
 				k := open(t, o)
 				incident := func(title, kind, by, at string) {
-					k.add("incidents", store.Row{"kind": kind, "severity": "low", "title": title, "reported_by": by, "occurred_at": at, "reported_at": at})
+					k.add("incidents", store.Row{"kind": kind, "severity": "low", "title": title, "reported_by": by,
+						"occurred_at": at, "reported_at": at})
 				}
 				incident("mine", "hazard", ada, "2026-02-26T12:00:00Z")
 				incident("theirs", "hazard", bo, "2026-02-27T12:00:00Z")
@@ -57,7 +59,8 @@ func TestListsFollowTheRowPolicy(t *testing.T) {
 				s := store.New(k.d, granting(t, "incidents", c.grant), store.Effects{}, clock)
 				k.table = functions.Table(functions.Deps{Store: s, Now: clock})
 				k.as = actor.Actor{UserID: ada, TenantID: north, Role: actor.Viewer}
-				for _, place := range []struct{ function, list string }{{"get-dashboard-snapshot-v2", "safety.recent_incidents"}, {"safety-kpis", "recent_incidents"}} {
+				for _, place := range []struct{ function, list string }{{"get-dashboard-snapshot-v2", "safety.recent_incidents"},
+					{"safety-kpis", "recent_incidents"}} {
 					var got []string
 					for _, x := range k.call(place.function, "").at(place.list).([]any) {
 						got = append(got, x.(map[string]any)["title"].(string))

@@ -33,7 +33,8 @@ func TestCachedFunctionsNameWhatTheyRead(t *testing.T) {
 		}
 		cached++
 		reads := map[string]bool{}
-		for _, k.as = range []actor.Actor{{UserID: ada, TenantID: north, Role: actor.Owner}, {UserID: bo, TenantID: north, Role: actor.Operator}} {
+		for _, k.as = range []actor.Actor{{UserID: ada, TenantID: north, Role: actor.Owner},
+			{UserID: bo, TenantID: north, Role: actor.Operator}} {
 			if len(f.Roles) > 0 && !slices.Contains(f.Roles, k.as.Role) {
 				continue
 			}
@@ -82,10 +83,11 @@ func statements(k *kit) map[string]int64 {
 	k.Helper()
 	out := map[string]int64{}
 	if err := k.d.Read(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.Query("SELECT statement, generic_plans + custom_plans FROM pg_prepared_statements", nil, func(r *db.Row) error {
-			out[r.Text(0)] = r.Int(1)
-			return nil
-		})
+		return tx.Query("SELECT statement, generic_plans + custom_plans FROM pg_prepared_statements", nil,
+			func(r *db.Row) error {
+				out[r.Text(0)] = r.Int(1)
+				return nil
+			})
 	}); err != nil {
 		k.Fatal(err)
 	}
@@ -126,14 +128,16 @@ func counted(k *kit, f *functions.Function, params string) map[string]bool {
 	out := map[string]bool{}
 	set := func(sql string, args ...any) {
 		k.Helper()
-		if err := k.d.Write(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error { _, err := tx.Exec(sql, args...); return err }); err != nil {
+		if err := k.d.Write(context.Background(), db.Scope{All: true},
+			func(tx *db.Tx) error { _, err := tx.Exec(sql, args...); return err }); err != nil {
 			k.Fatal(err)
 		}
 	}
 	was := string(k.bytes(f.Name, params))
 	for _, r := range catalog.Default().All() {
 		for i, name := range totals(r) {
-			set("INSERT INTO counters (tenant_id, name, slot, delta) VALUES ($1, $2, $3, $4)", north, name, fmt.Sprintf("0190c000-0000-7000-8000-%012d", i), 7)
+			set("INSERT INTO counters (tenant_id, name, slot, delta) VALUES ($1, $2, $3, $4)", north, name,
+				fmt.Sprintf("0190c000-0000-7000-8000-%012d", i), 7)
 		}
 		if string(k.bytes(f.Name, params)) != was {
 			out[r.Name] = true

@@ -30,7 +30,8 @@ func TestCheckDigits(t *testing.T) {
 
 func TestKeys(t *testing.T) {
 	for in, want := range map[string]string{
-		"96385074": "00000096385074", "614141000036": "00614141000036", "4006381333931": "04006381333931", "09506000134352": "09506000134352",
+		"96385074": "00000096385074", "614141000036": "00614141000036", "4006381333931": "04006381333931",
+		"09506000134352": "09506000134352",
 	} {
 		if got, ok := GTIN(in); !ok || got != want {
 			t.Errorf("GTIN(%s) = %s, %v", in, got, ok)
@@ -41,7 +42,8 @@ func TestKeys(t *testing.T) {
 			t.Errorf("GTIN(%s) = %s", bad, got)
 		}
 	}
-	if !IsSSCC("106141412345678908") || IsSSCC("106141412345678907") || IsSSCC("9506000134352") || !IsGLN("9506000134352") || IsGLN("09506000134352") {
+	if !IsSSCC("106141412345678908") || IsSSCC("106141412345678907") || IsSSCC("9506000134352") ||
+		!IsGLN("9506000134352") || IsGLN("09506000134352") {
 		t.Error("SSCC or GLN misjudged")
 	}
 	if got, err := SSCC(1, "0614141", 234567890); err != nil || got != "106141412345678908" {
@@ -75,7 +77,8 @@ func TestDay(t *testing.T) {
 		{"300101", 2080, "2130-01-01"}, // 50 behind: the next
 		{"310101", 2080, "2031-01-01"}, // 49 behind: this one
 		{"000101", 2000, "2000-01-01"},
-		{"260230", 2026, ""}, {"261301", 2026, ""}, {"260001", 2026, ""}, {"26011", 2026, ""}, {"2601AA", 2026, ""}, {"260132", 2026, ""},
+		{"260230", 2026, ""}, {"261301", 2026, ""}, {"260001", 2026, ""}, {"26011", 2026, ""}, {"2601AA", 2026, ""},
+		{"260132", 2026, ""},
 	} {
 		got, ok := Day(c.in, c.year)
 		if ok != (c.want != "") || ok && got != c.want {
@@ -87,18 +90,23 @@ func TestDay(t *testing.T) {
 // What is written for a label is read from it again; what its identifier does
 // not allow is not written.
 func TestCompose(t *testing.T) {
-	l, err := Compose(Element{AI: "01", Value: "09506000134352"}, Element{AI: "10", Value: "A/1"}, Element{AI: "17", Value: "261231"})
-	if err != nil || l.Encoded() != "010950600013435210A/1\x1d17261231" || l.String() != "(01)09506000134352(10)A/1(17)261231" ||
+	l, err := Compose(Element{AI: "01", Value: "09506000134352"}, Element{AI: "10", Value: "A/1"},
+		Element{AI: "17", Value: "261231"})
+	if err != nil || l.Encoded() != "010950600013435210A/1\x1d17261231" ||
+		l.String() != "(01)09506000134352(10)A/1(17)261231" ||
 		l.Elements[1].Title != "BATCH/LOT" {
 		t.Errorf("composed %q, %v", l.Encoded(), err)
 	}
-	for _, bad := range []Element{{AI: "00", Value: "106141412345678907"}, {AI: "10", Value: "Größe"}, {AI: "10", Value: "A B"}, {AI: "10"},
-		{AI: "10", Value: "123456789012345678901"}, {AI: "17", Value: "261331"}, {AI: "77", Value: "1"}, {AI: "01", Value: ""}} {
+	for _, bad := range []Element{{AI: "00", Value: "106141412345678907"}, {AI: "10", Value: "Größe"},
+		{AI: "10", Value: "A B"}, {AI: "10"},
+		{AI: "10", Value: "123456789012345678901"}, {AI: "17", Value: "261331"}, {AI: "77", Value: "1"},
+		{AI: "01", Value: ""}} {
 		if l, err := Compose(bad); err == nil {
 			t.Errorf("(%s)%s is composed: %v", bad.AI, bad.Value, l)
 		}
 	}
-	for date, want := range map[string]string{"2026-12-31": "261231", "2076-01-01": "760101", "1978-01-01": "780101", "2078-01-01": "", "": "", "2026-13-01": "",
+	for date, want := range map[string]string{"2026-12-31": "261231", "2076-01-01": "760101", "1978-01-01": "780101",
+		"2078-01-01": "", "": "", "2026-13-01": "",
 		"soon": ""} {
 		if v, ok := YYMMDD(date, 2026); ok != (want != "") || ok && v != want {
 			t.Errorf("YYMMDD(%s) = %s, %v", date, v, ok)
@@ -129,7 +137,8 @@ func TestRead(t *testing.T) {
 		{"]C1420NL-1234\x1d4215281234AB", Symbol, "(420)NL-1234(421)5281234AB"},
 		{"]C1400PO-7\x1d410" + "9506000134352", Symbol, "(400)PO-7(410)9506000134352"},
 		{"]C110X\x1d10X", Symbol, "(10)X"}, // the same said twice
-		{"https://id.gs1.org/01/" + gtin + "/10/AB%2F1?17=261231&linkType=gs1:pip", DigitalLink, "(01)" + gtin + "(10)AB/1(17)261231"},
+		{"https://id.gs1.org/01/" + gtin + "/10/AB%2F1?17=261231&linkType=gs1:pip", DigitalLink,
+			"(01)" + gtin + "(10)AB/1(17)261231"},
 		{"https://example.com/shop/01/9506000134352/21/S1", DigitalLink, "(01)" + gtin + "(21)S1"},
 		{"http://example.com/00/106141412345678908", DigitalLink, "(00)106141412345678908"},
 	} {
@@ -143,7 +152,8 @@ func TestRead(t *testing.T) {
 // What does not claim to be GS1 is another barcode: nobody's lot number is cut
 // into an identifier and a rest.
 func TestReadLeavesOtherBarcodes(t *testing.T) {
-	for _, raw := range []string{"", "10D9T", "10LOT7", "21SN-1", "0109506000134353", "01095060001343", "A-01-02", "37120", "(AB)12", "(kg)", "9506000134352",
+	for _, raw := range []string{"", "10D9T", "10LOT7", "21SN-1", "0109506000134353", "01095060001343", "A-01-02",
+		"37120", "(AB)12", "(kg)", "9506000134352",
 		"https://example.com/items/7", "https:///01/09506000134352", "https://id.gs1.org/01"} {
 		if got, err := Read(raw); !errors.Is(err, ErrNotGS1) {
 			t.Errorf("Read(%q) = %v, %v", raw, got, err)
@@ -181,7 +191,8 @@ func TestLabelValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.Weight("310") != "12.5" || l.Weight("330") != "" || l.Date("17", 2026) != "2026-02-28" || l.Date("15", 2026) != "" || l.Value("01") != "09506000134352" {
+	if l.Weight("310") != "12.5" || l.Weight("330") != "" || l.Date("17", 2026) != "2026-02-28" ||
+		l.Date("15", 2026) != "" || l.Value("01") != "09506000134352" {
 		t.Errorf("weight %s, date %s", l.Weight("310"), l.Date("17", 2026))
 	}
 	for in, want := range map[string]string{"000001": "0.001", "001000": "1", "000000": "0"} {
@@ -195,18 +206,23 @@ func TestLabelValues(t *testing.T) {
 // from what is printed.
 func TestLink(t *testing.T) {
 	for want, elements := range map[string][]Element{
-		"https://id.gs1.org/01/09506000134352":               {{AI: "01", Value: "09506000134352"}},
-		"https://id.gs1.org/01/09506000134352/10/A%2F1/21/7": {{AI: "01", Value: "09506000134352"}, {AI: "10", Value: "A/1"}, {AI: "21", Value: "7"}},
-		"https://id.gs1.org/01/09506000134352/10/50%25%3F":   {{AI: "01", Value: "09506000134352"}, {AI: "10", Value: "50%?"}},
-		"https://id.gs1.org/00/106141412345678908":           {{AI: "00", Value: "106141412345678908"}},
-		"https://id.gs1.org/414/9506000134352/254/A-01":      {{AI: "414", Value: "9506000134352"}, {AI: "254", Value: "A-01"}},
+		"https://id.gs1.org/01/09506000134352": {{AI: "01", Value: "09506000134352"}},
+		"https://id.gs1.org/01/09506000134352/10/A%2F1/21/7": {{AI: "01", Value: "09506000134352"}, {AI: "10", Value: "A/1"},
+			{AI: "21", Value: "7"}},
+		"https://id.gs1.org/01/09506000134352/10/50%25%3F": {{AI: "01", Value: "09506000134352"},
+			{AI: "10", Value: "50%?"}},
+		"https://id.gs1.org/00/106141412345678908": {{AI: "00", Value: "106141412345678908"}},
+		"https://id.gs1.org/414/9506000134352/254/A-01": {{AI: "414", Value: "9506000134352"},
+			{AI: "254", Value: "A-01"}},
 	} {
 		if got, err := Link(elements...); err != nil || got != want {
 			t.Errorf("%v: %s, %v, want %s", elements, got, err, want)
 		}
 	}
-	for _, bad := range [][]Element{nil, {{AI: "10", Value: "L1"}}, {{AI: "01", Value: "09506000134353"}}, {{AI: "01", Value: ""}},
-		{{AI: "01", Value: "09506000134352"}, {AI: "10", Value: ""}}, {{AI: "01", Value: "09506000134352"}, {AI: "10", Value: "Los ä"}},
+	for _, bad := range [][]Element{nil, {{AI: "10", Value: "L1"}}, {{AI: "01", Value: "09506000134353"}},
+		{{AI: "01", Value: ""}},
+		{{AI: "01", Value: "09506000134352"}, {AI: "10", Value: ""}},
+		{{AI: "01", Value: "09506000134352"}, {AI: "10", Value: "Los ä"}},
 		{{AI: "414", Value: "9506000134352"}, {AI: "254", Value: "longer than twenty characters"}}} {
 		if got, err := Link(bad...); err == nil {
 			t.Errorf("%v: %s", bad, got)
@@ -232,7 +248,8 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		link, err := Link(l.Elements...)
-		if again, _ = Read(link); err != nil || !slices.EqualFunc(again.Elements, l.Elements, func(a, b Element) bool { return a.AI == b.AI && a.Value == b.Value }) {
+		if again, _ = Read(link); err != nil || !slices.EqualFunc(again.Elements, l.Elements,
+			func(a, b Element) bool { return a.AI == b.AI && a.Value == b.Value }) {
 			t.Fatalf("%q: %v, as the link %s %v, %v", raw, l, link, again, err)
 		}
 	})

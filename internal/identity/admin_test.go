@@ -27,7 +27,8 @@ func TestDeleteUser_federated(t *testing.T) {
 	for name, soft := range map[string]bool{"hard": false, "soft": true} {
 		t.Run(name, func(t *testing.T) {
 			onBoth(t, nil, func(k *kit) {
-				f := identity.Federated{Connection: uuid.NewString(), TenantID: k.tenant("North"), Method: sessions.MethodSAML, Issuer: "https://idp.x.example",
+				f := identity.Federated{Connection: uuid.NewString(), TenantID: k.tenant("North"), Method: sessions.MethodSAML,
+					Issuer:  "https://idp.x.example",
 					Subject: "s-1", Email: "ann@x.example", Role: actor.Operator}
 				u, err := k.arrives(f)
 				k.ok(err)
@@ -35,7 +36,8 @@ func TestDeleteUser_federated(t *testing.T) {
 				k.exec("UPDATE users SET new_phone = '4915112345678', new_email = 'ann@y.example' WHERE id = $1", u.ID)
 				k.exec("INSERT INTO sso_group_members (group_id, user_id) VALUES ($1, $2)", uuid.NewString(), u.ID)
 				k.ok(k.svc.Admin.DeleteUser(k.ctx, k.service(), u.ID, soft))
-				for _, q := range []string{"SELECT COUNT(*) FROM sso_accounts", "SELECT COUNT(*) FROM sso_group_members", "SELECT COUNT(*) FROM identities",
+				for _, q := range []string{"SELECT COUNT(*) FROM sso_accounts", "SELECT COUNT(*) FROM sso_group_members",
+					"SELECT COUNT(*) FROM identities",
 					"SELECT COUNT(*) FROM users WHERE email IS NOT NULL OR phone IS NOT NULL OR new_email IS NOT NULL OR new_phone IS NOT NULL",
 					"SELECT COUNT(*) FROM members WHERE email IS NOT NULL OR status = 'active'"} {
 					if n := k.count(q); n != 0 {
@@ -61,7 +63,8 @@ func TestDeleteUser_lastOwner(t *testing.T) {
 				first := k.member(north, "first@x.example", actor.Owner)
 				k.member(south, "first@x.example", actor.Owner)
 				k.member(south, "second@x.example", actor.Owner)
-				if err := k.svc.Admin.DeleteUser(k.ctx, k.service(), first.User.ID, soft); !fault.Is(err, fault.Conflict) || !fault.HasCode(err, "HF010") {
+				if err := k.svc.Admin.DeleteUser(k.ctx, k.service(), first.User.ID, soft); !fault.Is(err, fault.Conflict) ||
+					!fault.HasCode(err, "HF010") {
 					k.Errorf("the last owner went: %v", err)
 				}
 				if a := k.actor(first); a.Role != actor.Owner {
@@ -106,7 +109,8 @@ func TestCreateUser_taken(t *testing.T) {
 		k.code(identity.Taken(insert(first.ID, other, nil)), "user_already_exists")
 		k.code(identity.Taken(k.db.Write(k.ctx, all, func(tx *db.Tx) error {
 			_, err := tx.Exec("INSERT INTO identities (id, user_id, provider, issuer, subject, data, created_at, updated_at) SELECT $1, user_id, provider, "+
-				"issuer, subject, data, created_at, updated_at FROM identities WHERE user_id = $2 AND provider = 'email'", fresh, first.ID)
+				"issuer, subject, data, created_at, updated_at FROM identities WHERE user_id = $2 AND provider = 'email'", fresh,
+				first.ID)
 			return err
 		})), "23505")
 	})

@@ -22,7 +22,8 @@ func TestAdvisory_codeRedeemedTwice(t *testing.T) {
 		k.signUp("a@x.example", nil)
 		k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: challenge()}, nobody))
 		q := linkIn(k, k.mailTo("a@x.example", "recovery"))
-		to, err := k.svc.Verification.OpenLink(k.ctx, identity.Open{Token: q.Get("token"), Type: "recovery", Redirect: q.Get("redirect_to"), Page: true}, nobody)
+		to, err := k.svc.Verification.OpenLink(k.ctx, identity.Open{Token: q.Get("token"), Type: "recovery",
+			Redirect: q.Get("redirect_to"), Page: true}, nobody)
 		k.ok(err)
 		code, before := codeOf(k, to.Location), k.count("SELECT COUNT(*) FROM sessions")
 		var wg sync.WaitGroup
@@ -52,7 +53,8 @@ func (k *kit) agree(kinds ...string) {
 	k.Helper()
 	for _, kind := range kinds {
 		to := map[string]string{"email_change_new": "new@x.example", "email_change_current": "old@x.example"}[kind]
-		_, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email_change", Email: to, Token: digitsIn(k, k.mailTo(to, kind))}, nobody)
+		_, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email_change", Email: to,
+			Token: digitsIn(k, k.mailTo(to, kind))}, nobody)
 		k.ok(err)
 	}
 }
@@ -74,9 +76,11 @@ func TestAdvisory_codeOutlivesTheAddress(t *testing.T) {
 			if change.Email != "" {
 				k.agree("email_change_new", "email_change_current")
 			}
-			_, err = k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", TokenHash: linkIn(k, m).Get("token")}, nobody)
+			_, err = k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", TokenHash: linkIn(k, m).Get("token")},
+				nobody)
 			k.code(err, "otp_expired")
-			_, err = k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", Email: address, Token: digitsIn(k, m)}, nobody)
+			_, err = k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", Email: address, Token: digitsIn(k, m)},
+				nobody)
 			k.code(err, "otp_expired")
 		}
 	})
@@ -86,22 +90,26 @@ func TestAdvisory_codeOutlivesTheAddress(t *testing.T) {
 // CVE-2026-27946, CVE-2024-29892): metadata are text of theirs and reach no
 // claim that anybody decides by.
 func TestAdvisory_reservedClaims(t *testing.T) {
-	forged := map[string]any{"sub": "00000000-0000-4000-8000-000000000001", "role": "service_role", "aal": "aal2", "tenant_role": "owner", "email_verified": true,
+	forged := map[string]any{"sub": "00000000-0000-4000-8000-000000000001", "role": "service_role", "aal": "aal2",
+		"tenant_role": "owner", "email_verified": true,
 		"app_metadata": map[string]any{"tenant_role": "owner",
 			"tenant_id": someTenant}, "session_id": "x", "is_anonymous": false, "amr": []any{"mfa/totp"}, "iss": "evil"}
 	onBoth(t, byMail, func(k *kit) {
 		email, p := "a@x.example", pw
-		u, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
+		u, err := k.svc.Admin.CreateUser(k.ctx, k.service(),
+			identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
 		k.ok(err)
 		s := k.signIn(email)
 		_, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(s), identity.Update{Data: forged})
 		k.ok(err)
-		_, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(s), identity.Update{AppMetadata: map[string]any{"tenant_role": "owner"}})
+		_, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(s),
+			identity.Update{AppMetadata: map[string]any{"tenant_role": "owner"}})
 		k.code(err, "not_admin")
 		s = k.refresh(s)
 		c := claims(k, s.AccessToken)
 		app, _ := c["app_metadata"].(map[string]any)
-		if c["sub"] != u.ID || c["role"] != "authenticated" || c["aal"] != "aal1" || c["tenant_role"] != nil || c["tenant_id"] != nil ||
+		if c["sub"] != u.ID || c["role"] != "authenticated" || c["aal"] != "aal1" || c["tenant_role"] != nil ||
+			c["tenant_id"] != nil ||
 			c["iss"] != k.svc.Issuer() || app["tenant_role"] != nil || app["tenant_id"] != nil {
 			k.Errorf("%v", c)
 		}
@@ -109,7 +117,8 @@ func TestAdvisory_reservedClaims(t *testing.T) {
 			k.Errorf("%+v", a)
 		}
 		// An address is not proved by saying so at sign-up either.
-		_, _, err = k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: "b@x.example", Password: pw, Data: forged, Redirect: k.cfg.SiteURL}, nobody)
+		_, _, err = k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: "b@x.example", Password: pw, Data: forged,
+			Redirect: k.cfg.SiteURL}, nobody)
 		k.ok(err)
 		_, err = k.svc.SignIns.SignIn(k.ctx, "b@x.example", pw, nobody)
 		k.code(err, "email_not_confirmed")
@@ -124,8 +133,9 @@ func TestAdvisory_revocationThatFailed(t *testing.T) {
 		a := k.actor(s)
 		gone, cancel := context.WithCancel(k.ctx)
 		cancel()
-		for scope, err := range map[string]error{"": k.svc.Sessions.Logout(gone, a, ""), "local": k.svc.Sessions.Logout(gone, a, "local"),
-			"one": k.svc.Sessions.EndSession(gone, a, a.SessionID)} {
+		for scope, err := range map[string]error{"": k.svc.Sessions.Logout(gone, a, ""),
+			"local": k.svc.Sessions.Logout(gone, a, "local"),
+			"one":   k.svc.Sessions.EndSession(gone, a, a.SessionID)} {
 			if f := fault.As(err); f == nil || f.Kind != fault.Internal && f.Kind != fault.Unavailable {
 				k.Errorf("%q: %v", scope, err)
 			}
@@ -174,7 +184,8 @@ func TestAdvisory_subjectOfAnotherIssuer(t *testing.T) {
 		enter := func(change map[string]any) string {
 			p.change = change
 			cb, _ := k.begin(p, challenge())
-			s, err := k.svc.OAuth.Exchange(k.ctx, codeOf(k, k.svc.OAuth.FinishOAuth(k.ctx, cb, nobody).Location), verifier, nobody)
+			s, err := k.svc.OAuth.Exchange(k.ctx, codeOf(k, k.svc.OAuth.FinishOAuth(k.ctx, cb, nobody).Location), verifier,
+				nobody)
 			k.ok(err)
 			return s.User.ID
 		}

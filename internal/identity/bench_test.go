@@ -19,7 +19,8 @@ func BenchmarkAuthenticate_cached(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	sess, _, err := s.SignUps.SignUp(b.Context(), identity.SignUp{Email: "a@x.example", Password: pw, Data: map[string]any{"tenant_id": someTenant}},
+	sess, _, err := s.SignUps.SignUp(b.Context(), identity.SignUp{Email: "a@x.example", Password: pw,
+		Data: map[string]any{"tenant_id": someTenant}},
 		identity.Client{})
 	if err != nil {
 		b.Fatal(err)

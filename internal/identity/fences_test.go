@@ -117,7 +117,8 @@ func TestFence_lateLink(t *testing.T) {
 		k.sleep(25 * time.Hour)
 		_, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", TokenHash: link}, nobody)
 		k.code(err, "otp_expired")
-		to, err := k.svc.Verification.OpenLink(k.ctx, identity.Open{Token: link, Type: "recovery", Post: true, Page: true}, nobody)
+		to, err := k.svc.Verification.OpenLink(k.ctx, identity.Open{Token: link, Type: "recovery", Post: true, Page: true},
+			nobody)
 		k.ok(err)
 		if !strings.Contains(to.Location, "error_code=otp_expired") {
 			k.Error(to.Location)
@@ -128,7 +129,8 @@ func TestFence_lateLink(t *testing.T) {
 	withIDP(t, func(c *identity.Config) { c.ImplicitFlow = false }, func(k *kit, _ *idp) {
 		_, err := k.svc.OAuth.Authorize(k.ctx, identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in"})
 		k.code(err, "validation_failed")
-		_, err = k.svc.OAuth.Authorize(k.ctx, identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in", PKCE: challenge()})
+		_, err = k.svc.OAuth.Authorize(k.ctx, identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in",
+			PKCE: challenge()})
 		k.ok(err)
 	})
 }
@@ -157,7 +159,8 @@ func TestFence_wildcardTargets(t *testing.T) {
 		start, err := k.svc.OAuth.AuthorizeLink(k.ctx, k.actor(s), identity.Authorize{Provider: "second", Redirect: wide})
 		k.ok(err)
 		code, state := p.grant(start.Location)
-		second := identity.Callback{Provider: "second", State: state, Code: code, Cookie: func(string) string { return start.Browser }}
+		second := identity.Callback{Provider: "second", State: state, Code: code,
+			Cookie: func(string) string { return start.Browser }}
 		for name, tt := range map[string]struct{ at, want string }{
 			"mail":     {mailed("a@x.example", identity.PKCE{}, identity.Open{Post: true, Page: true}), site + "#access_token="},
 			"no page":  {mailed("b@x.example", identity.PKCE{}, identity.Open{}), site + "?token_hash="},

@@ -16,7 +16,8 @@ import (
 // link only leads to the site.
 func (k *kit) inviteLink(by actor.Actor, email string) string {
 	k.Helper()
-	inv, err := k.svc.Invitations.Invite(k.ctx, by, identity.Invite{Email: email, Role: actor.Driver, Deliver: tenants.DeliverLink})
+	inv, err := k.svc.Invitations.Invite(k.ctx, by, identity.Invite{Email: email, Role: actor.Driver,
+		Deliver: tenants.DeliverLink})
 	k.ok(err)
 	u, err := url.Parse(inv.Link)
 	k.ok(err)
@@ -59,7 +60,8 @@ func TestInvite_link(t *testing.T) {
 		}
 		s, err := k.redeem(token)
 		k.ok(err)
-		if s.User.Email != "new@else.example" || claims(k, s.AccessToken)["tenant_role"] != "driver" || tenantOf(k, s) != north {
+		if s.User.Email != "new@else.example" || claims(k, s.AccessToken)["tenant_role"] != "driver" ||
+			tenantOf(k, s) != north {
 			k.Errorf("%+v", claims(k, s.AccessToken))
 		}
 		_, err = k.redeem(token)
@@ -88,7 +90,8 @@ func TestInvite_link(t *testing.T) {
 		_, err = k.redeem(suspended)
 		k.code(err, "otp_expired")
 		k.svc.ForgetTenant(north)
-		_, err = k.svc.Invitations.Invite(k.ctx, k.actor(adminSession), identity.Invite{Email: "x@else.example", Role: actor.Driver, Deliver: "link"})
+		_, err = k.svc.Invitations.Invite(k.ctx, k.actor(adminSession),
+			identity.Invite{Email: "x@else.example", Role: actor.Driver, Deliver: "link"})
 		k.code(err, "not_admin")
 		k.exec("UPDATE tenants SET status = 'active' WHERE id = $1", north)
 		old := k.inviteLink(admin, "old@else.example")
@@ -111,14 +114,16 @@ func TestInvite_linkWrongAccount(t *testing.T) {
 		if token := k.inviteLink(admin, "holder@x.example"); token != "" {
 			k.Error("a key to the account of another tenant's owner")
 		}
-		if s := k.signIn("holder@x.example"); k.count("SELECT COUNT(*) FROM members WHERE tenant_id = $1 AND user_id = $2", north, s.User.ID) != 0 ||
+		if s := k.signIn("holder@x.example"); k.count("SELECT COUNT(*) FROM members WHERE tenant_id = $1 AND user_id = $2",
+			north, s.User.ID) != 0 ||
 			tenantOf(k, s) != south {
 			k.Error("the holder was moved by a stranger's invitation")
 		}
 
 		// Somebody signed up with the address and waits for its owner to open a
 		// link: his password is gone when the owner does.
-		_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: "squat@x.example", Password: pw, Data: map[string]any{"tenant_id": south}}, identity.Client{})
+		_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: "squat@x.example", Password: pw,
+			Data: map[string]any{"tenant_id": south}}, identity.Client{})
 		k.ok(err)
 		k.exec("UPDATE tenants SET join_policy = 'open' WHERE id = $1", south)
 		token := k.inviteLink(admin, "squat@x.example")

@@ -196,7 +196,8 @@ func TestInvite_limit(t *testing.T) {
 		st, _ := k.guarded()
 		crowd := func() error {
 			return k.db.Write(k.ctx, db.Scope{Tenant: north}, func(tx *db.Tx) error {
-				_, err := st.In(tx, admin).InsertRows("invitations", []store.Row{{"email": "a@y.example", "role": "viewer"}, {"email": "b@y.example", "role": "viewer"}})
+				_, err := st.In(tx, admin).InsertRows("invitations",
+					[]store.Row{{"email": "a@y.example", "role": "viewer"}, {"email": "b@y.example", "role": "viewer"}})
 				return err
 			})
 		}
@@ -208,7 +209,8 @@ func TestInvite_limit(t *testing.T) {
 		if n := k.count("SELECT COUNT(*) FROM invitations"); n != 1 {
 			k.Errorf("%d invitations are stored", n)
 		}
-		_, err := k.svc.Invitations.Invite(k.ctx, admin, identity.Invite{Email: "more@y.example", Role: actor.Viewer, Deliver: tenants.DeliverLink})
+		_, err := k.svc.Invitations.Invite(k.ctx, admin,
+			identity.Invite{Email: "more@y.example", Role: actor.Viewer, Deliver: tenants.DeliverLink})
 		k.ok(err)
 		k.sleep(25 * time.Hour)
 		k.ok(crowd())

@@ -19,16 +19,19 @@ import (
 func TestKeyUse_elsewhere(t *testing.T) {
 	fixed := "sb_secret_configured-by-the-operator-0123456789"
 	onBoth(t, func(c *identity.Config) {
-		c.SecretKey, c.ServiceAddresses = fixed, []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("2001:db8::/32")}
+		c.SecretKey, c.ServiceAddresses = fixed, []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24"),
+			netip.MustParsePrefix("2001:db8::/32")}
 	}, func(k *kit) {
 		keys, err := k.svc.Keyring.Keys(k.ctx)
 		k.ok(err)
 		for _, key := range []string{keys.ServiceRoleKey, fixed} {
-			for address, home := range map[string]bool{"203.0.113.9": true, "::ffff:203.0.113.9": true, "2001:db8::7%eth0": true, "198.51.100.7": false,
+			for address, home := range map[string]bool{"203.0.113.9": true, "::ffff:203.0.113.9": true,
+				"2001:db8::7%eth0": true, "198.51.100.7": false,
 				"2001:db9::7": false, "": false, "nonsense": false} {
 				for _, c := range []identity.Credential{{Bearer: key, Address: address}, {APIKey: key, Address: address}} {
 					_, err := k.svc.Authenticator.Authenticate(k.ctx, c)
-					if (err == nil) != home || !home && (!fault.Is(err, fault.Forbidden) || !strings.Contains(fault.As(err).Msg, "The service key is not accepted from")) {
+					if (err == nil) != home || !home && (!fault.Is(err, fault.Forbidden) ||
+						!strings.Contains(fault.As(err).Msg, "The service key is not accepted from")) {
 						k.Errorf("from %q: %v", address, err)
 					}
 				}
@@ -109,7 +112,8 @@ func TestKeyUse_stop(t *testing.T) {
 		close(ready)
 		k.delayMails(func(mail.Message) <-chan bool {
 			for i := range 600 { // until the stop waits for this mail
-				if fault.Is(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: fmt.Sprintf("nobody-%d@x.example", i)}, identity.Client{}), fault.Unavailable) {
+				if fault.Is(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: fmt.Sprintf("nobody-%d@x.example", i)},
+					identity.Client{}), fault.Unavailable) {
 					sent <- k.count(rows)
 					break
 				}

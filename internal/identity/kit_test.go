@@ -130,7 +130,8 @@ func config() identity.Config {
 	key := []byte("0123456789abcdef0123456789abcdef")
 	return identity.Config{SignIn: settings.SignIn{SiteURL: "http://localhost:3000", PublicURL: "http://127.0.0.1:8080",
 		RedirectURLs: []string{"https://app.example.com/**", "https://app.example.com/in"}, SignupEnabled: true,
-		Autoconfirm: true, SignupTenants: accounts.TenantsClaim, ImplicitFlow: true, Passkeys: true}, MasterKey: key, Version: "test"}
+		Autoconfirm: true, SignupTenants: accounts.TenantsClaim, ImplicitFlow: true, Passkeys: true}, MasterKey: key,
+		Version: "test"}
 }
 
 // onBoth runs a test on each engine. change may alter the configuration.
@@ -237,7 +238,8 @@ const pw = "a-good-long-password"
 // signUp makes a confirmed account and its session.
 func (k *kit) signUp(email string, data map[string]any) *identity.Session {
 	k.Helper()
-	s, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: email, Password: pw, Data: data, Redirect: k.cfg.SiteURL},
+	s, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: email, Password: pw, Data: data,
+		Redirect: k.cfg.SiteURL},
 		identity.Client{Address: "192.0.2.1"})
 	k.ok(err)
 	if s == nil {
@@ -286,7 +288,8 @@ func (k *kit) tenant(name string) string {
 func (k *kit) member(tenant, email string, role actor.Role) *identity.Session {
 	k.Helper()
 	p := pw
-	_, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
+	_, err := k.svc.Admin.CreateUser(k.ctx, k.service(),
+		identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
 	if err != nil && !fault.HasCode(err, "email_exists") {
 		k.Fatal(err)
 	}

@@ -18,10 +18,12 @@ import (
 
 func TestAnonymous(t *testing.T) {
 	onBoth(t, func(c *identity.Config) { c.AnonymousUsers = true }, func(k *kit) {
-		s, err := k.svc.SignUps.SignUpAnonymous(k.ctx, map[string]any{"theme": "dark", "tenant_id": someTenant}, identity.Client{})
+		s, err := k.svc.SignUps.SignUpAnonymous(k.ctx, map[string]any{"theme": "dark", "tenant_id": someTenant},
+			identity.Client{})
 		k.ok(err)
 		c := claims(k, s.AccessToken)
-		if !s.User.IsAnonymous || len(s.User.Identities) != 0 || len(s.User.AppMetadata) != 0 || len(s.User.UserMetadata) != 2 ||
+		if !s.User.IsAnonymous || len(s.User.Identities) != 0 || len(s.User.AppMetadata) != 0 ||
+			len(s.User.UserMetadata) != 2 ||
 			c["is_anonymous"] != true || c["email"] != "" {
 			k.Fatalf("%+v %v", s.User, c)
 		}
@@ -68,7 +70,8 @@ func TestAnonymous_byMail(t *testing.T) {
 			k.Errorf("%+v", u)
 		}
 		m := k.mailTo("a@x.example", "email_change_new")
-		up, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email_change", Email: "a@x.example", Token: digitsIn(k, m)}, identity.Client{})
+		up, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email_change", Email: "a@x.example",
+			Token: digitsIn(k, m)}, identity.Client{})
 		k.ok(err)
 		if up.User.IsAnonymous || up.User.ID != s.User.ID || up.User.Email != "a@x.example" {
 			k.Errorf("%+v", up.User)
@@ -81,7 +84,8 @@ func linking(c *identity.Config) { c.ManualLinking, c.AnonymousUsers, c.Autoconf
 // linkTo starts the linking of the provider's person to an account.
 func (k *kit) linkTo(p *idp, s *identity.Session, pk identity.PKCE) identity.Callback {
 	k.Helper()
-	start, err := k.svc.OAuth.AuthorizeLink(k.ctx, k.actor(s), identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in", PKCE: pk})
+	start, err := k.svc.OAuth.AuthorizeLink(k.ctx, k.actor(s),
+		identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in", PKCE: pk})
 	k.ok(err)
 	code, state := p.grant(start.Location)
 	return identity.Callback{State: state, Code: code, Cookie: func(string) string { return "" }}
@@ -177,14 +181,17 @@ func TestUnlink_untrustedAddress(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			withIDP(t, linking, func(k *kit, p *idp) {
-				s, err := k.svc.OAuth.LinkIDToken(k.ctx, k.actor(k.signUp("a@x.example", nil)), identity.IDToken{Provider: "corp", Token: p.idToken(k, nil)}, nobody)
+				s, err := k.svc.OAuth.LinkIDToken(k.ctx, k.actor(k.signUp("a@x.example", nil)),
+					identity.IDToken{Provider: "corp", Token: p.idToken(k, nil)}, nobody)
 				k.ok(err)
 				old := k.svc
 				defer old.Close(k.ctx)
 				change(&k.cfg)
 				k.start()
-				k.code(k.svc.OAuth.Unlink(k.ctx, k.actor(s), s.User.Identities[0].IdentityID), "email_conflict_identity_not_deletable")
-				if u, err := k.svc.Profile.User(k.ctx, k.actor(s)); err != nil || u.Email != "a@x.example" || len(u.Identities) != 2 {
+				k.code(k.svc.OAuth.Unlink(k.ctx, k.actor(s), s.User.Identities[0].IdentityID),
+					"email_conflict_identity_not_deletable")
+				if u, err := k.svc.Profile.User(k.ctx, k.actor(s)); err != nil || u.Email != "a@x.example" ||
+					len(u.Identities) != 2 {
 					k.Errorf("%+v %v", u, err)
 				}
 				k.signIn("a@x.example")
@@ -204,7 +211,8 @@ func TestLink_managed(t *testing.T) {
 		k.code(err, "user_sso_managed")
 		_, err = k.svc.OAuth.AuthorizeLink(k.ctx, k.actor(s), identity.Authorize{Provider: "corp"})
 		k.code(err, "user_sso_managed")
-		_, err = k.svc.OAuth.LinkIDToken(k.ctx, k.actor(s), identity.IDToken{Provider: "corp", Token: p.idToken(k, nil)}, nobody)
+		_, err = k.svc.OAuth.LinkIDToken(k.ctx, k.actor(s), identity.IDToken{Provider: "corp", Token: p.idToken(k, nil)},
+			nobody)
 		k.code(err, "user_sso_managed")
 		if n := k.count("SELECT COUNT(*) FROM identities WHERE provider = 'corp'"); n != 0 {
 			k.Error("linked all the same")
@@ -235,7 +243,8 @@ func TestLinkIDToken_unproved(t *testing.T) {
 func TestLink_spelling(t *testing.T) {
 	withIDP(t, linking, func(k *kit, p *idp) {
 		email, password, spelt := "anna@corp.example", pw, "\uff41nna@corp.example"
-		_, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &password, EmailConfirm: true})
+		_, err := k.svc.Admin.CreateUser(k.ctx, k.service(),
+			identity.AdminUser{Email: &email, Password: &password, EmailConfirm: true})
 		k.ok(err)
 		in := identity.IDToken{Provider: "corp", Token: p.idToken(k, map[string]any{"email": spelt})}
 		_, err = k.svc.OAuth.SignInIDToken(k.ctx, in, nobody)
@@ -285,7 +294,8 @@ func TestLink_anonymousAndGuarded(t *testing.T) {
 		}
 		_, high := k.protect(up)
 		id := high.User.Identities[0].IdentityID
-		low, err := k.svc.OAuth.SignInIDToken(k.ctx, identity.IDToken{Provider: "corp", Token: p.idToken(k, nil)}, identity.Client{})
+		low, err := k.svc.OAuth.SignInIDToken(k.ctx, identity.IDToken{Provider: "corp", Token: p.idToken(k, nil)},
+			identity.Client{})
 		k.ok(err)
 		_, err = k.svc.OAuth.AuthorizeLink(k.ctx, k.actor(low), identity.Authorize{Provider: "corp"})
 		k.code(err, "insufficient_aal")
@@ -300,7 +310,8 @@ func TestLink_anonymousAndGuarded(t *testing.T) {
 
 // idToken is what an app gets from the provider by itself.
 func (p *idp) idToken(k *kit, change map[string]any) string {
-	c := map[string]any{"iss": p.URL, "sub": "person-1", "aud": "client", "exp": k.now().Add(time.Hour).Unix(), "iat": k.now().Unix(),
+	c := map[string]any{"iss": p.URL, "sub": "person-1", "aud": "client", "exp": k.now().Add(time.Hour).Unix(),
+		"iat":   k.now().Unix(),
 		"email": "p@corp.example", "email_verified": true}
 	for key, v := range change {
 		c[key] = v
@@ -351,7 +362,8 @@ func TestIDToken(t *testing.T) {
 			if name == "another audience" {
 				want = "Unacceptable audience in id_token: [other]"
 			}
-			if _, oauth := fault.As(err).Data.(identity.OAuthStyle); err == nil || !oauth || fault.As(err).Code != "invalid request" || fault.As(err).Msg != want {
+			if _, oauth := fault.As(err).Data.(identity.OAuthStyle); err == nil || !oauth ||
+				fault.As(err).Code != "invalid request" || fault.As(err).Msg != want {
 				k.Errorf("%s: %v", name, err)
 			}
 		}
@@ -384,9 +396,11 @@ func TestIDToken(t *testing.T) {
 			}
 		}
 		// An address the provider does not vouch for opens nothing.
-		_, err = k.svc.OAuth.SignInIDToken(k.ctx, in(map[string]any{"sub": "person-2", "email": "v@corp.example", "email_verified": false}), identity.Client{})
+		_, err = k.svc.OAuth.SignInIDToken(k.ctx, in(map[string]any{"sub": "person-2", "email": "v@corp.example",
+			"email_verified": false}), identity.Client{})
 		k.code(err, "provider_email_needs_verification")
-		linked, err := k.svc.OAuth.LinkIDToken(k.ctx, k.actor(s), in(map[string]any{"sub": "person-3", "email": "third@corp.example"}), identity.Client{})
+		linked, err := k.svc.OAuth.LinkIDToken(k.ctx, k.actor(s),
+			in(map[string]any{"sub": "person-3", "email": "third@corp.example"}), identity.Client{})
 		k.ok(err)
 		if len(linked.User.Identities) != 2 || linked.User.ID != s.User.ID {
 			k.Errorf("%+v", linked.User)
@@ -409,7 +423,8 @@ func hub(t *testing.T, mails string) *httptest.Server {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		answer(w, map[string]any{"id": 583231, "login": "octo", "name": "Octo Cat", "email": "typed@evil.example", "avatar_url": "https://x.example/a.png"})
+		answer(w, map[string]any{"id": 583231, "login": "octo", "name": "Octo Cat", "email": "typed@evil.example",
+			"avatar_url": "https://x.example/a.png"})
 	})
 	mux.HandleFunc("GET /api/v3/user/emails", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -425,7 +440,8 @@ func hub(t *testing.T, mails string) *httptest.Server {
 func TestGitHub(t *testing.T) {
 	for _, c := range []struct{ name, mails, code string }{
 		{"verified", `[{"email":"x@old.example","primary":false,"verified":true},{"email":"octo@cat.example","primary":true,"verified":true}]`, ""},
-		{"not verified", `[{"email":"octo@cat.example","primary":true,"verified":false}]`, "provider_email_needs_verification"},
+		{"not verified", `[{"email":"octo@cat.example","primary":true,"verified":false}]`,
+			"provider_email_needs_verification"},
 		{"none", `[]`, "bad_oauth_callback"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -434,16 +450,19 @@ func TestGitHub(t *testing.T) {
 				cfg.Autoconfirm = false
 				cfg.OIDC = map[string]identity.Provider{"github": {ClientID: "id", Secret: "s", Issuer: srv.URL}}
 			}, func(k *kit) {
-				start, err := k.svc.OAuth.Authorize(k.ctx, identity.Authorize{Provider: "github", Redirect: "https://app.example.com/in", PKCE: challenge()})
+				start, err := k.svc.OAuth.Authorize(k.ctx, identity.Authorize{Provider: "github",
+					Redirect: "https://app.example.com/in", PKCE: challenge()})
 				k.ok(err)
-				if !strings.HasPrefix(start.Location, srv.URL+"/login/oauth/authorize?") || queryOf(k, start.Location, "scope") != "read:user user:email" ||
+				if !strings.HasPrefix(start.Location, srv.URL+"/login/oauth/authorize?") ||
+					queryOf(k, start.Location, "scope") != "read:user user:email" ||
 					queryOf(k, start.Location, "code_challenge") == "" {
 					k.Error(start.Location)
 				}
 				to := k.svc.OAuth.FinishOAuth(k.ctx,
-					identity.Callback{State: queryOf(k, start.Location, "state"), Code: "c", Issuer: srv.URL + "/login/oauth", Cookie: func(string) string {
-						return start.Browser
-					}}, identity.Client{})
+					identity.Callback{State: queryOf(k, start.Location, "state"), Code: "c", Issuer: srv.URL + "/login/oauth",
+						Cookie: func(string) string {
+							return start.Browser
+						}}, identity.Client{})
 				if got := queryOf(k, to.Location, "error_code"); got != c.code {
 					k.Fatalf("%s", to.Location)
 				}
@@ -452,7 +471,8 @@ func TestGitHub(t *testing.T) {
 				}
 				s, err := k.svc.OAuth.Exchange(k.ctx, queryOf(k, to.Location, "code"), verifier, identity.Client{})
 				k.ok(err)
-				if s.User.Email != "octo@cat.example" || s.User.UserMetadata["user_name"] != "octo" || s.ProviderToken != "hub-token" ||
+				if s.User.Email != "octo@cat.example" || s.User.UserMetadata["user_name"] != "octo" ||
+					s.ProviderToken != "hub-token" ||
 					s.User.Identities[0].ID != "583231" {
 					k.Errorf("%+v", s.User)
 				}
@@ -468,13 +488,16 @@ func TestPresets(t *testing.T) {
 		name, issuer string
 		ok           bool
 	}{
-		{"google", "", true}, {"gitlab", "", true}, {"apple", "", true}, {"github", "", true}, {"keycloak", "https://id.x.example/realms/north",
+		{"google", "", true}, {"gitlab", "", true}, {"apple", "", true}, {"github", "", true},
+		{"keycloak", "https://id.x.example/realms/north",
 			true}, {"keycloak", "", false},
 		{"azure", "https://login.microsoftonline.com/11111111-2222-3333-4444-555555555555/v2.0", true}, {"azure", "", false},
-		{"azure", "https://login.microsoftonline.com/common/v2.0", false}, {"azure", "https://login.microsoftonline.com/organizations/v2.0",
+		{"azure", "https://login.microsoftonline.com/common/v2.0", false},
+		{"azure", "https://login.microsoftonline.com/organizations/v2.0",
 			false}, {"custom:x", "ftp://x", false},
 	} {
-		_, err := oidc.New(oidc.Config{Name: c.name, ClientID: "id", Secret: "s", Issuer: c.issuer}, "https://api.x.example/callback", time.Now)
+		_, err := oidc.New(oidc.Config{Name: c.name, ClientID: "id", Secret: "s", Issuer: c.issuer},
+			"https://api.x.example/callback", time.Now)
 		if (err == nil) != c.ok {
 			t.Errorf("%s %s: %v", c.name, c.issuer, err)
 		}

@@ -29,7 +29,8 @@ func TestSignUp_noOracle(t *testing.T) {
 		up := func(email string) *identity.User {
 			k.Helper()
 			k.sleep(2 * time.Minute)
-			s, u, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: email, Password: pw, Data: map[string]any{"name": "N"}}, nobody)
+			s, u, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: email, Password: pw,
+				Data: map[string]any{"name": "N"}}, nobody)
 			k.ok(err)
 			if s != nil {
 				k.Fatal("a session before the address is proved")
@@ -42,7 +43,8 @@ func TestSignUp_noOracle(t *testing.T) {
 			identity.AdminUser{Email: &taken, Password: &p, EmailConfirm: true, UserMetadata: map[string]any{"secret": "mine"}})
 		k.ok(err)
 		fresh, first := up("fresh@x.example"), up(taken)
-		same := cmp.Options{cmpopts.IgnoreFields(identity.User{}, "ID", "Email", "CreatedAt", "UpdatedAt", "ConfirmationSentAt", "UserMetadata", "Identities",
+		same := cmp.Options{cmpopts.IgnoreFields(identity.User{}, "ID", "Email", "CreatedAt", "UpdatedAt",
+			"ConfirmationSentAt", "UserMetadata", "Identities",
 			"Hash", "SSO", "LastTenant", "From", "WrongPasswords", "AppData")} // the latter are told nobody
 		if d := cmp.Diff(fresh, first, same); d != "" {
 			k.Error(d)
@@ -59,7 +61,8 @@ func TestSignUp_noOracle(t *testing.T) {
 		}
 		// Asking twice tells nothing either: both keep their id and show new times.
 		fresh2, first2 := up("fresh@x.example"), up(taken)
-		if (fresh2.ID == fresh.ID) != (first2.ID == first.ID) || fresh2.CreatedAt.Equal(fresh.CreatedAt.Time) != first2.CreatedAt.Equal(first.CreatedAt.Time) {
+		if (fresh2.ID == fresh.ID) != (first2.ID == first.ID) ||
+			fresh2.CreatedAt.Equal(fresh.CreatedAt.Time) != first2.CreatedAt.Equal(first.CreatedAt.Time) {
 			k.Error("the second answer tells")
 		}
 		if len(fresh.ID) != 36 || fresh.ID[14] != first.ID[14] {
@@ -79,10 +82,12 @@ func TestSignUp_sameCost(t *testing.T) {
 		c.Autoconfirm, c.Phone, c.SMS = false, true, texts{make(chan [2]string, 10)}
 	}, func(k *kit) {
 		mail, phone, p := "taken@x.example", "491711111111", pw
-		_, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &mail, Phone: &phone, Password: &p, EmailConfirm: true, PhoneConfirm: true})
+		_, err := k.svc.Admin.CreateUser(k.ctx, k.service(),
+			identity.AdminUser{Email: &mail, Phone: &phone, Password: &p, EmailConfirm: true, PhoneConfirm: true})
 		k.ok(err)
 		bare, bareNumber := "bare@x.example", "491712222222"
-		_, err = k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &bare, Phone: &bareNumber, EmailConfirm: true, PhoneConfirm: true})
+		_, err = k.svc.Admin.CreateUser(k.ctx, k.service(),
+			identity.AdminUser{Email: &bare, Phone: &bareNumber, EmailConfirm: true, PhoneConfirm: true})
 		k.ok(err)
 		for name, do := range map[string]func(mail, phone string) error{
 			"sign-up": func(mail, _ string) error {
@@ -103,7 +108,8 @@ func TestSignUp_sameCost(t *testing.T) {
 			},
 		} {
 			k.sleep(2 * time.Minute)
-			for who, at := range map[string][2]string{"taken": {mail, phone}, "without a password": {bare, bareNumber}, "free": {"free@x.example", "491713333333"}} {
+			for who, at := range map[string][2]string{"taken": {mail, phone}, "without a password": {bare, bareNumber},
+				"free": {"free@x.example", "491713333333"}} {
 				before := k.svc.Hashes()
 				if err := do(at[0], at[1]); err != nil && !fault.HasCode(err, "invalid_credentials") {
 					k.Errorf("%s, %s: %v", name, who, err)
@@ -119,7 +125,8 @@ func TestSignUp_sameCost(t *testing.T) {
 func TestSignUp_confirm(t *testing.T) {
 	onBoth(t, byMail, func(k *kit) {
 		_, u, err := k.svc.SignUps.SignUp(k.ctx,
-			identity.SignUp{Email: "a@x.example", Password: pw, Data: map[string]any{"tenant_id": someTenant}, Redirect: "https://app.example.com/welcome"}, nobody)
+			identity.SignUp{Email: "a@x.example", Password: pw, Data: map[string]any{"tenant_id": someTenant},
+				Redirect: "https://app.example.com/welcome"}, nobody)
 		k.ok(err)
 		if n := k.count("SELECT COUNT(*) FROM members"); n != 0 {
 			k.Error("an unproved address joined")
@@ -130,13 +137,16 @@ func TestSignUp_confirm(t *testing.T) {
 			q.Get("redirect_to") != "https://app.example.com/welcome" {
 			k.Error(m.Text)
 		}
-		s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email", Email: "A@x.example", Token: digitsIn(k, m)}, nobody)
+		s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email", Email: "A@x.example",
+			Token: digitsIn(k, m)}, nobody)
 		k.ok(err)
-		if s.User.ID != u.ID || s.User.EmailConfirmedAt.IsZero() || tenantOf(k, s) != someTenant || s.User.UserMetadata["email_verified"] != true {
+		if s.User.ID != u.ID || s.User.EmailConfirmedAt.IsZero() || tenantOf(k, s) != someTenant ||
+			s.User.UserMetadata["email_verified"] != true {
 			k.Errorf("%+v", s.User)
 		}
 		k.signIn("a@x.example")
-		for _, v := range []identity.Verify{{Type: "email", Email: "a@x.example", Token: digitsIn(k, m)}, {Type: "signup", TokenHash: q.Get("token")}} {
+		for _, v := range []identity.Verify{{Type: "email", Email: "a@x.example", Token: digitsIn(k, m)},
+			{Type: "signup", TokenHash: q.Get("token")}} {
 			_, err := k.svc.Verification.Verify(k.ctx, v, nobody)
 			k.code(err, "otp_expired")
 		}
@@ -159,21 +169,26 @@ func TestVerify_guesses(t *testing.T) {
 			wrong = "000001"
 		}
 		for range 5 {
-			_, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", Email: "a@x.example", Token: wrong}, nobody)
+			_, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", Email: "a@x.example", Token: wrong},
+				nobody)
 			k.code(err, "otp_expired")
 		}
-		_, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", Email: "a@x.example", Token: code}, nobody)
+		_, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", Email: "a@x.example", Token: code},
+			nobody)
 		k.code(err, "otp_expired")
 		code = ask()
 		_, err = k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "signup", Email: "a@x.example", Token: code}, nobody)
 		k.code(err, "otp_expired")
 		k.sleep(11 * time.Minute)
-		_, err = k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", Email: "a@x.example", Token: code}, nobody)
+		_, err = k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", Email: "a@x.example", Token: code},
+			nobody)
 		k.code(err, "otp_expired")
 		code = ask()
-		_, err = k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", Email: "a@x.example", Token: code}, nobody)
+		_, err = k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", Email: "a@x.example", Token: code},
+			nobody)
 		k.ok(err)
-		for _, v := range []identity.Verify{{}, {Type: "recovery"}, {Type: "nonsense", TokenHash: "x"}, {Type: "email", TokenHash: "x", Token: "y", Email: "z"}} {
+		for _, v := range []identity.Verify{{}, {Type: "recovery"}, {Type: "nonsense", TokenHash: "x"},
+			{Type: "email", TokenHash: "x", Token: "y", Email: "z"}} {
 			_, err := k.svc.Verification.Verify(k.ctx, v, nobody)
 			k.code(err, "validation_failed")
 		}
@@ -215,13 +230,15 @@ func TestSignUp_tells(t *testing.T) {
 		up := func(email string) *identity.User {
 			k.Helper()
 			k.sleep(2 * time.Minute)
-			_, u, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: email, Password: pw, Data: map[string]any{"name": "N"}}, nobody)
+			_, u, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: email, Password: pw,
+				Data: map[string]any{"name": "N"}}, nobody)
 			k.ok(err)
 			return u
 		}
 		real := k.member(k.tenant("North"), "taken@x.example", actor.Viewer)
 		u := up("taken@x.example")
-		if u.ID == real.User.ID || u.Role != "" || u.Identities == nil || len(u.Identities) != 0 || len(u.UserMetadata) != 1 ||
+		if u.ID == real.User.ID || u.Role != "" || u.Identities == nil || len(u.Identities) != 0 ||
+			len(u.UserMetadata) != 1 ||
 			!u.EmailConfirmedAt.IsZero() || !u.LastSignInAt.IsZero() {
 			k.Errorf("%+v", u)
 		}
@@ -251,7 +268,8 @@ func TestRecover_noOracle(t *testing.T) {
 				k.ok(f(email))
 				err := f(" " + strings.ToUpper(email))
 				k.code(err, "over_email_send_rate_limit")
-				if fl := fault.As(err); fl.Kind != fault.Limited || fl.Msg != "For security purposes, you can only request this after 60 seconds." ||
+				if fl := fault.As(err); fl.Kind != fault.Limited ||
+					fl.Msg != "For security purposes, you can only request this after 60 seconds." ||
 					fl.RetryAfter != time.Minute {
 					k.Errorf("%+v", fl)
 				}
@@ -295,9 +313,11 @@ func TestOTP_tellsUnknown(t *testing.T) {
 
 func TestOTP_createsUser(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
-		k.ok(k.svc.OTP.OTP(k.ctx, identity.MailRequest{Email: "new@x.example", Create: true, Data: map[string]any{"name": "N"}}, nobody))
+		k.ok(k.svc.OTP.OTP(k.ctx, identity.MailRequest{Email: "new@x.example", Create: true,
+			Data: map[string]any{"name": "N"}}, nobody))
 		m := k.mailTo("new@x.example", "confirmation")
-		s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email", Email: "new@x.example", Token: digitsIn(k, m)}, nobody)
+		s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email", Email: "new@x.example",
+			Token: digitsIn(k, m)}, nobody)
 		k.ok(err)
 		if s.User.UserMetadata["name"] != "N" {
 			k.Error(s.User.UserMetadata)
@@ -312,7 +332,8 @@ func TestUpdateUser_password(t *testing.T) {
 		a := k.actor(s)
 		k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, nobody))
 		outstanding := linkIn(k, k.mailTo("a@x.example", "recovery")).Get("token")
-		for next, code := range map[string]string{pw: "same_password", "short": "weak_password", "password123": "weak_password",
+		for next, code := range map[string]string{pw: "same_password", "short": "weak_password",
+			"password123": "weak_password",
 			"a@x.example": "weak_password", strings.Repeat("ab", 40): "validation_failed"} {
 			_, err := k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Password: next})
 			k.code(err, code)
@@ -398,7 +419,8 @@ func TestUpdateUser_refuses(t *testing.T) {
 func TestEmailChange(t *testing.T) {
 	onBoth(t, byMail, func(k *kit) {
 		email, p := "old@x.example", pw
-		_, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
+		_, err := k.svc.Admin.CreateUser(k.ctx, k.service(),
+			identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
 		k.ok(err)
 		s := k.signIn(email)
 		u, err := k.svc.Profile.UpdateUser(k.ctx, k.actor(s), identity.Update{Email: "New@x.example"})
@@ -407,12 +429,14 @@ func TestEmailChange(t *testing.T) {
 			k.Errorf("%+v", u)
 		}
 		fresh, old := k.mailTo("new@x.example", "email_change_new"), k.mailTo(email, "email_change_current")
-		half, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email_change", TokenHash: linkIn(k, fresh).Get("token")}, nobody)
+		half, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email_change",
+			TokenHash: linkIn(k, fresh).Get("token")}, nobody)
 		k.ok(err)
 		if half != nil {
 			k.Fatal("one half was enough")
 		}
-		done, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email_change", Email: email, Token: digitsIn(k, old)}, nobody)
+		done, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email_change", Email: email,
+			Token: digitsIn(k, old)}, nobody)
 		k.ok(err)
 		if done.User.Email != "new@x.example" || done.User.NewEmail != "" {
 			k.Errorf("%+v", done.User)
@@ -427,7 +451,8 @@ func TestEmailChange(t *testing.T) {
 func TestEmailChange_burntHalf(t *testing.T) {
 	onBoth(t, byMail, func(k *kit) {
 		email, p := "old@x.example", pw
-		_, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
+		_, err := k.svc.Admin.CreateUser(k.ctx, k.service(),
+			identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
 		k.ok(err)
 		_, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(k.signIn(email)), identity.Update{Email: "thief@x.example"})
 		k.ok(err)
@@ -436,7 +461,8 @@ func TestEmailChange_burntHalf(t *testing.T) {
 			k.code(err, "otp_expired")
 		}
 		_, err = k.svc.Verification.Verify(k.ctx,
-			identity.Verify{Type: "email_change", TokenHash: linkIn(k, k.mailTo("thief@x.example", "email_change_new")).Get("token")}, nobody)
+			identity.Verify{Type: "email_change", TokenHash: linkIn(k,
+				k.mailTo("thief@x.example", "email_change_new")).Get("token")}, nobody)
 		k.code(err, "otp_expired")
 		k.signIn(email)
 	})
@@ -447,18 +473,21 @@ func TestEmailChange_burntHalf(t *testing.T) {
 func TestEmailChange_endedHalf(t *testing.T) {
 	onBoth(t, byMail, func(k *kit) {
 		email, p := "old@x.example", pw
-		_, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
+		_, err := k.svc.Admin.CreateUser(k.ctx, k.service(),
+			identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
 		k.ok(err)
 		half := func(kind string, want bool) {
 			k.Helper()
-			l, err := k.svc.Admin.GenerateLink(k.ctx, k.service(), identity.LinkRequest{Type: kind, Email: email, NewEmail: "new@x.example"})
+			l, err := k.svc.Admin.GenerateLink(k.ctx, k.service(),
+				identity.LinkRequest{Type: kind, Email: email, NewEmail: "new@x.example"})
 			k.ok(err)
 			s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: kind, TokenHash: l.HashedToken}, nobody)
 			if err != nil || (s != nil) != want {
 				k.Fatalf("%s: changed %v, want %v: %v", kind, s != nil, want, err)
 			}
 		}
-		_, err = k.svc.Admin.GenerateLink(k.ctx, k.service(), identity.LinkRequest{Type: "email_change_new", Email: email, NewEmail: "new@x.example"})
+		_, err = k.svc.Admin.GenerateLink(k.ctx, k.service(),
+			identity.LinkRequest{Type: "email_change_new", Email: email, NewEmail: "new@x.example"})
 		k.ok(err)
 		k.sleep(11 * time.Minute)
 		k.ok(k.svc.Sweep(k.ctx))
@@ -477,12 +506,15 @@ func TestEmailChange_endedHalf(t *testing.T) {
 func TestEmailChange_PKCE(t *testing.T) {
 	for _, implicit := range []bool{true, false} {
 		onBoth(t, func(c *identity.Config) { byMail(c); c.ImplicitFlow = implicit }, func(k *kit) {
-			for i, kinds := range [][2]string{{"email_change_new", "email_change_current"}, {"email_change_current", "email_change_new"}} {
+			for i, kinds := range [][2]string{{"email_change_new", "email_change_current"},
+				{"email_change_current", "email_change_new"}} {
 				email, p := string('a'+rune(i))+"@x.example", pw
 				to := map[string]string{"email_change_new": "new-" + email, "email_change_current": email}
-				_, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
+				_, err := k.svc.Admin.CreateUser(k.ctx, k.service(),
+					identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
 				k.ok(err)
-				_, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(k.signIn(email)), identity.Update{Email: to["email_change_new"], PKCE: challenge()})
+				_, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(k.signIn(email)),
+					identity.Update{Email: to["email_change_new"], PKCE: challenge()})
 				k.ok(err)
 				open := func(in identity.Open) identity.Landing {
 					k.Helper()
@@ -528,12 +560,15 @@ func TestEmailChange_PKCE(t *testing.T) {
 func TestEmailChange_PKCEWithoutPage(t *testing.T) {
 	onBoth(t, byMail, func(k *kit) {
 		email, p := "old@x.example", pw
-		_, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
+		_, err := k.svc.Admin.CreateUser(k.ctx, k.service(),
+			identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
 		k.ok(err)
-		_, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(k.signIn(email)), identity.Update{Email: "new@x.example", PKCE: challenge()})
+		_, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(k.signIn(email)),
+			identity.Update{Email: "new@x.example", PKCE: challenge()})
 		k.ok(err)
 		exchange := func(to, kind string) (*identity.Session, error) {
-			at, err := k.svc.Verification.OpenLink(k.ctx, identity.Open{Token: linkIn(k, k.mailTo(to, kind)).Get("token"), Type: "email_change"}, nobody)
+			at, err := k.svc.Verification.OpenLink(k.ctx, identity.Open{Token: linkIn(k, k.mailTo(to, kind)).Get("token"),
+				Type: "email_change"}, nobody)
 			k.ok(err)
 			return k.svc.OAuth.Exchange(k.ctx, codeOf(k, at.Location), verifier, nobody)
 		}
@@ -553,11 +588,13 @@ func TestEmailChange_PKCEWithoutPage(t *testing.T) {
 func TestEmailChange_scanner(t *testing.T) {
 	onBoth(t, byMail, func(k *kit) {
 		email, p := "old@x.example", pw
-		_, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
+		_, err := k.svc.Admin.CreateUser(k.ctx, k.service(),
+			identity.AdminUser{Email: &email, Password: &p, EmailConfirm: true})
 		k.ok(err)
 		_, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(k.signIn(email)), identity.Update{Email: "new@x.example"})
 		k.ok(err)
-		links := []string{linkIn(k, k.mailTo("new@x.example", "email_change_new")).Get("token"), linkIn(k, k.mailTo(email, "email_change_current")).Get("token")}
+		links := []string{linkIn(k, k.mailTo("new@x.example", "email_change_new")).Get("token"),
+			linkIn(k, k.mailTo(email, "email_change_current")).Get("token")}
 		for range 2 {
 			for _, link := range links {
 				to, err := k.svc.Verification.OpenLink(k.ctx, identity.Open{Token: link, Type: "email_change"}, nobody)
@@ -569,7 +606,8 @@ func TestEmailChange_scanner(t *testing.T) {
 		}
 		k.signIn(email)
 		for i, want := range []string{"message=Confirmation", "access_token="} {
-			to, err := k.svc.Verification.OpenLink(k.ctx, identity.Open{Token: links[i], Type: "email_change", Post: true, Page: true}, nobody)
+			to, err := k.svc.Verification.OpenLink(k.ctx, identity.Open{Token: links[i], Type: "email_change", Post: true,
+				Page: true}, nobody)
 			k.ok(err)
 			if !strings.Contains(to.Location, want) {
 				k.Errorf("%+v", to)
@@ -600,12 +638,14 @@ func codeOf(t testing.TB, location string) string {
 func TestPKCE_mail(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		k.signUp("a@x.example", nil)
-		for _, p := range []identity.PKCE{{Challenge: "short", Method: "s256"}, {Challenge: verifier, Method: "plain"}, {Challenge: verifier}, {Method: "s256"},
+		for _, p := range []identity.PKCE{{Challenge: "short", Method: "s256"}, {Challenge: verifier, Method: "plain"},
+			{Challenge: verifier}, {Method: "s256"},
 			{Challenge: strings.Repeat("a", 129), Method: "s256"}, {Challenge: strings.Repeat("a", 42),
 				Method: "s256"}, {Challenge: strings.Repeat("é", 30), Method: "S256"}} {
 			k.code(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: p}, nobody), "validation_failed")
 		}
-		k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: challenge(), Redirect: "https://app.example.com/in?sb_flow_id=7"}, nobody))
+		k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: challenge(),
+			Redirect: "https://app.example.com/in?sb_flow_id=7"}, nobody))
 		q := linkIn(k, k.mailTo("a@x.example", "recovery"))
 		if !strings.HasPrefix(q.Get("token"), "pkce_") {
 			k.Error(q)
@@ -624,7 +664,8 @@ func TestPKCE_mail(t *testing.T) {
 				authCode = c
 			}
 		}
-		for v, code := range map[string]string{"": "validation_failed", "x": "bad_code_verifier", verifier + "0": "bad_code_verifier",
+		for v, code := range map[string]string{"": "validation_failed", "x": "bad_code_verifier",
+			verifier + "0":           "bad_code_verifier",
 			strings.Repeat("a", 42):  "bad_code_verifier",
 			strings.Repeat("a", 129): "bad_code_verifier", oidc.Challenge(verifier): "bad_code_verifier"} {
 			_, err := k.svc.OAuth.Exchange(k.ctx, authCode, v, nobody)
@@ -689,7 +730,8 @@ func TestPKCE_method(t *testing.T) {
 		} {
 			exchange := func() *identity.Session {
 				q := linkIn(k, k.mailTo(email, c.kind))
-				at, err := k.svc.Verification.OpenLink(k.ctx, identity.Open{Token: q.Get("token"), Type: q.Get("type"), Page: true}, nobody)
+				at, err := k.svc.Verification.OpenLink(k.ctx, identity.Open{Token: q.Get("token"), Type: q.Get("type"),
+					Page: true}, nobody)
 				k.ok(err)
 				s, err := k.svc.OAuth.Exchange(k.ctx, codeOf(k, at.Location), verifier, nobody)
 				k.ok(err)
@@ -709,7 +751,8 @@ func TestPKCE_method(t *testing.T) {
 			}
 			k.sleep(2 * time.Minute)
 			k.ok(c.ask())
-			s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email", Email: email, Token: digitsIn(k, k.mailTo(email, c.kind))}, nobody)
+			s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email", Email: email,
+				Token: digitsIn(k, k.mailTo(email, c.kind))}, nobody)
 			k.ok(err)
 			if m := methodOf(k, s); m != "otp" {
 				k.Errorf("%s, typed in: %v", c.kind, m)
@@ -742,7 +785,8 @@ func TestPKCE_expires(t *testing.T) {
 			k.sleep(8 * time.Minute)
 			k.ok(k.svc.Sweep(k.ctx))
 		}
-		if to, err = k.svc.Verification.OpenLink(k.ctx, identity.Open{Token: q.Get("token")}, nobody); err != nil || !strings.Contains(to.Location, "otp_expired") {
+		if to, err = k.svc.Verification.OpenLink(k.ctx, identity.Open{Token: q.Get("token")}, nobody); err != nil ||
+			!strings.Contains(to.Location, "otp_expired") {
 			k.Errorf("opened after its end: %s %v", to.Location, err)
 		}
 		k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "a@x.example", PKCE: challenge()}, nobody))
@@ -762,7 +806,8 @@ func TestPKCE_expires(t *testing.T) {
 // neither proves the address nor opens the account.
 func TestOpenLink_implicit(t *testing.T) {
 	onBoth(t, byMail, func(k *kit) {
-		_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: "a@x.example", Password: pw, Redirect: "https://app.example.com/in"}, nobody)
+		_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: "a@x.example", Password: pw,
+			Redirect: "https://app.example.com/in"}, nobody)
 		k.ok(err)
 		q := linkIn(k, k.mailTo("a@x.example", "confirmation"))
 		open := identity.Open{Token: q.Get("token"), Type: "signup", Redirect: q.Get("redirect_to")}
@@ -794,7 +839,8 @@ func TestOpenLink_implicit(t *testing.T) {
 			base, frag, _ := strings.Cut(loc, "#")
 			v, err := url.ParseQuery(frag)
 			k.ok(err)
-			if base != "https://app.example.com/in" || v.Get("access_token") == "" || v.Get("type") != "signup" || v.Get("token_type") != "bearer" ||
+			if base != "https://app.example.com/in" || v.Get("access_token") == "" || v.Get("type") != "signup" ||
+				v.Get("token_type") != "bearer" ||
 				v.Get("expires_in") != "3600" || !v.Has("sb") {
 				k.Fatal(loc)
 			}
@@ -807,14 +853,16 @@ func TestOpenLink_implicit(t *testing.T) {
 		for _, o := range []identity.Open{page, open} {
 			to, err := k.svc.Verification.OpenLink(k.ctx, o, nobody)
 			k.ok(err)
-			if !strings.HasPrefix(to.Location, "https://app.example.com/in#") || !strings.Contains(to.Location, "error_code=otp_expired") ||
+			if !strings.HasPrefix(to.Location, "https://app.example.com/in#") ||
+				!strings.Contains(to.Location, "error_code=otp_expired") ||
 				!strings.Contains(to.Location, "error=access_denied") {
 				k.Error(to.Location)
 			}
 		}
 		bad := open
 		bad.Redirect = "https://evil.example/"
-		if to, _ = k.svc.Verification.OpenLink(k.ctx, bad, nobody); !strings.HasPrefix(to.Location, "http://localhost:3000#") {
+		if to, _ = k.svc.Verification.OpenLink(k.ctx, bad, nobody); !strings.HasPrefix(to.Location,
+			"http://localhost:3000#") {
 			k.Error(to.Location)
 		}
 	})
@@ -837,10 +885,11 @@ func TestOpenLink_implicitOff(t *testing.T) {
 		k.ok(err)
 		_, err = k.svc.OAuth.Authorize(k.ctx, identity.Authorize{Provider: "corp"})
 		k.code(err, "validation_failed")
-		_, err = k.svc.Federation.Arrive(k.ctx, identity.Arrival{Target: k.cfg.SiteURL, Person: func(*db.Tx) (identity.Federated, error) {
-			k.Error("a response that is refused was used up")
-			return identity.Federated{}, nil
-		}}, nobody)
+		_, err = k.svc.Federation.Arrive(k.ctx, identity.Arrival{Target: k.cfg.SiteURL,
+			Person: func(*db.Tx) (identity.Federated, error) {
+				k.Error("a response that is refused was used up")
+				return identity.Federated{}, nil
+			}}, nobody)
 		k.code(err, "validation_failed")
 	})
 }
@@ -851,13 +900,15 @@ func TestOTP_unprovedAccount(t *testing.T) {
 	onBoth(t, byMail, func(k *kit) {
 		south := k.tenant("South")
 		k.exec("UPDATE tenants SET join_policy = 'open' WHERE id = $1", south)
-		_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: "victim@x.example", Password: pw, Data: map[string]any{"tenant_id": south}}, nobody)
+		_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: "victim@x.example", Password: pw,
+			Data: map[string]any{"tenant_id": south}}, nobody)
 		k.ok(err)
 		k.mailTo("victim@x.example", "confirmation")
 		k.sleep(2 * time.Minute)
 		k.ok(k.svc.OTP.OTP(k.ctx, identity.MailRequest{Email: "victim@x.example", Create: true}, nobody))
 		s, err := k.svc.Verification.Verify(k.ctx,
-			identity.Verify{Type: "email", Email: "victim@x.example", Token: digitsIn(k, k.mailTo("victim@x.example", "confirmation"))}, nobody)
+			identity.Verify{Type: "email", Email: "victim@x.example",
+				Token: digitsIn(k, k.mailTo("victim@x.example", "confirmation"))}, nobody)
 		k.ok(err)
 		if tenantOf(k, s) != "" {
 			k.Error("the stranger's wish came true")
@@ -871,11 +922,13 @@ func TestOTP_unprovedAccount(t *testing.T) {
 // stranger's password is gone.
 func TestRecover_unprovedAccount(t *testing.T) {
 	onBoth(t, byMail, func(k *kit) {
-		_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: "victim@x.example", Password: pw, Data: map[string]any{"tenant_id": someTenant}}, nobody)
+		_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: "victim@x.example", Password: pw,
+			Data: map[string]any{"tenant_id": someTenant}}, nobody)
 		k.ok(err)
 		k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "victim@x.example"}, nobody))
 		s, err := k.svc.Verification.Verify(k.ctx,
-			identity.Verify{Type: "recovery", Email: "victim@x.example", Token: digitsIn(k, k.mailTo("victim@x.example", "recovery"))}, nobody)
+			identity.Verify{Type: "recovery", Email: "victim@x.example",
+				Token: digitsIn(k, k.mailTo("victim@x.example", "recovery"))}, nobody)
 		k.ok(err)
 		if tenantOf(k, s) != "" {
 			k.Error("the stranger's wish came true")
@@ -897,8 +950,10 @@ func TestGenerateLink_ownPassword(t *testing.T) {
 			k.ok(err)
 			return l
 		}
-		for email, own := range map[string]bool{"made@x.example": true, "linked@x.example": true, "given@x.example": true, "stranger@x.example": false,
-			"magic-made@x.example": false, "magic-linked@x.example": false, "magic-given@x.example": false, "magic-stranger@x.example": false} {
+		for email, own := range map[string]bool{"made@x.example": true, "linked@x.example": true, "given@x.example": true,
+			"stranger@x.example":   false,
+			"magic-made@x.example": false, "magic-linked@x.example": false, "magic-given@x.example": false,
+			"magic-stranger@x.example": false} {
 			p, typ := pw, "signup"
 			how, magic := strings.CutPrefix(strings.TrimSuffix(email, "@x.example"), "magic-")
 			if magic {
@@ -918,7 +973,8 @@ func TestGenerateLink_ownPassword(t *testing.T) {
 				link(identity.LinkRequest{Type: "signup", Email: email, Password: pw})
 			}
 			l := link(identity.LinkRequest{Type: typ, Email: email})
-			_, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: l.VerificationType, TokenHash: l.HashedToken}, nobody)
+			_, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: l.VerificationType, TokenHash: l.HashedToken},
+				nobody)
 			k.ok(err)
 			if _, err := k.svc.SignIns.SignIn(k.ctx, email, pw, nobody); (err == nil) != own {
 				k.Errorf("%s: %v", email, err)
@@ -946,8 +1002,9 @@ func TestGenerateLink(t *testing.T) {
 			"magiclink":          {identity.LinkRequest{Type: "magiclink", Email: "a@x.example"}, "magiclink", ""},
 			"magiclink unknown":  {identity.LinkRequest{Type: "magiclink", Email: "m@x.example"}, "signup", ""},
 			"recovery unknown":   {identity.LinkRequest{Type: "recovery", Email: "r@x.example"}, "", "user_not_found"},
-			"change":             {identity.LinkRequest{Type: "email_change_current", Email: "a@x.example", NewEmail: "n@x.example"}, "email_change_current", ""},
-			"unknown":            {identity.LinkRequest{Type: "x", Email: "a@x.example"}, "", "validation_failed"},
+			"change": {identity.LinkRequest{Type: "email_change_current", Email: "a@x.example",
+				NewEmail: "n@x.example"}, "email_change_current", ""},
+			"unknown": {identity.LinkRequest{Type: "x", Email: "a@x.example"}, "", "validation_failed"},
 		} {
 			tt.in.Redirect = "https://app.example.com/x"
 			l, err := ask(tt.in)
@@ -957,7 +1014,8 @@ func TestGenerateLink(t *testing.T) {
 				}
 				continue
 			}
-			if err != nil || l.VerificationType != tt.kind || len(l.EmailOTP) != 6 || !strings.Contains(l.ActionLink, l.HashedToken) || l.RedirectTo != tt.in.Redirect {
+			if err != nil || l.VerificationType != tt.kind || len(l.EmailOTP) != 6 ||
+				!strings.Contains(l.ActionLink, l.HashedToken) || l.RedirectTo != tt.in.Redirect {
 				k.Errorf("%s: %+v %v", name, l, err)
 			}
 		}
@@ -965,12 +1023,14 @@ func TestGenerateLink(t *testing.T) {
 		for _, half := range []string{"email_change_current", "email_change_new"} {
 			l, err := ask(identity.LinkRequest{Type: half, Email: "a@x.example", NewEmail: "n@x.example"})
 			k.ok(err)
-			s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: l.VerificationType, TokenHash: l.HashedToken}, nobody)
+			s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: l.VerificationType, TokenHash: l.HashedToken},
+				nobody)
 			if err != nil || (s != nil) != (half == "email_change_new") {
 				k.Errorf("%s: %v %v", half, s, err)
 			}
 		}
-		_, err := k.svc.Admin.GenerateLink(k.ctx, k.actor(k.signIn("n@x.example")), identity.LinkRequest{Type: "recovery", Email: "a@x.example"})
+		_, err := k.svc.Admin.GenerateLink(k.ctx, k.actor(k.signIn("n@x.example")),
+			identity.LinkRequest{Type: "recovery", Email: "a@x.example"})
 		k.code(err, "not_admin")
 	})
 }

@@ -64,7 +64,8 @@ func TestMFA_totp(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		s := k.signUp("a@x.example", nil)
 		other := k.signIn("a@x.example")
-		e, err := k.svc.Factors.EnrolFactor(k.ctx, k.actor(s), factor.Enrol{Kind: "totp", FriendlyName: "phone", Issuer: "North"})
+		e, err := k.svc.Factors.EnrolFactor(k.ctx, k.actor(s),
+			factor.Enrol{Kind: "totp", FriendlyName: "phone", Issuer: "North"})
 		k.ok(err)
 		if e.Kind != "totp" || !strings.HasPrefix(e.TOTP.QRCode, "<svg") || !strings.Contains(e.TOTP.URI, "issuer=North") ||
 			!strings.Contains(e.TOTP.URI, "secret="+e.TOTP.Secret) {
@@ -84,7 +85,8 @@ func TestMFA_totp(t *testing.T) {
 		if len(amr) != 2 || amr[0].(map[string]any)["method"] != "totp" || amr[1].(map[string]any)["method"] != "password" {
 			k.Errorf("amr %v", amr)
 		}
-		if len(up.User.Factors) != 1 || up.User.Factors[0].Status != "verified" || up.User.Factors[0].FriendlyName != "phone" {
+		if len(up.User.Factors) != 1 || up.User.Factors[0].Status != "verified" ||
+			up.User.Factors[0].FriendlyName != "phone" {
 			k.Errorf("factors %+v", up.User.Factors)
 		}
 		if got := k.actor(up).AAL; got != "aal2" {
@@ -380,7 +382,8 @@ func TestMFA_staleEnrolment(t *testing.T) {
 		thief := k.signIn("a@x.example")
 		c, err := k.svc.Factors.ChallengeFactor(k.ctx, k.actor(thief), planted.id, identity.Offer{})
 		k.ok(err)
-		_, err = k.svc.Factors.VerifyFactor(k.ctx, k.actor(thief), planted.id, factor.Answer{ChallengeID: c.ID, Code: k.codeOf(planted)})
+		_, err = k.svc.Factors.VerifyFactor(k.ctx, k.actor(thief), planted.id,
+			factor.Answer{ChallengeID: c.ID, Code: k.codeOf(planted)})
 		k.code(err, "insufficient_aal")
 		_ = a
 	})
@@ -423,12 +426,14 @@ func TestMFA_recoveryCodes(t *testing.T) {
 		if len(codes) != 10 || len(codes[0]) != 19 {
 			k.Fatalf("%v", codes)
 		}
-		if n := k.count("SELECT COUNT(*) FROM recovery_codes WHERE hash LIKE $1", "%"+strings.ReplaceAll(codes[0], "-", "")+"%"); n != 0 {
+		if n := k.count("SELECT COUNT(*) FROM recovery_codes WHERE hash LIKE $1",
+			"%"+strings.ReplaceAll(codes[0], "-", "")+"%"); n != 0 {
 			k.Error("codes rest in clear")
 		}
 		_, err = k.svc.Factors.UseRecoveryCode(k.ctx, k.actor(low), old[0])
 		k.code(err, "mfa_verification_failed")
-		up, err = k.svc.Factors.UseRecoveryCode(k.ctx, k.actor(low), " "+strings.ToUpper(strings.ReplaceAll(codes[3], "-", " ")))
+		up, err = k.svc.Factors.UseRecoveryCode(k.ctx, k.actor(low),
+			" "+strings.ToUpper(strings.ReplaceAll(codes[3], "-", " ")))
 		k.ok(err)
 		if aalOf(k, up) != "aal2" {
 			k.Error("not raised")
@@ -458,7 +463,8 @@ func TestMFA_guardsPasswordAndAddress(t *testing.T) {
 		k.protect(s)
 		k.ok(k.svc.OTP.Recover(k.ctx, identity.MailRequest{Email: "a@x.example"}, identity.Client{}))
 		m := k.mailTo("a@x.example", "recovery")
-		reset, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery", TokenHash: linkIn(k, m).Get("token")}, identity.Client{})
+		reset, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "recovery",
+			TokenHash: linkIn(k, m).Get("token")}, identity.Client{})
 		k.ok(err)
 		for _, u := range []identity.Update{{Password: "another-long-password"}, {Email: "new@x.example"}} {
 			_, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(reset), u)
@@ -487,7 +493,8 @@ func TestMFA_required(t *testing.T) {
 		who   map[actor.Role]bool // held up
 	}{
 		{`"none"`, map[actor.Role]bool{actor.Owner: false, actor.Viewer: false}},
-		{`"administrators"`, map[actor.Role]bool{actor.Owner: true, actor.Admin: true, actor.Manager: false, actor.Viewer: false}},
+		{`"administrators"`, map[actor.Role]bool{actor.Owner: true, actor.Admin: true, actor.Manager: false,
+			actor.Viewer: false}},
 		{`"everyone"`, map[actor.Role]bool{actor.Owner: true, actor.Manager: true, actor.Viewer: true}},
 		{`"nonsense"`, map[actor.Role]bool{actor.Viewer: true}},
 	} {
@@ -515,7 +522,8 @@ func TestMFA_required(t *testing.T) {
 					k.ok(err)
 					ch, err := k.svc.Factors.ChallengeFactor(k.ctx, low, e.ID, identity.Offer{})
 					k.ok(err)
-					up, err := k.svc.Factors.VerifyFactor(k.ctx, low, e.ID, factor.Answer{ChallengeID: ch.ID, Code: k.codeOf(app{e.ID, totp.Secret(e.TOTP.Secret)})})
+					up, err := k.svc.Factors.VerifyFactor(k.ctx, low, e.ID,
+						factor.Answer{ChallengeID: ch.ID, Code: k.codeOf(app{e.ID, totp.Secret(e.TOTP.Secret)})})
 					k.ok(err)
 					if a := k.actor(up); a.AAL != "aal2" || a.TenantID != north {
 						k.Errorf("%+v", a)
@@ -539,7 +547,8 @@ func TestMFA_admin(t *testing.T) {
 		if len(list) != 1 || list[0].ID != a.id {
 			k.Errorf("%+v", list)
 		}
-		f, err := k.svc.Factors.ChangeUserFactor(k.ctx, k.service(), s.User.ID, a.id, identity.FactorChange{FriendlyName: new("desk")})
+		f, err := k.svc.Factors.ChangeUserFactor(k.ctx, k.service(), s.User.ID, a.id,
+			identity.FactorChange{FriendlyName: new("desk")})
 		k.ok(err)
 		if f.FriendlyName != "desk" {
 			k.Errorf("%+v", f)

@@ -15,14 +15,16 @@ import (
 func withTexts(t *testing.T, f func(k *kit, sent texts)) {
 	t.Helper()
 	onBoth(t, func(c *identity.Config) {
-		c.MFAPhoneEnroll, c.MFAPhoneVerify, c.SMS, c.PhoneCodes = true, true, texts{make(chan [2]string, 10)}, map[string]string{"15550001111": "424242"}
+		c.MFAPhoneEnroll, c.MFAPhoneVerify, c.SMS, c.PhoneCodes = true, true, texts{make(chan [2]string, 10)},
+			map[string]string{"15550001111": "424242"}
 	}, func(k *kit) { f(k, k.cfg.SMS.(texts)) })
 }
 
 // enrolPhone enrols a number without verifying it.
 func (k *kit) enrolPhone(s *identity.Session, number string) string {
 	k.Helper()
-	e, err := k.svc.Factors.EnrolFactor(k.ctx, k.actor(s), factor.Enrol{Kind: "phone", FriendlyName: number, Phone: number})
+	e, err := k.svc.Factors.EnrolFactor(k.ctx, k.actor(s),
+		factor.Enrol{Kind: "phone", FriendlyName: number, Phone: number})
 	k.ok(err)
 	return e.ID
 }
@@ -145,7 +147,8 @@ func TestMFA_phoneStranger(t *testing.T) {
 			a.Address = from
 			c, err := k.svc.Factors.ChallengeFactor(k.ctx, a, id, identity.Offer{})
 			k.ok(err)
-			_, err = k.svc.Factors.VerifyFactor(k.ctx, a, id, factor.Answer{ChallengeID: c.ID, Code: sent.codeTo(k, "491711111111")})
+			_, err = k.svc.Factors.VerifyFactor(k.ctx, a, id,
+				factor.Answer{ChallengeID: c.ID, Code: sent.codeTo(k, "491711111111")})
 			k.ok(err)
 		}
 		pass(office)
@@ -260,7 +263,8 @@ func TestMFA_phoneAdmin(t *testing.T) {
 			k.Error("a test number was texted")
 		}
 		q := k.challengeLater(up, id)
-		f, err := k.svc.Factors.ChangeUserFactor(k.ctx, k.service(), s.User.ID, id, identity.FactorChange{Phone: new("+49 171 1111111")})
+		f, err := k.svc.Factors.ChangeUserFactor(k.ctx, k.service(), s.User.ID, id,
+			identity.FactorChange{Phone: new("+49 171 1111111")})
 		k.ok(err)
 		if f.Phone != "491711111111" || f.FriendlyName != "15550001111" {
 			k.Errorf("%+v", f)
@@ -270,7 +274,8 @@ func TestMFA_phoneAdmin(t *testing.T) {
 		_, err = k.svc.Factors.ChangeUserFactor(k.ctx, k.service(), s.User.ID, id, identity.FactorChange{Phone: new("x")})
 		k.code(err, "validation_failed")
 		a := k.enrol(up, "App")
-		_, err = k.svc.Factors.ChangeUserFactor(k.ctx, k.service(), s.User.ID, a.id, identity.FactorChange{Phone: new("491711111111")})
+		_, err = k.svc.Factors.ChangeUserFactor(k.ctx, k.service(), s.User.ID, a.id,
+			identity.FactorChange{Phone: new("491711111111")})
 		k.code(err, "validation_failed")
 
 		// What is enrolled is kept where no more may be, and asked no more where

@@ -29,7 +29,8 @@ func TestNotices_language(t *testing.T) {
 		k.ok(err)
 		k.ok(k.svc.Passkeys.RemovePasskey(k.ctx, k.actor(up), p.ID))
 		said("erbe@x.example", "ein Passkey wurde entfernt")
-		k.ok(k.svc.Profile.TransferOwnership(k.ctx, k.actor(owner), identity.Transfer{UserID: heir.User.ID, CurrentPassword: pw}))
+		k.ok(k.svc.Profile.TransferOwnership(k.ctx, k.actor(owner),
+			identity.Transfer{UserID: heir.User.ID, CurrentPassword: pw}))
 		said("owner@x.example", "This was changed in your account: you handed the tenant on to erbe@x.example.")
 		said("erbe@x.example", "owner@x.example hat Sie zum Inhaber des Mandanten gemacht")
 

@@ -56,7 +56,8 @@ func newIDP(t *testing.T, now func() time.Time) *idp {
 		if p.issuer != "" {
 			iss = p.issuer
 		}
-		answer(w, map[string]any{"issuer": iss, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
+		answer(w, map[string]any{"issuer": iss, "authorization_endpoint": p.URL + "/authorize",
+			"token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
 			"id_token_signing_alg_values_supported": []string{"ES256", "HS256",
 				"none"}, "response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"},
 			"authorization_response_iss_parameter_supported": p.iss})
@@ -65,7 +66,8 @@ func newIDP(t *testing.T, now func() time.Time) *idp {
 		p.mu.Lock()
 		p.fetches++
 		p.mu.Unlock()
-		answer(w, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &key.PublicKey, KeyID: "k1", Algorithm: "ES256", Use: "sig"}}})
+		answer(w, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &key.PublicKey, KeyID: "k1", Algorithm: "ES256",
+			Use: "sig"}}})
 	})
 	mux.HandleFunc("/token", p.token)
 	p.Server = httptest.NewServer(mux)
@@ -98,12 +100,14 @@ func (p *idp) token(w http.ResponseWriter, r *http.Request) {
 		answer(w, map[string]string{"error": "invalid_grant"})
 		return
 	}
-	c := map[string]any{"iss": p.URL, "sub": "person-1", "aud": "client", "exp": p.now().Add(time.Hour).Unix(), "iat": p.now().Unix(), "nonce": p.nonces[code],
+	c := map[string]any{"iss": p.URL, "sub": "person-1", "aud": "client", "exp": p.now().Add(time.Hour).Unix(),
+		"iat": p.now().Unix(), "nonce": p.nonces[code],
 		"email": "p@corp.example", "email_verified": true, "name": "Pat", "tenant_id": someTenant}
 	for k, v := range p.change {
 		c[k] = v
 	}
-	answer(w, map[string]any{"access_token": "provider-access", "refresh_token": "provider-refresh", "token_type": "Bearer", "expires_in": 3600,
+	answer(w, map[string]any{"access_token": "provider-access", "refresh_token": "provider-refresh",
+		"token_type": "Bearer", "expires_in": 3600,
 		"id_token": p.sign(c)})
 }
 
@@ -155,8 +159,10 @@ func withIDP(t *testing.T, change func(*identity.Config), f func(k *kit, p *idp)
 // begin starts a flow and returns the callback the provider would send.
 func (k *kit) begin(p *idp, pk identity.PKCE) (identity.Callback, identity.AuthStart) {
 	k.Helper()
-	start, err := k.svc.OAuth.Authorize(k.ctx, identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in", PKCE: pk,
-		Extra: url.Values{"prompt": {"login"}, "client_id": {"evil"}, "redirect_uri": {"https://evil.example"}, "state": {"evil"}}})
+	start, err := k.svc.OAuth.Authorize(k.ctx, identity.Authorize{Provider: "corp",
+		Redirect: "https://app.example.com/in", PKCE: pk,
+		Extra: url.Values{"prompt": {"login"}, "client_id": {"evil"}, "redirect_uri": {"https://evil.example"},
+			"state": {"evil"}}})
 	k.ok(err)
 	return p.answer(start), start
 }
@@ -182,12 +188,14 @@ func TestOAuth_invite(t *testing.T) {
 			return l.HashedToken
 		}
 		start := func(invite string) (identity.Callback, error) {
-			at, err := k.svc.OAuth.Authorize(k.ctx, identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in", PKCE: challenge(), Invite: invite})
+			at, err := k.svc.OAuth.Authorize(k.ctx, identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in",
+				PKCE: challenge(), Invite: invite})
 			if err != nil {
 				return identity.Callback{}, err
 			}
 			code, state := p.grant(at.Location)
-			return identity.Callback{Provider: "corp", State: state, Code: code, Cookie: func(string) string { return at.Browser }}, nil
+			return identity.Callback{Provider: "corp", State: state, Code: code,
+				Cookie: func(string) string { return at.Browser }}, nil
 		}
 		lands := func(cb identity.Callback, want string) string {
 			k.Helper()
@@ -238,7 +246,8 @@ func TestOAuth_PKCE(t *testing.T) {
 	withIDP(t, nil, func(k *kit, p *idp) {
 		cb, start := k.begin(p, challenge())
 		q := strings.ReplaceAll(start.Location, "+", " ")
-		for _, want := range []string{"client_id=client", "prompt=login", "code_challenge_method=S256", "nonce=", "scope=openid email profile",
+		for _, want := range []string{"client_id=client", "prompt=login", "code_challenge_method=S256", "nonce=",
+			"scope=openid email profile",
 			url.QueryEscape("http://127.0.0.1:8080/auth/v1/callback/corp")} {
 			if !strings.Contains(q, want) {
 				k.Errorf("%s lacks %s", q, want)
@@ -253,14 +262,16 @@ func TestOAuth_PKCE(t *testing.T) {
 		}
 		s, err := k.svc.OAuth.Exchange(k.ctx, codeOf(k, to.Location), verifier, nobody)
 		k.ok(err)
-		if s.ProviderToken != "provider-access" || s.ProviderRefreshToken != "provider-refresh" || s.User.Email != "p@corp.example" ||
+		if s.ProviderToken != "provider-access" || s.ProviderRefreshToken != "provider-refresh" ||
+			s.User.Email != "p@corp.example" ||
 			s.User.UserMetadata["name"] != "Pat" {
 			k.Errorf("%+v", s)
 		}
 		if s.User.AppMetadata["provider"] != "corp" || s.User.UserMetadata["tenant_id"] != nil || tenantOf(k, s) != "" {
 			k.Errorf("%v %v", s.User.AppMetadata, s.User.UserMetadata)
 		}
-		if amr := claims(k, s.AccessToken)["amr"].([]any)[0].(map[string]any); amr["method"] != "oauth" || amr["provider"] != "corp" {
+		if amr := claims(k, s.AccessToken)["amr"].([]any)[0].(map[string]any); amr["method"] != "oauth" ||
+			amr["provider"] != "corp" {
 			k.Error(amr)
 		}
 		// The same person again is the same account.
@@ -286,8 +297,9 @@ func TestOAuth_state(t *testing.T) {
 			}
 		}
 		good, _ := k.begin(p, challenge())
-		for name, st := range map[string]string{"missing": "", "garbage": "x", "foreign": "0192f0c0-1111-7000-8000-0000000000aa.00",
-			"cut": good.State[:len(good.State)-1], "bare id": good.State[:36]} {
+		for name, st := range map[string]string{"missing": "", "garbage": "x",
+			"foreign": "0192f0c0-1111-7000-8000-0000000000aa.00",
+			"cut":     good.State[:len(good.State)-1], "bare id": good.State[:36]} {
 			cb := good
 			cb.State = st
 			refused(name, cb, "bad_oauth_state")
@@ -374,7 +386,8 @@ func TestOAuth_idToken(t *testing.T) {
 func TestOAuth_discoveryIssuer(t *testing.T) {
 	withIDP(t, nil, func(k *kit, p *idp) {
 		p.issuer = "https://other.example"
-		_, err := k.svc.OAuth.Authorize(k.ctx, identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in", PKCE: challenge()})
+		_, err := k.svc.OAuth.Authorize(k.ctx, identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in",
+			PKCE: challenge()})
 		k.code(err, "unexpected_failure")
 		_, err = k.svc.OAuth.Authorize(k.ctx, identity.Authorize{Provider: "nope", PKCE: challenge()})
 		k.code(err, "validation_failed")
@@ -400,7 +413,8 @@ func TestOAuth_linking(t *testing.T) {
 		k.exec("DELETE FROM users")
 
 		// A stranger made an unproved account with the address: its password goes.
-		_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: email, Password: pw, Data: map[string]any{"tenant_id": someTenant}}, nobody)
+		_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: email, Password: pw,
+			Data: map[string]any{"tenant_id": someTenant}}, nobody)
 		k.ok(err)
 		p.change = nil
 		if to := finish(); !strings.Contains(to, "access_token") {
@@ -417,7 +431,8 @@ func TestOAuth_linking(t *testing.T) {
 		k.exec("DELETE FROM sessions")
 		k.exec("DELETE FROM identities")
 		k.exec("DELETE FROM users")
-		u, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &sw, EmailConfirm: true})
+		u, err := k.svc.Admin.CreateUser(k.ctx, k.service(),
+			identity.AdminUser{Email: &email, Password: &sw, EmailConfirm: true})
 		k.ok(err)
 		p.change = map[string]any{"email_verified": false}
 		if to := finish(); !strings.Contains(to, "provider_email_needs_verification") {
@@ -443,7 +458,8 @@ func TestOAuth_domains(t *testing.T) {
 		c.OIDC["corp"] = p
 	}, func(k *kit, p *idp) {
 		cb, _ := k.begin(p, identity.PKCE{})
-		if to := k.svc.OAuth.FinishOAuth(k.ctx, cb, nobody).Location; !strings.Contains(to, "provider_email_needs_verification") {
+		if to := k.svc.OAuth.FinishOAuth(k.ctx, cb, nobody).Location; !strings.Contains(to,
+			"provider_email_needs_verification") {
 			k.Error(to)
 		}
 	})
@@ -453,7 +469,8 @@ func TestOAuth_domains(t *testing.T) {
 func TestOAuth_disabled(t *testing.T) {
 	withIDP(t, nil, func(k *kit, p *idp) {
 		cb, _ := k.begin(p, challenge())
-		s, err := k.svc.OAuth.Exchange(k.ctx, codeOf(k, k.svc.OAuth.FinishOAuth(k.ctx, cb, nobody).Location), verifier, nobody)
+		s, err := k.svc.OAuth.Exchange(k.ctx, codeOf(k, k.svc.OAuth.FinishOAuth(k.ctx, cb, nobody).Location), verifier,
+			nobody)
 		k.ok(err)
 		mid, _ := k.begin(p, challenge())
 		old := k.svc
@@ -488,16 +505,19 @@ func TestOAuth_invited(t *testing.T) {
 		k.ok(err)
 		k.mailTo("p@corp.example", "invite")
 		cb, _ := k.begin(p, challenge())
-		s, err := k.svc.OAuth.Exchange(k.ctx, codeOf(k, k.svc.OAuth.FinishOAuth(k.ctx, cb, nobody).Location), verifier, nobody)
+		s, err := k.svc.OAuth.Exchange(k.ctx, codeOf(k, k.svc.OAuth.FinishOAuth(k.ctx, cb, nobody).Location), verifier,
+			nobody)
 		k.ok(err)
 		if tenantOf(k, s) != "" {
 			k.Error("joined without being asked")
 		}
-		inv, err := k.svc.Invitations.Invite(k.ctx, admin, identity.Invite{Email: "p@corp.example", Role: actor.Safety, Deliver: tenants.DeliverLink})
+		inv, err := k.svc.Invitations.Invite(k.ctx, admin,
+			identity.Invite{Email: "p@corp.example", Role: actor.Safety, Deliver: tenants.DeliverLink})
 		k.ok(err)
 		offered, err := url.Parse(inv.Link)
 		k.ok(err)
-		at, err := k.svc.OAuth.Authorize(k.ctx, identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in", PKCE: challenge(),
+		at, err := k.svc.OAuth.Authorize(k.ctx, identity.Authorize{Provider: "corp", Redirect: "https://app.example.com/in",
+			PKCE:   challenge(),
 			Invite: offered.Query().Get("invite_token")})
 		k.ok(err)
 		cb = p.answer(at)

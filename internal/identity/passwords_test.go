@@ -23,11 +23,13 @@ func TestPassword_names(t *testing.T) {
 				return err
 			},
 			"sign-up by number": func(pw string, data map[string]any) error {
-				_, _, err := k.svc.SignUps.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: "491711111111", Password: pw, Data: data}, nobody)
+				_, _, err := k.svc.SignUps.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: "491711111111", Password: pw,
+					Data: data}, nobody)
 				return err
 			},
 			"generated link": func(pw string, data map[string]any) error {
-				_, err := k.svc.Admin.GenerateLink(k.ctx, k.service(), identity.LinkRequest{Type: "signup", Email: "wo@x.example", Password: pw, Data: data})
+				_, err := k.svc.Admin.GenerateLink(k.ctx, k.service(),
+					identity.LinkRequest{Type: "signup", Email: "wo@x.example", Password: pw, Data: data})
 				return err
 			},
 			"change with the name": func(pw string, data map[string]any) error {

@@ -33,7 +33,8 @@ func TestSessions_bounded(t *testing.T) {
 		} {
 			list, err := ask()
 			k.ok(err)
-			if len(list) != 1000 || slices.ContainsFunc(list, func(o identity.OpenSession) bool { return o.ID == me.SessionID }) {
+			if len(list) != 1000 || slices.ContainsFunc(list,
+				func(o identity.OpenSession) bool { return o.ID == me.SessionID }) {
 				k.Errorf("%s: %d sessions, the oldest among them", who, len(list))
 			}
 		}
@@ -60,7 +61,8 @@ func TestMemberSessions(t *testing.T) {
 		if len(list) != 2 || list[0].TenantID != north || list[1].TenantID != north || list[0].Current {
 			k.Errorf("the tenant's sessions: %+v", list)
 		}
-		if own, err := k.svc.Sessions.MemberSessions(k.ctx, by, admin.User.ID); err != nil || len(own) != 1 || !own[0].Current {
+		if own, err := k.svc.Sessions.MemberSessions(k.ctx, by, admin.User.ID); err != nil || len(own) != 1 ||
+			!own[0].Current {
 			k.Errorf("his own: %+v, %v", own, err)
 		}
 		if all, err := k.svc.Sessions.UserSessions(k.ctx, k.service(), user); err != nil || len(all) != 3 {
@@ -85,10 +87,15 @@ func TestMemberSessions(t *testing.T) {
 			{"by another tenant", end(k.actor(stranger), admin.User.ID, ""), "user_not_found"},
 			{"an owner's, by an administrator", end(by, owner.User.ID, ""), "42501"},
 			{"no user", end(by, "x", ""), "validation_failed"},
-			{"the service's list, by an owner", func() error { _, err := k.svc.Sessions.UserSessions(k.ctx, k.actor(owner), user); return err }(), "not_admin"},
+			{"the service's list, by an owner", func() error {
+				_,
+					err := k.svc.Sessions.UserSessions(k.ctx, k.actor(owner), user)
+				return err
+			}(), "not_admin"},
 			{"the service's end, by an owner", k.svc.Sessions.EndUserSessions(k.ctx, k.actor(owner), user, ""), "not_admin"},
 			{"the service: unknown", k.svc.Sessions.EndUserSessions(k.ctx, k.service(), unknown, ""), "user_not_found"},
-			{"the service: another account's session", k.svc.Sessions.EndUserSessions(k.ctx, k.service(), user, k.actor(owner).SessionID), "not_found"},
+			{"the service: another account's session", k.svc.Sessions.EndUserSessions(k.ctx, k.service(), user,
+				k.actor(owner).SessionID), "not_found"},
 		} {
 			if c.err == nil {
 				k.Errorf("%s: no refusal", c.what)
@@ -96,7 +103,8 @@ func TestMemberSessions(t *testing.T) {
 			}
 			k.code(c.err, c.want)
 		}
-		for _, role := range []actor.Role{actor.Manager, actor.Safety, actor.Operator, actor.Driver, actor.Viewer, actor.Anon} {
+		for _, role := range []actor.Role{actor.Manager, actor.Safety, actor.Operator, actor.Driver, actor.Viewer,
+			actor.Anon} {
 			a := actor.Actor{Role: role, UserID: user, TenantID: north}
 			_, err := k.svc.Sessions.MemberSessions(k.ctx, a, user)
 			k.code(err, "not_admin")

@@ -45,7 +45,8 @@ func withPhone(t *testing.T, f func(k *kit, sent texts)) {
 func TestPhone(t *testing.T) {
 	withPhone(t, func(k *kit, sent texts) {
 		send := func(phone string, create bool) error {
-			_, err := k.svc.OTP.OTPPhone(k.ctx, identity.PhoneRequest{Phone: phone, Create: create, Data: map[string]any{"name": "P"}}, identity.Client{})
+			_, err := k.svc.OTP.OTPPhone(k.ctx, identity.PhoneRequest{Phone: phone, Create: create,
+				Data: map[string]any{"name": "P"}}, identity.Client{})
 			return err
 		}
 		verify := func(phone, code string) (*identity.Session, error) {
@@ -91,7 +92,8 @@ func TestPhone(t *testing.T) {
 		if u.NewPhone != "49301234567" || u.Phone != "15550001111" {
 			k.Errorf("%+v", u)
 		}
-		moved, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "phone_change", Phone: "49301234567", Token: sent.codeTo(k, "49301234567")},
+		moved, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "phone_change", Phone: "49301234567",
+			Token: sent.codeTo(k, "49301234567")},
 			identity.Client{})
 		k.ok(err)
 		if moved.User.Phone != "49301234567" || moved.User.ID != s.User.ID || moved.User.NewPhone != "" {
@@ -100,7 +102,8 @@ func TestPhone(t *testing.T) {
 		// With a password set, the number signs in as an address does.
 		_, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(moved), identity.Update{Password: pw})
 		k.ok(err)
-		if in, err := k.svc.SignIns.SignInPhone(k.ctx, "+49 30 1234567", pw, identity.Client{}); err != nil || in.User.ID != s.User.ID {
+		if in, err := k.svc.SignIns.SignInPhone(k.ctx, "+49 30 1234567", pw, identity.Client{}); err != nil ||
+			in.User.ID != s.User.ID {
 			k.Errorf("%v", err)
 		}
 		for _, number := range []string{"+49 30 1234567", "4930999999", "491712345678", "x"} {
@@ -125,7 +128,8 @@ func TestSignUpPhone(t *testing.T) {
 	withPhone(t, func(k *kit, sent texts) {
 		signUp := func(phone string) *identity.User {
 			k.Helper()
-			sess, u, err := k.svc.SignUps.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: phone, Password: pw, Data: map[string]any{"name": "P"}}, identity.Client{})
+			sess, u, err := k.svc.SignUps.SignUpPhone(k.ctx,
+				identity.PhoneSignUp{Phone: phone, Password: pw, Data: map[string]any{"name": "P"}}, identity.Client{})
 			k.ok(err)
 			if sess != nil {
 				k.Fatal("a session without a proof")
@@ -134,7 +138,8 @@ func TestSignUpPhone(t *testing.T) {
 		}
 		verify := func(phone, code string) *identity.Session {
 			k.Helper()
-			s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "sms", Phone: phone, Token: code}, identity.Client{})
+			s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "sms", Phone: phone, Token: code},
+				identity.Client{})
 			k.ok(err)
 			return s
 		}
@@ -145,7 +150,8 @@ func TestSignUpPhone(t *testing.T) {
 		k.sleep(2 * time.Minute)
 		_, err = k.svc.OTP.ResendPhone(k.ctx, "sms", "491711111111", identity.Client{})
 		k.ok(err)
-		if s := verify("491711111111", sent.codeTo(k, "491711111111")); s.User.ID != u.ID || s.User.UserMetadata["name"] != "P" {
+		if s := verify("491711111111", sent.codeTo(k, "491711111111")); s.User.ID != u.ID ||
+			s.User.UserMetadata["name"] != "P" {
 			k.Errorf("%+v", s.User)
 		}
 		_, err = k.svc.SignIns.SignInPhone(k.ctx, "491711111111", pw, identity.Client{})
@@ -172,7 +178,8 @@ func TestSignUpPhone(t *testing.T) {
 			_, _, err = k.svc.SignUps.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: phone, Password: pw}, identity.Client{})
 			k.code(err, code)
 		}
-		_, _, err = k.svc.SignUps.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: "491713333333", Password: "password"}, identity.Client{})
+		_, _, err = k.svc.SignUps.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: "491713333333", Password: "password"},
+			identity.Client{})
 		k.code(err, "weak_password")
 	})
 }
@@ -183,16 +190,19 @@ func TestPhone_confirmed(t *testing.T) {
 	onBoth(t, func(c *identity.Config) {
 		c.Phone, c.SMS, c.PhoneConfirmed = true, texts{make(chan [2]string, 10)}, true
 	}, func(k *kit) {
-		s, _, err := k.svc.SignUps.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: "491711111111", Password: pw}, identity.Client{})
+		s, _, err := k.svc.SignUps.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: "491711111111", Password: pw},
+			identity.Client{})
 		k.ok(err)
 		if s.User.PhoneConfirmedAt.IsZero() || claims(k, s.AccessToken)["phone"] != "491711111111" {
 			k.Errorf("%+v", s.User)
 		}
-		_, _, err = k.svc.SignUps.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: "491711111111", Password: pw}, identity.Client{})
+		_, _, err = k.svc.SignUps.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: "491711111111", Password: pw},
+			identity.Client{})
 		k.code(err, "user_already_exists")
 
 		number, password := "+49 171 2222222", pw
-		u, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Phone: &number, Password: &password, PhoneConfirm: true})
+		u, err := k.svc.Admin.CreateUser(k.ctx, k.service(),
+			identity.AdminUser{Phone: &number, Password: &password, PhoneConfirm: true})
 		k.ok(err)
 		if in, err := k.svc.SignIns.SignInPhone(k.ctx, number, pw, identity.Client{}); err != nil || in.User.ID != u.ID {
 			k.Errorf("%v", err)
@@ -219,14 +229,17 @@ func TestPhone_off(t *testing.T) {
 		k.code(err, "phone_provider_disabled")
 		_, err = k.svc.SignIns.SignInPhone(k.ctx, "491712345678", pw, identity.Client{})
 		k.code(err, "phone_provider_disabled")
-		_, err = k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "sms", Phone: "491712345678", Token: "123456"}, identity.Client{})
+		_, err = k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "sms", Phone: "491712345678", Token: "123456"},
+			identity.Client{})
 		k.code(err, "phone_provider_disabled")
 	})
 }
 
 func TestCanonicalPhone(t *testing.T) {
-	for in, want := range map[string]string{"+49 171 2345678": "491712345678", "0049-171/2345678": "491712345678", "1 (555) 000.1111": "15550001111",
-		"": "", "+": "", "123456": "", "1234567890123456": "", "+0171234567": "", "49a712345678": "", "٤٩١٧١٢٣٤٥٦٧٨": "", "+49+1712345678": ""} {
+	for in, want := range map[string]string{"+49 171 2345678": "491712345678", "0049-171/2345678": "491712345678",
+		"1 (555) 000.1111": "15550001111",
+		"":                 "", "+": "", "123456": "", "1234567890123456": "", "+0171234567": "", "49a712345678": "", "٤٩١٧١٢٣٤٥٦٧٨": "",
+		"+49+1712345678": ""} {
 		got, err := accounts.CanonicalPhone(in)
 		if got != want || (err == nil) != (want != "") {
 			t.Errorf("%q: %q, %v", in, got, err)

@@ -85,19 +85,25 @@ func TestCheckSettings(t *testing.T) {
 			section, key, value string
 			ok                  bool
 		}{
-			{"security", "mfa_required", `"everyone"`, true}, {"security", "mfa_required", `"administrators"`, true}, {"security", "MFA_required", `"none"`, true},
-			{"security", "mfa_required", `"all"`, false}, {"security", "mfa_required", `true`, false}, {"security", "mfa_required", `null`,
+			{"security", "mfa_required", `"everyone"`, true}, {"security", "mfa_required", `"administrators"`, true},
+			{"security", "MFA_required", `"none"`, true},
+			{"security", "mfa_required", `"all"`, false}, {"security", "mfa_required", `true`, false},
+			{"security", "mfa_required", `null`,
 				false}, {"general", "mfa_required", `"none"`, false},
-			{"security", "session_idle_minutes", `5`, true}, {"security", "session_idle_minutes", `4`, false}, {"security", "session_idle_minutes", `15.5`,
+			{"security", "session_idle_minutes", `5`, true}, {"security", "session_idle_minutes", `4`, false},
+			{"security", "session_idle_minutes", `15.5`,
 				false}, {"security", "session_idle_minutes", `"15"`, false},
-			{"security", "session_max_hours", `8760`, true}, {"security", "session_max_hours", `8761`, false}, {"security", "session_max_hours", `0`, false},
-			{"security", "single_session", `true`, true}, {"security", "single_session", `false`, true}, {"security", "single_session", `1`,
+			{"security", "session_max_hours", `8760`, true}, {"security", "session_max_hours", `8761`, false},
+			{"security", "session_max_hours", `0`, false},
+			{"security", "single_session", `true`, true}, {"security", "single_session", `false`, true},
+			{"security", "single_session", `1`,
 				false}, {"security", "single_session", `null`, false},
 			{"general", "colour", `"red"`, true},
 		} {
 			err := k.db.Write(k.ctx, all, func(tx *db.Tx) error {
 				return k.svc.Tenants.CheckSettings(&store.Tx{Tx: tx},
-					[]store.Change{{Op: store.Insert, After: store.Row{"tenant_id": someTenant, "section": c.section, "key": c.key, "value": json.RawMessage(c.value)}}})
+					[]store.Change{{Op: store.Insert, After: store.Row{"tenant_id": someTenant, "section": c.section, "key": c.key,
+						"value": json.RawMessage(c.value)}}})
 			})
 			if (err == nil) != c.ok {
 				k.Errorf("%s %s = %s: %v", c.section, c.key, c.value, err)

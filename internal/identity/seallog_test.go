@@ -125,9 +125,11 @@ func TestAuditChain_everyColumn(t *testing.T) {
 		}
 		k.ok(k.svc.Admin.SealAudit(k.ctx))
 		const other = "'0190ffff-0000-7000-8000-00000000ffff'"
-		for i, set := range []string{"id = " + other, "at = '2020-01-01T00:00:00.000000Z'", "actor_user_id = " + other, "key_id = 'x'", "action = 'x'",
+		for i, set := range []string{"id = " + other, "at = '2020-01-01T00:00:00.000000Z'", "actor_user_id = " + other,
+			"key_id = 'x'", "action = 'x'",
 			"entity_type = 'x'", "entity_id = " + other,
-			"outcome = 'x'", "before = '{}'", "after = '{}'", "details = '{}'", "address = '192.0.2.99'", "request_id = 'x'", "session_id = " + other} {
+			"outcome = 'x'", "before = '{}'", "after = '{}'", "details = '{}'", "address = '192.0.2.99'", "request_id = 'x'",
+			"session_id = " + other} {
 			k.exec("UPDATE audit SET "+set+" WHERE tenant_id = $1 AND seal_no = $2", tenant, i+1)
 			if r := k.verifyLog(tenant); len(r.Breaks) != i+1 {
 				k.Fatalf("%s: %+v", set, r)
@@ -184,9 +186,11 @@ func TestAudit_session(t *testing.T) {
 		ban := "1h"
 		_, err = k.svc.Admin.ChangeUser(k.ctx, k.service(), a.UserID, identity.AdminUser{BanDuration: &ban})
 		k.ok(err)
-		for action, want := range map[string]string{"user.password_changed": a.SessionID, "user.email_change_started": a.SessionID,
-			"session.ended": a.SessionID, "user.updated": ""} {
-			n := k.count("SELECT COUNT(*) FROM audit WHERE action = $1 AND COALESCE(CAST(session_id AS text), '') = $2", action, want)
+		for action, want := range map[string]string{"user.password_changed": a.SessionID,
+			"user.email_change_started": a.SessionID,
+			"session.ended":             a.SessionID, "user.updated": ""} {
+			n := k.count("SELECT COUNT(*) FROM audit WHERE action = $1 AND COALESCE(CAST(session_id AS text), '') = $2", action,
+				want)
 			if n != 1 {
 				k.Errorf("%s: %d rows with the session %q", action, n, want)
 			}
@@ -280,8 +284,9 @@ func TestAuditChain_forged(t *testing.T) {
 	const columns = "tenant_id, id, at, actor_user_id, action, outcome"
 	const made = "INSERT INTO audit (" + columns + ", hash) SELECT tenant_id, '0190ffff-0000-7000-8000-00000000ffff', at, actor_user_id, action, outcome, "
 	for name, sql := range map[string]string{
-		"bare":                     made + "NULL FROM audit WHERE tenant_id = $1 AND action = 'member.joined'",
-		"with a code made up":      made + "'" + strings.Repeat("a", 64) + "' FROM audit WHERE tenant_id = $1 AND action = 'member.joined'",
+		"bare": made + "NULL FROM audit WHERE tenant_id = $1 AND action = 'member.joined'",
+		"with a code made up": made + "'" + strings.Repeat("a",
+			64) + "' FROM audit WHERE tenant_id = $1 AND action = 'member.joined'",
 		"with the code of another": made + "hash FROM audit WHERE tenant_id = $1 AND action = 'waits'",
 		"changed while it waits":   "UPDATE audit SET outcome = 'refused' WHERE tenant_id = $1 AND action = 'waits'",
 		"moved while it waits":     "UPDATE audit SET tenant_id = $2 WHERE tenant_id = $1 AND action = 'waits'",
@@ -303,7 +308,8 @@ func TestAuditChain_forged(t *testing.T) {
 						k.code(k.svc.Admin.SealAudit(k.ctx), "audit_forged")
 						k.ok(k.svc.Admin.SealAudit(k.ctx)) // it is told once
 					}
-					if r := k.verifyLog(at); len(r.Breaks) != 1 || !strings.Contains(r.Breaks[0].Why, "not written by the server") || r.Breaks[0].ID == "" {
+					if r := k.verifyLog(at); len(r.Breaks) != 1 || !strings.Contains(r.Breaks[0].Why, "not written by the server") ||
+						r.Breaks[0].ID == "" {
 						k.Errorf("%+v", r)
 					}
 					if sealed && k.count("SELECT COUNT(*) FROM audit WHERE tenant_id = $1 AND seal_no = 0", at) != 1 {

@@ -25,13 +25,15 @@ func TestSignUp_autoconfirm(t *testing.T) {
 			k.Fatalf("%+v", s)
 		}
 		c := claims(k, s.AccessToken)
-		for key, want := range map[string]any{"iss": "http://127.0.0.1:8080/auth/v1", "aud": "authenticated", "role": "authenticated",
+		for key, want := range map[string]any{"iss": "http://127.0.0.1:8080/auth/v1", "aud": "authenticated",
+			"role":  "authenticated",
 			"email": "anna@north.example", "phone": "", "aal": "aal1", "is_anonymous": false, "sub": s.User.ID} {
 			if c[key] != want {
 				k.Errorf("claim %s = %v, want %v", key, c[key], want)
 			}
 		}
-		if h := decodePart(k, strings.Split(s.AccessToken, ".")[0]); h["alg"] != "ES256" || h["kid"] == nil || h["typ"] != "JWT" {
+		if h := decodePart(k, strings.Split(s.AccessToken, ".")[0]); h["alg"] != "ES256" || h["kid"] == nil ||
+			h["typ"] != "JWT" {
 			k.Errorf("header %v", h)
 		}
 		if c["tenant_id"] != nil || c["session_id"] == nil {
@@ -41,7 +43,8 @@ func TestSignUp_autoconfirm(t *testing.T) {
 		if a.UserID != s.User.ID || a.TenantID != "" || a.Role != "" {
 			k.Errorf("actor %+v", a)
 		}
-		_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: "ANNA@north.example", Password: pw}, identity.Client{})
+		_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: "ANNA@north.example", Password: pw},
+			identity.Client{})
 		k.code(err, "user_already_exists")
 	})
 }
@@ -58,7 +61,8 @@ func TestSignIn_oneAnswer(t *testing.T) {
 		k.ok(err)
 		unproved := k.signUp("unproved@x.example", nil)
 		k.exec("UPDATE users SET email_confirmed_at = NULL WHERE id = $1", unproved.User.ID)
-		for _, email := range []string{"known@x.example", "unknown@x.example", "banned@x.example", "unproved@x.example", nopw, "not an address"} {
+		for _, email := range []string{"known@x.example", "unknown@x.example", "banned@x.example", "unproved@x.example",
+			nopw, "not an address"} {
 			_, err := k.svc.SignIns.SignIn(k.ctx, email, "wrong-password-here", identity.Client{})
 			f := fault.As(err)
 			if f == nil || f.Code != "invalid_credentials" || f.Msg != "Invalid login credentials" || f.Kind != fault.Invalid {
@@ -111,7 +115,8 @@ func TestRefresh(t *testing.T) {
 func TestRefresh_forgedAndExpired(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		a, b := k.signUp("a@x.example", nil), k.signUp("b@x.example", nil)
-		for _, raw := range []string{"", "short", strings.Repeat("A", 60), a.RefreshToken[:len(a.RefreshToken)-2], "é" + a.RefreshToken} {
+		for _, raw := range []string{"", "short", strings.Repeat("A", 60), a.RefreshToken[:len(a.RefreshToken)-2],
+			"é" + a.RefreshToken} {
 			_, err := k.svc.Sessions.Refresh(k.ctx, raw, identity.Client{})
 			k.code(err, "validation_failed")
 		}
@@ -280,20 +285,25 @@ func TestAuthenticate_keys(t *testing.T) {
 			role actor.Role
 			code string
 		}{
-			"nothing":                 {identity.Credential{}, actor.Anon, ""},
-			"publishable":             {identity.Credential{APIKey: keys.PublishableKey}, actor.Anon, ""},
-			"publishable as bearer":   {identity.Credential{APIKey: keys.PublishableKey, Bearer: keys.PublishableKey}, actor.Anon, ""},
-			"anon JWT":                {identity.Credential{APIKey: keys.AnonKey, Bearer: keys.AnonKey}, actor.Anon, ""},
-			"garbage apikey":          {identity.Credential{APIKey: "garbage"}, actor.Anon, ""},
-			"secret as apikey":        {identity.Credential{APIKey: keys.SecretKey}, actor.Service, ""},
-			"secret as bearer":        {identity.Credential{Bearer: keys.SecretKey}, actor.Service, ""},
-			"service JWT":             {identity.Credential{Bearer: keys.ServiceRoleKey, APIKey: keys.ServiceRoleKey, UserAgent: "node"}, actor.Service, ""},
-			"service JWT as apikey":   {identity.Credential{APIKey: keys.ServiceRoleKey}, actor.Service, ""},
-			"unknown secret":          {identity.Credential{APIKey: "sb_secret_nope"}, "", "no_authorization"},
-			"service with origin":     {identity.Credential{Bearer: keys.SecretKey, Origin: "https://x.example"}, "", "no_authorization"},
-			"service with fetch site": {identity.Credential{Bearer: keys.ServiceRoleKey, SecFetchSite: "cross-site"}, "", "no_authorization"},
-			"service with cookie":     {identity.Credential{APIKey: keys.SecretKey, Cookie: true}, "", "no_authorization"},
-			"service in a browser":    {identity.Credential{Bearer: keys.SecretKey, UserAgent: "Mozilla/5.0 (X11)"}, "", "no_authorization"},
+			"nothing":     {identity.Credential{}, actor.Anon, ""},
+			"publishable": {identity.Credential{APIKey: keys.PublishableKey}, actor.Anon, ""},
+			"publishable as bearer": {identity.Credential{APIKey: keys.PublishableKey, Bearer: keys.PublishableKey},
+				actor.Anon, ""},
+			"anon JWT":         {identity.Credential{APIKey: keys.AnonKey, Bearer: keys.AnonKey}, actor.Anon, ""},
+			"garbage apikey":   {identity.Credential{APIKey: "garbage"}, actor.Anon, ""},
+			"secret as apikey": {identity.Credential{APIKey: keys.SecretKey}, actor.Service, ""},
+			"secret as bearer": {identity.Credential{Bearer: keys.SecretKey}, actor.Service, ""},
+			"service JWT": {identity.Credential{Bearer: keys.ServiceRoleKey, APIKey: keys.ServiceRoleKey,
+				UserAgent: "node"}, actor.Service, ""},
+			"service JWT as apikey": {identity.Credential{APIKey: keys.ServiceRoleKey}, actor.Service, ""},
+			"unknown secret":        {identity.Credential{APIKey: "sb_secret_nope"}, "", "no_authorization"},
+			"service with origin": {identity.Credential{Bearer: keys.SecretKey, Origin: "https://x.example"}, "",
+				"no_authorization"},
+			"service with fetch site": {identity.Credential{Bearer: keys.ServiceRoleKey, SecFetchSite: "cross-site"}, "",
+				"no_authorization"},
+			"service with cookie": {identity.Credential{APIKey: keys.SecretKey, Cookie: true}, "", "no_authorization"},
+			"service in a browser": {identity.Credential{Bearer: keys.SecretKey, UserAgent: "Mozilla/5.0 (X11)"}, "",
+				"no_authorization"},
 			// Beside a user's token the key raises nothing.
 			"user with service apikey": {identity.Credential{Bearer: s.AccessToken, APIKey: keys.SecretKey}, "", ""},
 			"anon with service apikey": {identity.Credential{Bearer: keys.AnonKey, APIKey: keys.SecretKey}, actor.Anon, ""},
@@ -375,7 +385,8 @@ func TestRenewAPIKey_overlap(t *testing.T) {
 		k.ok(k.svc.Keyring.RenewAPIKey(k.ctx, "secret", time.Hour))
 		fresh, err := k.svc.Keyring.Keys(k.ctx)
 		k.ok(err)
-		if fresh.SecretKey == old.SecretKey || fresh.ServiceRoleKey == old.ServiceRoleKey || fresh.PublishableKey != old.PublishableKey {
+		if fresh.SecretKey == old.SecretKey || fresh.ServiceRoleKey == old.ServiceRoleKey ||
+			fresh.PublishableKey != old.PublishableKey {
 			k.Fatal("not renewed")
 		}
 		use := func(want string, keys ...string) {
@@ -452,7 +463,8 @@ func TestSignIn_weakPassword(t *testing.T) {
 			"common@x.example": {"password2024", []string{"pwned"}},
 			"own@x.example":    {"own@x.example", []string{"pwned"}},
 		} {
-			_, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Password: &tt.pw, EmailConfirm: true})
+			_, err := k.svc.Admin.CreateUser(k.ctx, k.service(),
+				identity.AdminUser{Email: &email, Password: &tt.pw, EmailConfirm: true})
 			k.ok(err)
 			s, err := k.svc.SignIns.SignIn(k.ctx, email, tt.pw, nobody)
 			k.ok(err)

@@ -47,7 +47,8 @@ func TestSignUp_claimsUnknownTenant(t *testing.T) {
 			in := identity.SignUp{Email: "refused@x.example", Password: pw, Data: map[string]any{"tenant_id": bad}}
 			_, _, err := k.svc.SignUps.SignUp(k.ctx, in, nobody)
 			k.refusesTenant(err, bad)
-			k.refusesTenant(k.svc.OTP.OTP(k.ctx, identity.MailRequest{Email: in.Email, Data: in.Data, Create: true}, nobody), bad)
+			k.refusesTenant(k.svc.OTP.OTP(k.ctx, identity.MailRequest{Email: in.Email, Data: in.Data, Create: true}, nobody),
+				bad)
 			_, err = k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &in.Email, UserMetadata: in.Data})
 			k.refusesTenant(err, bad)
 		}
@@ -94,10 +95,12 @@ func TestSignUp_provedDomain(t *testing.T) {
 			k.Error("a claimed domain let somebody in")
 		}
 		k.exec("UPDATE sso_domains SET verified_at = $1", k.now())
-		if s := k.signUp("b@X.example", map[string]any{"tenant_id": tenant}); claims(k, s.AccessToken)["tenant_role"] != "viewer" {
+		if s := k.signUp("b@X.example", map[string]any{"tenant_id": tenant}); claims(k,
+			s.AccessToken)["tenant_role"] != "viewer" {
 			k.Error("a proved domain let nobody in")
 		}
-		if s := k.signUp("c@sub.x.example", map[string]any{"tenant_id": tenant}); claims(k, s.AccessToken)["tenant_id"] != nil {
+		if s := k.signUp("c@sub.x.example", map[string]any{"tenant_id": tenant}); claims(k,
+			s.AccessToken)["tenant_id"] != nil {
 			k.Error("another domain let somebody in")
 		}
 	})
@@ -109,9 +112,11 @@ func TestTransferOwnership(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		tenant := k.tenant("North")
 		owner, heir := k.member(tenant, "owner@x.example", actor.Owner), k.member(tenant, "heir@x.example", actor.Viewer)
-		admin, stranger := k.member(tenant, "admin@x.example", actor.Admin), k.member(k.tenant("South"), "s@x.example", actor.Owner)
+		admin, stranger := k.member(tenant, "admin@x.example", actor.Admin),
+			k.member(k.tenant("South"), "s@x.example", actor.Owner)
 		give := func(by *identity.Session, to, password, nonce string) error {
-			return k.svc.Profile.TransferOwnership(k.ctx, k.actor(by), identity.Transfer{UserID: to, CurrentPassword: password, Nonce: nonce})
+			return k.svc.Profile.TransferOwnership(k.ctx, k.actor(by),
+				identity.Transfer{UserID: to, CurrentPassword: password, Nonce: nonce})
 		}
 		k.code(give(admin, heir.User.ID, pw, ""), "not_admin")
 		k.code(give(owner, heir.User.ID, "", ""), "reauthentication_needed")
@@ -153,7 +158,8 @@ func TestTransferOwnership(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if n := k.count("SELECT COUNT(*) FROM members WHERE tenant_id = $1 AND role = 'owner' AND status = 'active'", tenant); n != 1 {
+		if n := k.count("SELECT COUNT(*) FROM members WHERE tenant_id = $1 AND role = 'owner' AND status = 'active'",
+			tenant); n != 1 {
 			k.Errorf("%d owners", n)
 		}
 	})
@@ -164,7 +170,8 @@ func TestSignUp_claimRace(t *testing.T) {
 		var wg sync.WaitGroup
 		for _, n := range []string{"a", "b", "c"} {
 			wg.Go(func() {
-				_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: n + "@x.example", Password: pw, Data: map[string]any{"tenant_id": someTenant}},
+				_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: n + "@x.example", Password: pw,
+					Data: map[string]any{"tenant_id": someTenant}},
 					identity.Client{})
 				if err != nil {
 					k.Error(err)
@@ -179,14 +186,16 @@ func TestSignUp_claimRace(t *testing.T) {
 }
 
 // noTenants are values of tenant_id that can be no tenant's.
-var noTenants = []any{"north", "", "{" + someTenant + "}", "urn:uuid:" + someTenant, " " + someTenant, []any{someTenant},
+var noTenants = []any{"north", "", "{" + someTenant + "}", "urn:uuid:" + someTenant, " " + someTenant,
+	[]any{someTenant},
 	map[string]any{"id": someTenant}, 7, true, "00000000-0000-0000-0000-000000000000"}
 
 // refusesTenant expects err to name data.tenant_id.
 func (k *kit) refusesTenant(err error, value any) {
 	k.Helper()
 	f := fault.As(err)
-	if f == nil || f.Kind != fault.Invalid || f.Code != "validation_failed" || len(f.Fields) != 1 || f.Fields[0].Name != "data.tenant_id" {
+	if f == nil || f.Kind != fault.Invalid || f.Code != "validation_failed" || len(f.Fields) != 1 ||
+		f.Fields[0].Name != "data.tenant_id" {
 		k.Errorf("tenant_id %v: %v", value, err)
 	}
 }
@@ -205,7 +214,8 @@ func TestSwitch(t *testing.T) {
 		a := k.actor(s)
 		u, err := k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Data: map[string]any{"tenant_id": ta, "theme": "dark"}})
 		k.ok(err)
-		if u.UserMetadata["tenant_id"] != ta || u.AppMetadata["tenant_id"] != ta || u.AppMetadata["tenant_role"] != "operator" {
+		if u.UserMetadata["tenant_id"] != ta || u.AppMetadata["tenant_id"] != ta ||
+			u.AppMetadata["tenant_role"] != "operator" {
 			k.Errorf("%v %v", u.UserMetadata, u.AppMetadata)
 		}
 		inA := k.refresh(s)
@@ -226,7 +236,8 @@ func TestSwitch(t *testing.T) {
 		}
 		k.exec("UPDATE tenants SET status = 'suspended' WHERE id = $1", ta)
 		for _, id := range []string{foreign, someTenant, ta} {
-			_, err := k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Data: map[string]any{"tenant_id": id, "theme": "light"}})
+			_, err := k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Data: map[string]any{"tenant_id": id,
+				"theme": "light"}})
 			f := fault.As(err)
 			if f == nil || f.Kind != fault.Forbidden || f.Msg != "You are not an active member of this tenant" {
 				k.Errorf("%v", err)
@@ -243,12 +254,14 @@ func TestSwitch(t *testing.T) {
 			k.Errorf("%d denials in the audit log", n)
 		}
 		for _, bad := range noTenants {
-			_, err = k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Data: map[string]any{"tenant_id": bad, "theme": "light"}})
+			_, err = k.svc.Profile.UpdateUser(k.ctx, a, identity.Update{Data: map[string]any{"tenant_id": bad,
+				"theme": "light"}})
 			k.refusesTenant(err, bad)
 		}
 		u, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(inB), identity.Update{Data: map[string]any{"tenant_id": nil}})
 		k.ok(err)
-		if _, kept := u.UserMetadata["tenant_id"]; kept || u.UserMetadata["theme"] != "dark" || u.AppMetadata["tenant_id"] != tb {
+		if _, kept := u.UserMetadata["tenant_id"]; kept || u.UserMetadata["theme"] != "dark" ||
+			u.AppMetadata["tenant_id"] != tb {
 			k.Errorf("null takes the member away and nothing else: %v %v", u.UserMetadata, u.AppMetadata)
 		}
 		// The tenant used last is where the next sign-in starts.
@@ -329,7 +342,8 @@ func TestInvite(t *testing.T) {
 		if !strings.Contains(m.Text, "North as manager") {
 			k.Error(m.Text)
 		}
-		s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "invite", TokenHash: linkIn(k, m).Get("token")}, identity.Client{})
+		s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "invite", TokenHash: linkIn(k, m).Get("token")},
+			identity.Client{})
 		k.ok(err)
 		if c := claims(k, s.AccessToken); c["tenant_id"] != ten || c["tenant_role"] != "manager" {
 			k.Errorf("claims %v", c)
@@ -337,7 +351,8 @@ func TestInvite(t *testing.T) {
 		// An account holder joins when he says so.
 		other := "holder@x.example"
 		p := pw
-		_, err = k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &other, Password: &p, EmailConfirm: true})
+		_, err = k.svc.Admin.CreateUser(k.ctx, k.service(),
+			identity.AdminUser{Email: &other, Password: &p, EmailConfirm: true})
 		k.ok(err)
 		_, err = k.svc.Invitations.Invite(k.ctx, admin, identity.Invite{Email: other, Role: actor.Driver})
 		k.ok(err)
@@ -358,7 +373,8 @@ func TestInvite(t *testing.T) {
 		_, err = k.svc.Invitations.Invite(k.ctx, admin, identity.Invite{Email: late, Role: actor.Driver})
 		k.ok(err)
 		k.sleep(169 * time.Hour)
-		_, err = k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &late, Password: &p, EmailConfirm: true})
+		_, err = k.svc.Admin.CreateUser(k.ctx, k.service(),
+			identity.AdminUser{Email: &late, Password: &p, EmailConfirm: true})
 		if err != nil && !fault.HasCode(err, "email_exists") {
 			k.Fatal(err)
 		}
@@ -376,8 +392,9 @@ func (k *kit) guarded() (*store.Store, *catalog.Resource) {
 	r, _ := c.Get("members")
 	return store.New(k.db, c, store.Effects{
 		Before: map[string]store.Effect{"invitations": k.svc.Invitations.PrepareInvitations},
-		After: map[string]store.Effect{"members": k.svc.Tenants.GuardMembers, "invitations": k.svc.Invitations.MailInvitations,
-			"tenants": k.svc.Tenants.WatchTenants},
+		After: map[string]store.Effect{"members": k.svc.Tenants.GuardMembers,
+			"invitations": k.svc.Invitations.MailInvitations,
+			"tenants":     k.svc.Tenants.WatchTenants},
 	}, k.now), r
 }
 
@@ -443,7 +460,8 @@ func TestGuardMembers(t *testing.T) {
 func TestGuardMembers_afterDirectory(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		ten := k.tenant("North")
-		admin, op := k.actor(k.member(ten, "admin@x.example", actor.Admin)), k.member(ten, "op@x.example", actor.Operator).User.ID
+		admin, op := k.actor(k.member(ten, "admin@x.example", actor.Admin)),
+			k.member(ten, "op@x.example", actor.Operator).User.ID
 		k.exec(`INSERT INTO sso_accounts (user_id, tenant_id, connection_id, user_name, active, provisioned, groups, created_at, updated_at)
 			VALUES ($1, $2, $2, 'op', $3, $3, '[]', $4, $4)`, op, ten, true, k.now())
 		st, r := k.guarded()
@@ -451,7 +469,8 @@ func TestGuardMembers_afterDirectory(t *testing.T) {
 			return func() error { return k.db.Write(k.ctx, db.Scope{All: true}, f) }
 		}
 		suspend := by(func(tx *db.Tx) error {
-			return k.svc.Federation.SuspendFederated(tx, actor.Actor{Role: actor.Service}, ten, "tenant_id = $1 AND user_id = $2", ten, op)
+			return k.svc.Federation.SuspendFederated(tx, actor.Actor{Role: actor.Service}, ten,
+				"tenant_id = $1 AND user_id = $2", ten, op)
 		})
 		restore := by(func(tx *db.Tx) error { return k.svc.Federation.RestoreFederated(tx, ten, op, identity.Client{}) })
 		set := func(status string) func() error {
@@ -463,11 +482,13 @@ func TestGuardMembers_afterDirectory(t *testing.T) {
 			active int
 		}{
 			{"the directory suspends", suspend, 0}, {"and restores", restore, 1},
-			{"the directory suspends", suspend, 0}, {"the tenant restores", set("active"), 1}, {"the tenant suspends", set("suspended"),
+			{"the directory suspends", suspend, 0}, {"the tenant restores", set("active"), 1},
+			{"the tenant suspends", set("suspended"),
 				0}, {"the directory restores", restore, 0},
 		} {
 			k.ok(step.do())
-			if n := k.count("SELECT COUNT(*) FROM members WHERE user_id = $1 AND status = 'active' AND role = 'operator'", op); n != step.active {
+			if n := k.count("SELECT COUNT(*) FROM members WHERE user_id = $1 AND status = 'active' AND role = 'operator'",
+				op); n != step.active {
 				k.Errorf("%s: %d active, want %d", step.name, n, step.active)
 			}
 		}
@@ -554,10 +575,11 @@ func (k *kit) remove(st *store.Store, r *catalog.Resource, a actor.Actor, user s
 func (k *kit) onMember(a actor.Actor, user string, f func(tx *db.Tx, id string) error) error {
 	return k.db.Write(k.ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error {
 		id := ""
-		err := tx.One("SELECT id FROM members WHERE tenant_id = $1 AND user_id = $2", []any{a.TenantID, user}, func(r *db.Row) error {
-			id = r.Text(0)
-			return nil
-		})
+		err := tx.One("SELECT id FROM members WHERE tenant_id = $1 AND user_id = $2", []any{a.TenantID, user},
+			func(r *db.Row) error {
+				id = r.Text(0)
+				return nil
+			})
 		if err != nil {
 			return err
 		}

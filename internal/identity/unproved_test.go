@@ -28,7 +28,8 @@ const victim = "p@corp.example"
 func TestUnproved_strangersIdentity(t *testing.T) {
 	mailed := func(k *kit, kind, typ string) *identity.Session {
 		k.Helper()
-		s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: typ, Email: victim, Token: digitsIn(k, k.mailTo(victim, kind))}, nobody)
+		s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: typ, Email: victim,
+			Token: digitsIn(k, k.mailTo(victim, kind))}, nobody)
 		k.ok(err)
 		return s
 	}
@@ -66,12 +67,14 @@ func TestUnproved_strangersIdentity(t *testing.T) {
 				}
 				k.mailTo(victim, "confirmation")
 				s := prove(k)
-				if len(s.User.Identities) != 1 || s.User.Identities[0].Provider != "email" || s.User.AppMetadata["provider"] != "email" ||
+				if len(s.User.Identities) != 1 || s.User.Identities[0].Provider != "email" ||
+					s.User.AppMetadata["provider"] != "email" ||
 					s.User.UserMetadata["sub"] != s.User.ID || s.User.UserMetadata["name"] != nil {
 					k.Errorf("%+v", s.User)
 				}
 				for _, pk := range []identity.PKCE{{}, challenge()} {
-					if to := k.stranger(p, pk); !strings.Contains(to, "error_code=provider_email_needs_verification") || strings.Contains(to, "access_token") {
+					if to := k.stranger(p, pk); !strings.Contains(to, "error_code=provider_email_needs_verification") ||
+						strings.Contains(to, "access_token") {
 						k.Errorf("the stranger: %s", to)
 					}
 				}
@@ -99,7 +102,8 @@ func TestUnproved_ownIdentity(t *testing.T) {
 			k.Fatal(to)
 		}
 		q := linkIn(k, k.mailTo(victim, "confirmation"))
-		to, err := k.svc.Verification.OpenLink(k.ctx, identity.Open{Token: q.Get("token"), Type: "signup", Redirect: q.Get("redirect_to"), Page: true}, nobody)
+		to, err := k.svc.Verification.OpenLink(k.ctx, identity.Open{Token: q.Get("token"), Type: "signup",
+			Redirect: q.Get("redirect_to"), Page: true}, nobody)
 		k.ok(err)
 		_, err = k.svc.OAuth.Exchange(k.ctx, codeOf(k, to.Location), strings.Repeat("z", 50), nobody)
 		k.code(err, "bad_code_verifier")
@@ -114,7 +118,8 @@ func TestUnproved_ownIdentity(t *testing.T) {
 	})
 	withIDP(t, nil, func(k *kit, p *idp) {
 		k.stranger(p, challenge())
-		_, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "signup", Email: victim, Token: digitsIn(k, k.mailTo(victim, "confirmation"))}, nobody)
+		_, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "signup", Email: victim,
+			Token: digitsIn(k, k.mailTo(victim, "confirmation"))}, nobody)
 		k.ok(err)
 		if to := k.stranger(p, identity.PKCE{}); strings.Contains(to, "access_token") {
 			k.Error(to)
@@ -145,42 +150,45 @@ func TestUnproved_serviceKey(t *testing.T) {
 		"a number":        {Phone: &phone, PhoneConfirm: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			withIDP(t, func(c *identity.Config) { c.Phone, c.SMS = true, texts{make(chan [2]string, 10)} }, func(k *kit, p *idp) {
-				k.stranger(p, identity.PKCE{})
-				id := k.userID(victim)
-				u, err := k.svc.Admin.ChangeUser(k.ctx, k.service(), id, in)
-				k.ok(err)
-				if u.ConfirmedAt.IsZero() || k.count("SELECT COUNT(*) FROM identities WHERE user_id = $1 AND provider = 'corp'", id) != 0 {
-					k.Errorf("the stranger's identity: %+v", u)
-				}
-				if to := k.stranger(p, identity.PKCE{}); strings.Contains(to, "access_token") {
-					k.Errorf("the stranger: %s", to)
-				}
-			})
-			onBoth(t, func(c *identity.Config) { byMail(c); c.Phone, c.SMS = true, texts{make(chan [2]string, 10)} }, func(k *kit) {
-				_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: victim, Password: pw}, nobody)
-				k.ok(err)
-				id := k.userID(victim)
-				_, err = k.svc.Admin.ChangeUser(k.ctx, k.service(), id, in)
-				k.ok(err)
-				k.code(signIn(k, in, pw), "invalid_credentials")
-				k.ok(k.svc.Admin.DeleteUser(k.ctx, k.service(), id, false))
+			withIDP(t, func(c *identity.Config) { c.Phone, c.SMS = true, texts{make(chan [2]string, 10)} },
+				func(k *kit, p *idp) {
+					k.stranger(p, identity.PKCE{})
+					id := k.userID(victim)
+					u, err := k.svc.Admin.ChangeUser(k.ctx, k.service(), id, in)
+					k.ok(err)
+					if u.ConfirmedAt.IsZero() || k.count("SELECT COUNT(*) FROM identities WHERE user_id = $1 AND provider = 'corp'",
+						id) != 0 {
+						k.Errorf("the stranger's identity: %+v", u)
+					}
+					if to := k.stranger(p, identity.PKCE{}); strings.Contains(to, "access_token") {
+						k.Errorf("the stranger: %s", to)
+					}
+				})
+			onBoth(t, func(c *identity.Config) { byMail(c); c.Phone, c.SMS = true, texts{make(chan [2]string, 10)} },
+				func(k *kit) {
+					_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: victim, Password: pw}, nobody)
+					k.ok(err)
+					id := k.userID(victim)
+					_, err = k.svc.Admin.ChangeUser(k.ctx, k.service(), id, in)
+					k.ok(err)
+					k.code(signIn(k, in, pw), "invalid_credentials")
+					k.ok(k.svc.Admin.DeleteUser(k.ctx, k.service(), id, false))
 
-				k.sleep(2 * time.Minute)
-				_, _, err = k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: victim, Password: pw}, nobody)
-				k.ok(err)
-				id = k.userID(victim)
-				given := in
-				given.Password = &moved
-				_, err = k.svc.Admin.ChangeUser(k.ctx, k.service(), id, given)
-				k.ok(err)
-				k.ok(signIn(k, in, moved))
-				k.ok(k.svc.Admin.DeleteUser(k.ctx, k.service(), id, false))
+					k.sleep(2 * time.Minute)
+					_, _, err = k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: victim, Password: pw}, nobody)
+					k.ok(err)
+					id = k.userID(victim)
+					given := in
+					given.Password = &moved
+					_, err = k.svc.Admin.ChangeUser(k.ctx, k.service(), id, given)
+					k.ok(err)
+					k.ok(signIn(k, in, moved))
+					k.ok(k.svc.Admin.DeleteUser(k.ctx, k.service(), id, false))
 
-				_, err = k.svc.Admin.ChangeUser(k.ctx, k.service(), k.made(victim, pw), in)
-				k.ok(err)
-				k.ok(signIn(k, in, pw))
-			})
+					_, err = k.svc.Admin.ChangeUser(k.ctx, k.service(), k.made(victim, pw), in)
+					k.ok(err)
+					k.ok(signIn(k, in, pw))
+				})
 		})
 	}
 }
@@ -196,7 +204,8 @@ func (k *kit) made(email, password string) string {
 func (k *kit) userID(email string) (id string) {
 	k.Helper()
 	k.ok(k.db.Read(k.ctx, all, func(tx *db.Tx) error {
-		return tx.One("SELECT id FROM users WHERE email = $1", []any{email}, func(r *db.Row) error { id = r.Text(0); return nil })
+		return tx.One("SELECT id FROM users WHERE email = $1", []any{email},
+			func(r *db.Row) error { id = r.Text(0); return nil })
 	}))
 	return id
 }
@@ -209,9 +218,11 @@ func TestUnproved_generatedSignUp(t *testing.T) {
 		k.exec("UPDATE tenants SET join_policy = 'open' WHERE id = $1", south)
 		for _, own := range []string{"the-owner's-own-password", ""} {
 			k.sleep(2 * time.Minute)
-			_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: victim, Password: pw, Data: map[string]any{"tenant_id": south}}, nobody)
+			_, _, err := k.svc.SignUps.SignUp(k.ctx, identity.SignUp{Email: victim, Password: pw,
+				Data: map[string]any{"tenant_id": south}}, nobody)
 			k.ok(err)
-			l, err := k.svc.Admin.GenerateLink(k.ctx, k.service(), identity.LinkRequest{Type: "signup", Email: victim, Password: own, Data: map[string]any{"name": "P"}})
+			l, err := k.svc.Admin.GenerateLink(k.ctx, k.service(),
+				identity.LinkRequest{Type: "signup", Email: victim, Password: own, Data: map[string]any{"name": "P"}})
 			k.ok(err)
 			s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "signup", TokenHash: l.HashedToken}, nobody)
 			k.ok(err)
@@ -235,7 +246,8 @@ func TestUnproved_otherContactProved(t *testing.T) {
 	account := func(k *kit, mail, phone bool) string {
 		k.Helper()
 		email, number, p := victim, "491712345678", pw
-		u, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Phone: &number, Password: &p, EmailConfirm: mail, PhoneConfirm: phone})
+		u, err := k.svc.Admin.CreateUser(k.ctx, k.service(),
+			identity.AdminUser{Email: &email, Phone: &number, Password: &p, EmailConfirm: mail, PhoneConfirm: phone})
 		k.ok(err)
 		return u.ID
 	}
@@ -260,7 +272,8 @@ func TestUnproved_otherContactProved(t *testing.T) {
 		byNumber(k)
 		k.sleep(2 * time.Minute)
 		k.ok(k.svc.OTP.OTP(k.ctx, identity.MailRequest{Email: victim, Create: true}, nobody))
-		s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email", Email: victim, Token: digitsIn(k, k.mailTo(victim, "confirmation"))}, nobody)
+		s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email", Email: victim,
+			Token: digitsIn(k, k.mailTo(victim, "confirmation"))}, nobody)
 		k.ok(err)
 		if s.User.ID != id || s.User.EmailConfirmedAt.IsZero() {
 			k.Errorf("%+v", s.User)
@@ -269,7 +282,8 @@ func TestUnproved_otherContactProved(t *testing.T) {
 	})
 	onBoth(t, phone, func(k *kit) {
 		id := account(k, true, false)
-		_, u, err := k.svc.SignUps.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: "491712345678", Password: "another-good-password"}, nobody)
+		_, u, err := k.svc.SignUps.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: "491712345678",
+			Password: "another-good-password"}, nobody)
 		k.ok(err)
 		if u.ID == id {
 			k.Error("the answer names the account")
@@ -292,7 +306,8 @@ func TestLink_phoneAccount(t *testing.T) {
 	}, func(k *kit, p *idp) {
 		s, _, err := k.svc.SignUps.SignUpPhone(k.ctx, identity.PhoneSignUp{Phone: "491712345678", Password: pw}, nobody)
 		k.ok(err)
-		_, err = k.svc.OAuth.LinkIDToken(k.ctx, k.actor(s), identity.IDToken{Provider: "corp", Token: p.idToken(k, nil)}, nobody)
+		_, err = k.svc.OAuth.LinkIDToken(k.ctx, k.actor(s), identity.IDToken{Provider: "corp", Token: p.idToken(k, nil)},
+			nobody)
 		k.ok(err)
 		up, err := k.svc.OAuth.SignInIDToken(k.ctx, identity.IDToken{Provider: "corp", Token: p.idToken(k, nil)}, nobody)
 		k.ok(err)
@@ -314,7 +329,8 @@ func TestUnproved_oneMail(t *testing.T) {
 		p.change = spoilt
 		for range 3 {
 			cb, _ := k.begin(p, identity.PKCE{})
-			if to := k.svc.OAuth.FinishOAuth(k.ctx, cb, nobody).Location; !strings.Contains(to, "provider_email_needs_verification") {
+			if to := k.svc.OAuth.FinishOAuth(k.ctx, cb, nobody).Location; !strings.Contains(to,
+				"provider_email_needs_verification") {
 				k.Error(to)
 			}
 			_, err := k.svc.OAuth.SignInIDToken(k.ctx, identity.IDToken{Provider: "corp", Token: p.idToken(k, spoilt)}, nobody)
@@ -371,7 +387,8 @@ func TestVerify_guessesStay(t *testing.T) {
 			_, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email", Email: to, Token: digits}, nobody)
 			return err
 		}
-		for _, order := range [][3]string{{"OTP", "sign-up", "the service key"}, {"sign-up", "the service key", "an invitation"},
+		for _, order := range [][3]string{{"OTP", "sign-up", "the service key"},
+			{"sign-up", "the service key", "an invitation"},
 			{"an invitation", "sign-up", "the service key"}} {
 			for _, guesses := range [][2]int{{5, 0}, {3, 2}} {
 				k.sleep(2 * time.Minute)

@@ -54,7 +54,8 @@ func (k *kit) get(d *device, rp vw.RelyingParty, publicKey json.RawMessage) json
 // use asks a security key's factor and answers with the device.
 func (k *kit) use(s *identity.Session, id string, d *device, rp vw.RelyingParty) (*identity.Session, error) {
 	k.Helper()
-	c, err := k.svc.Factors.ChallengeFactor(k.ctx, k.actor(s), id, identity.Offer{RPID: "localhost", Origins: []string{"http://localhost:3000"}})
+	c, err := k.svc.Factors.ChallengeFactor(k.ctx, k.actor(s), id,
+		identity.Offer{RPID: "localhost", Origins: []string{"http://localhost:3000"}})
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +79,8 @@ func TestMFA_webAuthn(t *testing.T) {
 		d := newDevice(s.User.ID)
 		_, err = k.svc.Factors.ChallengeFactor(k.ctx, k.actor(s), e.ID, identity.Offer{RPID: "evil.example"})
 		k.code(err, "validation_failed")
-		_, err = k.svc.Factors.ChallengeFactor(k.ctx, k.actor(s), e.ID, identity.Offer{Origins: []string{"https://evil.example"}})
+		_, err = k.svc.Factors.ChallengeFactor(k.ctx, k.actor(s), e.ID,
+			identity.Offer{Origins: []string{"https://evil.example"}})
 		k.code(err, "validation_failed")
 		// A page on another origin, or of another party, relays the question.
 		for _, rp := range []vw.RelyingParty{{Name: "Evil", ID: "localhost", Origin: "https://evil.example"},
@@ -260,7 +262,8 @@ func TestPasskey_refused(t *testing.T) {
 		k.ok(err)
 		_, err = k.svc.Passkeys.SignInPasskey(k.ctx, reg.ChallengeID, good, identity.Client{})
 		k.code(err, "webauthn_challenge_not_found")
-		_, err = k.svc.Passkeys.RegisteredPasskey(k.ctx, k.actor(k.signIn("a@x.example")), reg.ChallengeID, k.create(newDevice(s.User.ID), site, reg.Options))
+		_, err = k.svc.Passkeys.RegisteredPasskey(k.ctx, k.actor(k.signIn("a@x.example")), reg.ChallengeID,
+			k.create(newDevice(s.User.ID), site, reg.Options))
 		k.code(err, "webauthn_challenge_not_found")
 		for _, junk := range []string{"", "{}", "null", `{"id":"x","rawId":"x","type":"public-key","response":{}}`} {
 			_, err = k.svc.Passkeys.SignInPasskey(k.ctx, c.ChallengeID, []byte(junk), identity.Client{})

@@ -41,7 +41,8 @@ func TestWish_everyWay(t *testing.T) {
 			_, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(s), identity.Update{Email: yes})
 			k.ok(err)
 			m := k.mailTo(yes, "email_change_new")
-			s, err = k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email_change", Email: yes, Token: digitsIn(k, m)}, nobody)
+			s, err = k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "email_change", Email: yes, Token: digitsIn(k, m)},
+				nobody)
 			k.ok(err)
 			return s
 		}, true},
@@ -50,31 +51,36 @@ func TestWish_everyWay(t *testing.T) {
 			k.ok(err)
 			_, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(s), identity.Update{Phone: number})
 			k.ok(err)
-			s, err = k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "phone_change", Phone: number, Token: sent.codeTo(k, number)}, nobody)
+			s, err = k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "phone_change", Phone: number,
+				Token: sent.codeTo(k, number)}, nobody)
 			k.ok(err)
 			return s
 		}, true},
 		"the service key, with an address": {func(k *kit, _ texts, wish map[string]any) *identity.Session {
-			_, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &yes, Password: &password, EmailConfirm: true, UserMetadata: wish})
+			_, err := k.svc.Admin.CreateUser(k.ctx, k.service(),
+				identity.AdminUser{Email: &yes, Password: &password, EmailConfirm: true, UserMetadata: wish})
 			k.ok(err)
 			return k.signIn(yes)
 		}, true},
 		"the service key, with a number": {func(k *kit, _ texts, wish map[string]any) *identity.Session {
 			phone := number
-			_, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Phone: &phone, Password: &password, PhoneConfirm: true, UserMetadata: wish})
+			_, err := k.svc.Admin.CreateUser(k.ctx, k.service(),
+				identity.AdminUser{Phone: &phone, Password: &password, PhoneConfirm: true, UserMetadata: wish})
 			k.ok(err)
 			s, err := k.svc.SignIns.SignInPhone(k.ctx, number, pw, nobody)
 			k.ok(err)
 			return s
 		}, true},
 		"a second contact": {func(k *kit, sent texts, wish map[string]any) *identity.Session {
-			_, err := k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &yes, Password: &password, EmailConfirm: true})
+			_, err := k.svc.Admin.CreateUser(k.ctx, k.service(),
+				identity.AdminUser{Email: &yes, Password: &password, EmailConfirm: true})
 			k.ok(err)
 			s := k.signIn(yes)
 			k.exec("UPDATE users SET user_metadata = $1", `{"tenant_id":"`+wish["tenant_id"].(string)+`"}`)
 			_, err = k.svc.Profile.UpdateUser(k.ctx, k.actor(s), identity.Update{Phone: other})
 			k.ok(err)
-			s, err = k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "phone_change", Phone: other, Token: sent.codeTo(k, other)}, nobody)
+			s, err = k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "phone_change", Phone: other,
+				Token: sent.codeTo(k, other)}, nobody)
 			k.ok(err)
 			return s
 		}, false},
@@ -97,7 +103,8 @@ func TestWish_everyWay(t *testing.T) {
 // byText signs in with the code texted last.
 func (k *kit) byText(number string, sent texts) *identity.Session {
 	k.Helper()
-	s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "sms", Phone: number, Token: sent.codeTo(k, number)}, nobody)
+	s, err := k.svc.Verification.Verify(k.ctx, identity.Verify{Type: "sms", Phone: number, Token: sent.codeTo(k, number)},
+		nobody)
 	k.ok(err)
 	return s
 }
@@ -111,13 +118,15 @@ func TestWish_provedAddress(t *testing.T) {
 		wish := map[string]any{"tenant_id": ten}
 		s, err := k.svc.SignUps.SignUpAnonymous(k.ctx, wish, nobody)
 		k.ok(err)
-		_, err = k.svc.OAuth.LinkIDToken(k.ctx, k.actor(s), identity.IDToken{Provider: "corp", Token: p.idToken(k, nil)}, nobody)
+		_, err = k.svc.OAuth.LinkIDToken(k.ctx, k.actor(s), identity.IDToken{Provider: "corp", Token: p.idToken(k, nil)},
+			nobody)
 		k.ok(err)
 		if got := tenantOf(k, k.refresh(s)); got != ten {
 			k.Errorf("in tenant %q", got)
 		}
 		email, number := "b@corp.example", "491712345678"
-		_, err = k.svc.Admin.CreateUser(k.ctx, k.service(), identity.AdminUser{Email: &email, Phone: &number, PhoneConfirm: true, UserMetadata: wish})
+		_, err = k.svc.Admin.CreateUser(k.ctx, k.service(),
+			identity.AdminUser{Email: &email, Phone: &number, PhoneConfirm: true, UserMetadata: wish})
 		k.ok(err)
 		if n := k.count("SELECT COUNT(*) FROM members WHERE tenant_id = $1", ten); n != 1 {
 			k.Error("an unproved address of the domain joined")

@@ -125,9 +125,12 @@ func BenchmarkMillion(b *testing.B) {
 				k := open(b, o())
 				job := k.upload("items", "", "", "items.csv", file)
 				peak := watchHeap()
-				b.ReportMetric(rows/timed(func() error { _, err := k.m.Process(context.Background(), k.as, job.ID); return err }, b).Seconds(), "processed/s")
-				b.ReportMetric(rows/timed(func() error { _, err := k.m.Apply(context.Background(), k.as, job.ID); return err }, b).Seconds(), "applied/s")
-				b.ReportMetric(rows/timed(func() error { _, err := k.m.Rollback(context.Background(), k.as, job.ID); return err }, b).Seconds(), "rolled-back/s")
+				b.ReportMetric(rows/timed(func() error { _, err := k.m.Process(context.Background(), k.as, job.ID); return err },
+					b).Seconds(), "processed/s")
+				b.ReportMetric(rows/timed(func() error { _, err := k.m.Apply(context.Background(), k.as, job.ID); return err },
+					b).Seconds(), "applied/s")
+				b.ReportMetric(rows/timed(func() error { _, err := k.m.Rollback(context.Background(), k.as, job.ID); return err },
+					b).Seconds(), "rolled-back/s")
 				b.ReportMetric(float64(peak()>>20), "MB-more")
 			}
 		})

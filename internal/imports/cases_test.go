@@ -40,30 +40,43 @@ func TestCases(t *testing.T) {
 			says                           string
 		}{
 			{"mapping-of-two-drops-the-rest.csv", "items", "", `{"sku":"material_id","name":"material_name"}`,
-				[]string{"sku", "name", "category", "base_uom"}, []string{"M1 Laptop stand Electronics EA", "M2 Office chair Furniture EA"}, nil, ""},
-			{"five-decimals.csv", "items", "", "", []string{"sku", "unit_cost"}, []string{"A1 0.0214", "A2 24.8014", "A3 975.22"}, nil,
+				[]string{"sku", "name", "category", "base_uom"},
+				[]string{"M1 Laptop stand Electronics EA", "M2 Office chair Furniture EA"}, nil, ""},
+			{"five-decimals.csv", "items", "", "", []string{"sku", "unit_cost"},
+				[]string{"A1 0.0214", "A2 24.8014", "A3 975.22"}, nil,
 				`Column "unit_cost" has numbers of more than 4 decimals (2 of them): they were rounded.`},
-			{"computed-price.xlsx", "items", "", "", []string{"sku", "unit_cost"}, []string{"A1 3.3333", "A2 2"}, nil, "were rounded"},
-			{"currency-signs.csv", "items", `{"decimal_mark":","}`, "", []string{"sku", "unit_cost"}, []string{"A1 5.5", "A2 7.25", "A3 1234.5"},
+			{"computed-price.xlsx", "items", "", "", []string{"sku", "unit_cost"}, []string{"A1 3.3333", "A2 2"}, nil,
+				"were rounded"},
+			{"currency-signs.csv", "items", `{"decimal_mark":","}`, "", []string{"sku", "unit_cost"},
+				[]string{"A1 5.5", "A2 7.25", "A3 1234.5"},
 				[]string{"5 unit_cost number"}, ""},
 			{"sku-became-a-date.xlsx", "items", "", "", []string{"sku"}, []string{}, []string{"2 sku dated"}, ""},
-			{"invisible-in-sku.csv", "items", "", "", []string{"sku"}, []string{"A2", "Café"}, []string{"3 sku duplicate", "5 sku duplicate"}, ""},
+			{"invisible-in-sku.csv", "items", "", "", []string{"sku"}, []string{"A2", "Café"},
+				[]string{"3 sku duplicate", "5 sku duplicate"}, ""},
 			{"shopify-apostrophe-barcode.csv", "items", "", `{"sku":"Variant SKU","name":"Handle","gtin":"Variant Barcode"}`,
 				[]string{"sku", "gtin"}, []string{"L-1 08720602828605", "L-2 08720602898363"}, nil, ""},
 			{"shopify-apostrophe-barcode.csv", "items", "", "", []string{"sku", "name", "gtin", "price"},
 				[]string{"L-1 Lamp 08720602828605 19.99"}, []string{"3 Title required"}, ""},
-			{"two-digit-hire-years.csv", "workers", "", "", []string{"employee_no", "hired_on"}, []string{"E1 1958-03-15", "E2 1961-11-22", "E3 2003-06-05"}, nil, ""},
+			{"two-digit-hire-years.csv", "workers", "", "", []string{"employee_no", "hired_on"},
+				[]string{"E1 1958-03-15", "E2 1961-11-22", "E3 2003-06-05"}, nil, ""},
 			{"month-names.csv", "incidents", allInjuries, "", []string{"external_ref", "occurred_at"},
-				[]string{"1 2026-03-04T23:00:00.000000Z", "2 2026-03-05T13:30:00.000000Z", "3 2026-03-04T23:00:00.000000Z"}, nil, ""},
-			{"mac-roman-cr.csv", "zones", "", "", []string{"name"}, []string{"Zürich Süd", "Genève"}, nil, "was read as Mac Roman (Zürich, Süd, Genève)."},
-			{"cp1250-czech.csv", "zones", "", "", []string{"name"}, []string{"Sklad Žižkov", "Příjem zboží"}, nil, "was read as Windows-1250"},
-			{"cp1251-cyrillic.csv", "zones", "", "", []string{"name"}, []string{"Склад Север", "Приёмка"}, nil, "was read as Windows-1251"},
+				[]string{"1 2026-03-04T23:00:00.000000Z", "2 2026-03-05T13:30:00.000000Z", "3 2026-03-04T23:00:00.000000Z"}, nil,
+				""},
+			{"mac-roman-cr.csv", "zones", "", "", []string{"name"}, []string{"Zürich Süd", "Genève"}, nil,
+				"was read as Mac Roman (Zürich, Süd, Genève)."},
+			{"cp1250-czech.csv", "zones", "", "", []string{"name"}, []string{"Sklad Žižkov", "Příjem zboží"}, nil,
+				"was read as Windows-1250"},
+			{"cp1251-cyrillic.csv", "zones", "", "", []string{"name"}, []string{"Склад Север", "Приёмка"}, nil,
+				"was read as Windows-1251"},
 			{"shift-jis.csv", "zones", "", "", []string{"name"}, []string{"倉庫第一", "入荷場"}, nil, "was read as Shift-JIS"},
-			{"vocab-items-es.csv", "items", `{"decimal_mark":","}`, "", []string{"sku", "name", "base_uom", "price"}, []string{"A1 uno EA 1.5"}, nil, ""},
+			{"vocab-items-es.csv", "items", `{"decimal_mark":","}`, "", []string{"sku", "name", "base_uom", "price"},
+				[]string{"A1 uno EA 1.5"}, nil, ""},
 			{"vocab-incidents-de.csv", "incidents", "", "", []string{"title", "severity", "kind"},
 				[]string{"Schnitt am Finger high near_miss"}, nil, ""},
-			{"osha-300-log.csv", "incidents", `{"date_order":"mdy"}`, "", []string{"external_ref", "title", "kind", "occurred_at"},
-				[]string{"1 Sprained wrist injury 2026-01-11T23:00:00.000000Z"}, []string{"3 (F) Describe injury or illness required", "3 (D) Date of injury required"},
+			{"osha-300-log.csv", "incidents", `{"date_order":"mdy"}`, "",
+				[]string{"external_ref", "title", "kind", "occurred_at"},
+				[]string{"1 Sprained wrist injury 2026-01-11T23:00:00.000000Z"},
+				[]string{"3 (F) Describe injury or illness required", "3 (D) Date of injury required"},
 				`No column gives "Kind": it is injury in every row.`},
 		} {
 			k.asTenant(i)
@@ -117,23 +130,35 @@ func TestColumnsThatJoin(t *testing.T) {
 			fields, want                   []string
 			parts                          string
 		}{
-			{string(real(k, "cases/timesheet-date-and-times-apart.csv")), "shifts", "", "", []string{"started_at", "ended_at", "hours"}, []string{
-				"2026-01-15T07:00:00.000000Z 2026-01-15T16:00:00.000000Z 8", "2026-01-15T21:00:00.000000Z 2026-01-16T05:00:00.000000Z 7.5",
-				"2026-01-16T07:15:00.000000Z 2026-01-16T16:05:00.000000Z 8"}, "Date TimeIn, Date TimeOut"},
-			{"Mitarbeiter;Beginn;Ende;Datum\n1;22:00;06:00;28.03.2026\n2;8:00;;29.03.2026\n", "shifts", "", "", []string{"started_at", "ended_at", "status"}, []string{
-				"2026-03-28T21:00:00.000000Z 2026-03-29T04:00:00.000000Z closed", "2026-03-29T06:00:00.000000Z <nil> open"}, "Datum Beginn, Datum Ende"},
-			{"Employee,Start date,Start time,End date,End time\n1,2026-01-15,22:00,2026-01-16,6:00\n", "shifts", "", "", []string{"started_at", "ended_at"},
+			{string(real(k, "cases/timesheet-date-and-times-apart.csv")), "shifts", "", "",
+				[]string{"started_at", "ended_at", "hours"}, []string{
+					"2026-01-15T07:00:00.000000Z 2026-01-15T16:00:00.000000Z 8",
+					"2026-01-15T21:00:00.000000Z 2026-01-16T05:00:00.000000Z 7.5",
+					"2026-01-16T07:15:00.000000Z 2026-01-16T16:05:00.000000Z 8"}, "Date TimeIn, Date TimeOut"},
+			{"Mitarbeiter;Beginn;Ende;Datum\n1;22:00;06:00;28.03.2026\n2;8:00;;29.03.2026\n", "shifts", "", "",
+				[]string{"started_at", "ended_at", "status"}, []string{
+					"2026-03-28T21:00:00.000000Z 2026-03-29T04:00:00.000000Z closed", "2026-03-29T06:00:00.000000Z <nil> open"},
+				"Datum Beginn, Datum Ende"},
+			{"Employee,Start date,Start time,End date,End time\n1,2026-01-15,22:00,2026-01-16,6:00\n", "shifts", "", "",
+				[]string{"started_at", "ended_at"},
 				[]string{"2026-01-15T21:00:00.000000Z 2026-01-16T05:00:00.000000Z"}, "Start date Start time, End date End time"},
-			{"Employee,d,a,z\n1,2026-01-15,22:00,6:00\n", "shifts", "", `{"started_at":["d","a"],"ended_at":["d",4]}`, []string{"started_at", "ended_at"},
+			{"Employee,d,a,z\n1,2026-01-15,22:00,6:00\n", "shifts", "", `{"started_at":["d","a"],"ended_at":["d",4]}`,
+				[]string{"started_at", "ended_at"},
 				[]string{"2026-01-15T21:00:00.000000Z 2026-01-16T05:00:00.000000Z"}, "d a, d z"},
-			{"Title,Date,Time\nFall,2026-01-15,3:15 PM\nCut,2026-01-16,\n", "incidents", allInjuries, "", []string{"occurred_at"},
+			{"Title,Date,Time\nFall,2026-01-15,3:15 PM\nCut,2026-01-16,\n", "incidents", allInjuries, "",
+				[]string{"occurred_at"},
 				[]string{"2026-01-15T14:15:00.000000Z", "2026-01-15T23:00:00.000000Z"}, "Date Time"},
-			{"Title,Date,Time\nFall,2026-01-15,3:15 PM\n", "incidents", allInjuries, `{"occurred_at":["Date"]}`, []string{"occurred_at"},
+			{"Title,Date,Time\nFall,2026-01-15,3:15 PM\n", "incidents", allInjuries, `{"occurred_at":["Date"]}`,
+				[]string{"occurred_at"},
 				[]string{"2026-01-14T23:00:00.000000Z"}, ""},
-			{"Personalnummer;Vorname;Nachname\n7;Ina;Berg\n", "workers", "", "", []string{"employee_no", "name"}, []string{"7 Ina Berg"}, "Vorname Nachname"},
-			{"Personalnummer;Vorname;Name\n7;Ina;Berg\n", "workers", "", "", []string{"employee_no", "name"}, []string{"7 Ina Berg"}, "Vorname Name"},
-			{"Employee no,First name,Name\n7,Ina,Ina Berg\n", "workers", "", "", []string{"employee_no", "name"}, []string{"7 Ina Berg"}, ""},
-			{"First name,Last name,Start,End\nIna,Berg,2026-01-15 8:00,2026-01-15 9:00\n", "shifts", "", "", []string{"started_at"},
+			{"Personalnummer;Vorname;Nachname\n7;Ina;Berg\n", "workers", "", "", []string{"employee_no", "name"},
+				[]string{"7 Ina Berg"}, "Vorname Nachname"},
+			{"Personalnummer;Vorname;Name\n7;Ina;Berg\n", "workers", "", "", []string{"employee_no", "name"},
+				[]string{"7 Ina Berg"}, "Vorname Name"},
+			{"Employee no,First name,Name\n7,Ina,Ina Berg\n", "workers", "", "", []string{"employee_no", "name"},
+				[]string{"7 Ina Berg"}, ""},
+			{"First name,Last name,Start,End\nIna,Berg,2026-01-15 8:00,2026-01-15 9:00\n", "shifts", "", "",
+				[]string{"started_at"},
 				[]string{"2026-01-15T07:00:00.000000Z"}, "First name Last name"},
 		} {
 			k.asTenant(30 + i)
@@ -164,13 +189,18 @@ func TestColumnsThatSplit(t *testing.T) {
 			fields, want []string
 			errors       []string
 		}{
-			{"order no,type,item,quantity\nO1,outbound,A,12 pcs\nO2,outbound,A,3 Stk.\n", "orders", []string{"uom", "qty_ordered"}, []string{"EA 12", "EA 3"}, nil},
-			{"order no,type,item,quantity,unit\nO1,outbound,A,12 kg,EA\nO2,outbound,A,3 foo,EA\n", "orders", []string{"uom"}, []string{},
+			{"order no,type,item,quantity\nO1,outbound,A,12 pcs\nO2,outbound,A,3 Stk.\n", "orders",
+				[]string{"uom", "qty_ordered"}, []string{"EA 12", "EA 3"}, nil},
+			{"order no,type,item,quantity,unit\nO1,outbound,A,12 kg,EA\nO2,outbound,A,3 foo,EA\n", "orders", []string{"uom"},
+				[]string{},
 				[]string{"2 quantity unit", "3 quantity number"}},
-			{"item,zone,quantity\nA,Z,12 pcs\nA,Z2,3 kg\nB,Z,2.5 kg\nB,Z2,4\n", "stock_levels", []string{"quantity"}, []string{"12", "2.5", "4"},
+			{"item,zone,quantity\nA,Z,12 pcs\nA,Z2,3 kg\nB,Z,2.5 kg\nB,Z2,4\n", "stock_levels", []string{"quantity"},
+				[]string{"12", "2.5", "4"},
 				[]string{"3 quantity unit"}},
-			{"sku,name,min quantity\nC,c,5 kg\nD,d,\n", "items", []string{"sku", "base_uom", "reorder_point"}, []string{"A EA 0", "B KGM 0", "C KGM 5", "D EA 0"}, nil},
-			{"sku,name,price,unit cost\nC,c,5.00 EUR,€ 4\nD,d,$ 5,\nE,e,,5 USD\n", "items", []string{"sku", "price", "unit_cost"},
+			{"sku,name,min quantity\nC,c,5 kg\nD,d,\n", "items", []string{"sku", "base_uom", "reorder_point"},
+				[]string{"A EA 0", "B KGM 0", "C KGM 5", "D EA 0"}, nil},
+			{"sku,name,price,unit cost\nC,c,5.00 EUR,€ 4\nD,d,$ 5,\nE,e,,5 USD\n", "items",
+				[]string{"sku", "price", "unit_cost"},
 				[]string{"A <nil> 0", "B <nil> 0", "C 5 4"}, []string{"3 price currency", "4 unit cost currency"}},
 		} {
 			k.asTenant(60 + i)
@@ -267,7 +297,8 @@ func TestRecordsElsewhereInTheFile(t *testing.T) {
 		k.asTenant(3)
 		file = real(k, "cases/hidden-by-filter.xlsx")
 		_, p, _ = k.imported("items", `{"skip_hidden":true}`, "", "filtered.xlsx", file)
-		if diff := cmp.Diff([]string{"A1", "A3"}, k.fieldsOf("items", "sku")); diff != "" || strings.Contains(p.Message, "hidden") {
+		if diff := cmp.Diff([]string{"A1", "A3"}, k.fieldsOf("items", "sku")); diff != "" ||
+			strings.Contains(p.Message, "hidden") {
 			k.Error(diff, p.Message)
 		}
 		_, p, _ = k.imported("items", `{"force":true}`, "", "filtered.xlsx", file)
@@ -287,11 +318,13 @@ func TestRowsOfSums(t *testing.T) {
 			k.asTenant(80 + i)
 			body := []byte("sku;name;max\nA;one;5\nTotal;mixed biscuits;7\n" + word + ";;12\n")
 			_, p, _ := k.imported("items", "", "", "file.csv", body)
-			if !strings.Contains(p.Message, "Line 4 looks like a total of the others") || strings.Join(where(p.Errors), " ") != "4 name required" {
+			if !strings.Contains(p.Message, "Line 4 looks like a total of the others") ||
+				strings.Join(where(p.Errors), " ") != "4 name required" {
 				k.Errorf("%s: %s %+v", word, p.Message, p.Errors)
 			}
 			_, p, _ = k.imported("items", `{"skip_totals":true,"force":true}`, "", "file.csv", body)
-			if diff := cmp.Diff([]string{"A", "Total"}, k.fieldsOf("items", "sku")); diff != "" || p.Stats.TotalRows != 2 || strings.Contains(p.Message, "total of") {
+			if diff := cmp.Diff([]string{"A", "Total"}, k.fieldsOf("items", "sku")); diff != "" || p.Stats.TotalRows != 2 ||
+				strings.Contains(p.Message, "total of") {
 				k.Error(word, diff, p.Message)
 			}
 		}
@@ -326,7 +359,8 @@ func TestListOfOneObject(t *testing.T) {
 func (k *kit) asTenant(n int) {
 	k.Helper()
 	k.as.TenantID = fmt.Sprintf("0190a000-0000-7000-9000-%012x", n)
-	k.add("tenants", store.Row{"id": k.as.TenantID, "name": "T", "slug": fmt.Sprint("case-", n), "timezone": "Europe/Berlin"})
+	k.add("tenants", store.Row{"id": k.as.TenantID, "name": "T", "slug": fmt.Sprint("case-", n),
+		"timezone": "Europe/Berlin"})
 }
 
 // A count that SAP writes with its minus behind is below nothing, and nothing with
@@ -341,7 +375,8 @@ func TestMinusBehind(t *testing.T) {
 		if diff := cmp.Diff([]string{"A1 1234", "A2 0", "A3 0"}, k.fieldsOf("items", "sku", "on_hand")); diff != "" {
 			k.Errorf("%s%+v", diff, p.Errors)
 		}
-		if p.Stats.ValidRows != 2 || len(p.Errors) != 1 || p.Errors[0].Line != 3 || strings.Contains(p.Errors[0].Message, "type decimal") {
+		if p.Stats.ValidRows != 2 || len(p.Errors) != 1 || p.Errors[0].Line != 3 ||
+			strings.Contains(p.Errors[0].Message, "type decimal") {
 			k.Errorf("%+v %+v", p.Stats, p.Errors)
 		}
 	})
@@ -368,7 +403,8 @@ func TestPartialMappingKeepsTheRest(t *testing.T) {
 				}
 				p := k.process(k.upload(r.Name, "", string(mapping), "file.csv", []byte(strings.Join(foreign, ",")+"\n"+rest)))
 				if len(p.Mapping) != len(names) || p.Stats.InvalidRows != 0 {
-					k.Errorf("%s with %s mapped: %d of %d columns are read: %s %+v", r.Name, field, len(p.Mapping), len(names), p.Message, p.Errors)
+					k.Errorf("%s with %s mapped: %d of %d columns are read: %s %+v", r.Name, field, len(p.Mapping), len(names),
+						p.Message, p.Errors)
 				}
 			}
 		}
@@ -401,18 +437,22 @@ func TestItemsByBarcode(t *testing.T) {
 		k.add("items", store.Row{"sku": "B", "name": "B",
 			"barcodes": json.RawMessage(`[{"value":"4006381333931","type":"ean13","uom":"EA"},{"value":"B-CARTON","type":"code128","uom":"CT"},
 				{"value":"4711/Süd","type":"supplier"}]`)})
-		_, p, _ := k.imported("stock_levels", `{"defaults":{"zone_id":"Z"}}`, `{"item_id":"EAN13","quantity":"QTE"}`, "count.csv", real(k, "cases/count-by-ean.csv"))
+		_, p, _ := k.imported("stock_levels", `{"defaults":{"zone_id":"Z"}}`, `{"item_id":"EAN13","quantity":"QTE"}`,
+			"count.csv", real(k, "cases/count-by-ean.csv"))
 		if diff := cmp.Diff([]string{"A 5", "B 7"}, k.fieldsOf("items", "sku", "on_hand")); diff != "" {
 			k.Errorf("%s%+v", diff, p.Errors)
 		}
-		_, p, _ = k.imported("stock_levels", "", "", "more.csv", []byte("item,zone,quantity\n08720602828605,Z,6\nB-CARTON,Z,1\n"))
-		if diff := cmp.Diff([]string{"3 item unknown_item"}, where(p.Errors)); diff != "" || k.find("items", "sku", "A")["on_hand"] == nil {
+		_, p, _ = k.imported("stock_levels", "", "", "more.csv",
+			[]byte("item,zone,quantity\n08720602828605,Z,6\nB-CARTON,Z,1\n"))
+		if diff := cmp.Diff([]string{"3 item unknown_item"}, where(p.Errors)); diff != "" ||
+			k.find("items", "sku", "A")["on_hand"] == nil {
 			k.Errorf("%s%+v", diff, p.Errors)
 		}
 		if diff := cmp.Diff([]string{"A 6", "B 7"}, k.fieldsOf("items", "sku", "on_hand")); diff != "" {
 			k.Error(diff)
 		}
-		_, p, _ = k.imported("stock_levels", "", "", "list.csv", []byte("Lieferantenartikelnummer,zone,quantity\n4711/Su\u0308d,Z,9\n"))
+		_, p, _ = k.imported("stock_levels", "", "", "list.csv",
+			[]byte("Lieferantenartikelnummer,zone,quantity\n4711/Su\u0308d,Z,9\n"))
 		if diff := cmp.Diff([]string{"A 6", "B 9"}, k.fieldsOf("items", "sku", "on_hand")); diff != "" {
 			k.Errorf("%s%s %+v", diff, p.Message, p.Errors)
 		}

@@ -26,9 +26,21 @@ func TestCloseEndsSteps(t *testing.T) {
 			step, rest string
 			act        func(m *imports.Importer) error
 		}{
-			{"process", "uploaded", func(m *imports.Importer) error { _, err := m.Process(context.Background(), k.as, job.ID); return err }},
-			{"apply", "ready", func(m *imports.Importer) error { _, err := m.Apply(context.Background(), k.as, job.ID); return err }},
-			{"rollback", "completed", func(m *imports.Importer) error { _, err := m.Rollback(context.Background(), k.as, job.ID); return err }},
+			{"process", "uploaded", func(m *imports.Importer) error {
+				_,
+					err := m.Process(context.Background(), k.as, job.ID)
+				return err
+			}},
+			{"apply", "ready", func(m *imports.Importer) error {
+				_,
+					err := m.Apply(context.Background(), k.as, job.ID)
+				return err
+			}},
+			{"rollback", "completed", func(m *imports.Importer) error {
+				_,
+					err := m.Rollback(context.Background(), k.as, job.ID)
+				return err
+			}},
 		} {
 			began := make(chan bool, 1)
 			endless := k.o

@@ -81,7 +81,8 @@ func durable(t *testing.T, dsn string) {
 		t.Fatal(err)
 	}
 	defer conn.Close(ctx)
-	for _, sql := range []string{"ALTER SYSTEM SET fsync = on", "ALTER SYSTEM SET synchronous_commit = on", "ALTER SYSTEM SET full_page_writes = on",
+	for _, sql := range []string{"ALTER SYSTEM SET fsync = on", "ALTER SYSTEM SET synchronous_commit = on",
+		"ALTER SYSTEM SET full_page_writes = on",
 		"SELECT pg_reload_conf()"} {
 		if _, err := conn.Exec(ctx, sql); err != nil {
 			t.Fatal(err)

@@ -102,12 +102,15 @@ func misshapenFiles(k *kit) {
 	if _, err := k.m.Process(ctx, k.as, wide.ID); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "200") {
 		k.Errorf("a million columns: %v", err)
 	}
-	long := k.process(k.upload("zones", "", "", "long.csv", []byte("code,name\nL-1,\""+strings.Repeat("x", 2<<20)+"\"\nL-2,y\n")))
-	if long.Stats != (plan.Stats{TotalRows: 2, ValidRows: 1, InvalidRows: 1}) || long.Errors[0].Line != 2 || long.Errors[0].Code != "cell_too_long" {
+	long := k.process(k.upload("zones", "", "", "long.csv",
+		[]byte("code,name\nL-1,\""+strings.Repeat("x", 2<<20)+"\"\nL-2,y\n")))
+	if long.Stats != (plan.Stats{TotalRows: 2, ValidRows: 1, InvalidRows: 1}) || long.Errors[0].Line != 2 ||
+		long.Errors[0].Code != "cell_too_long" {
 		k.Errorf("a cell of 2 MB: %+v %v", long.Stats, where(long.Errors))
 	}
 	twice := k.upload("zones", "", "", "twice.csv", []byte("code,code,name\na,b,c\n"))
-	if _, err := k.m.Process(ctx, k.as, twice.ID); !fault.HasCode(err, "import_question") || !strings.Contains(err.Error(), "columns 1 and 2") {
+	if _, err := k.m.Process(ctx, k.as, twice.ID); !fault.HasCode(err, "import_question") ||
+		!strings.Contains(err.Error(), "columns 1 and 2") {
 		k.Errorf("a header twice: %v", err)
 	}
 }
@@ -128,7 +131,8 @@ func fileNames(k *kit) {
 		}
 		return paths
 	}
-	for _, name := range []string{"../../../evil.csv", `..\..\evil.csv`, "/etc/cron.d/evil.csv", "a\x00b.csv", "a\r\nSet-Cookie: x.csv",
+	for _, name := range []string{"../../../evil.csv", `..\..\evil.csv`, "/etc/cron.d/evil.csv", "a\x00b.csv",
+		"a\r\nSet-Cookie: x.csv",
 		strings.Repeat("n", 3000) + ".csv", "..", "con.csv"} {
 		job := k.upload("zones", "", "", name, []byte(shelves))
 		if strings.ContainsAny(job.FileName, "/\\\x00\r\n") || len([]rune(job.FileName)) > 200 || job.FileName == ".." {
@@ -285,10 +289,12 @@ func rollbackOfUsed(k *kit) {
 	for _, c := range imports.Conflicts(err) {
 		said[c.Label] = c.Reason
 	}
-	if said["U-1"] != "is used by a record of order lines" || said["U-2"] != "is used by a record of pick lines" || said["U-3"] == "" || len(said) != 3 {
+	if said["U-1"] != "is used by a record of order lines" || said["U-2"] != "is used by a record of pick lines" ||
+		said["U-3"] == "" || len(said) != 3 {
 		k.Errorf("%v %v", err, said)
 	}
-	if k.dump("items", "order_lines", "pick_lines", "stock_levels", "stock_movements") != before || k.status(job) != "completed" {
+	if k.dump("items", "order_lines", "pick_lines", "stock_levels", "stock_movements") != before ||
+		k.status(job) != "completed" {
 		k.Error("the refused rollback changed something")
 	}
 }
@@ -312,8 +318,10 @@ func rollbackOfNamed(k *kit) {
 			k.add("members", store.Row{"user_id": anna, "email": "a@north.example", "role": "operator", "status": "active",
 				"zone_ids": []string{id("zones", "code", "N-1")}})
 		}},
-		{"zones", "code,name\nN-1,A\nN-3,B\n", "incidents", func() { k.add("incidents", about("zone", id("zones", "code", "N-3"))) }},
-		{"workers", "employee_no,name\nN-1,A\nN-2,B\n", "incidents", func() { k.add("incidents", about("worker", id("workers", "employee_no", "N-1"))) }},
+		{"zones", "code,name\nN-1,A\nN-3,B\n", "incidents",
+			func() { k.add("incidents", about("zone", id("zones", "code", "N-3"))) }},
+		{"workers", "employee_no,name\nN-1,A\nN-2,B\n", "incidents",
+			func() { k.add("incidents", about("worker", id("workers", "employee_no", "N-1"))) }},
 		{"equipment", "asset_no,name,kind\nN-1,A,forklift\nN-2,B,forklift\n", "incidents", func() {
 			k.add("incidents", about("equipment", id("equipment", "asset_no", "N-1")))
 		}},
@@ -454,7 +462,8 @@ func TestClaimEnds(t *testing.T) {
 	}
 	k.apply(job)
 	close(held.release)
-	if err := <-ended; !fault.HasCode(err, "import_lost") && !errors.Is(err, context.Canceled) { // closing leaves its steps, too
+	if err := <-ended; !fault.HasCode(err, "import_lost") &&
+		!errors.Is(err, context.Canceled) { // closing leaves its steps, too
 		t.Errorf("the worker that was given up: %v", err)
 	}
 	if n := len(k.rows("zones")); n != 2 || k.status(job) != "completed" {

@@ -41,21 +41,26 @@ func TestFilesThatFit(t *testing.T) {
 			{"openboxes_WHO_products.csv", "items", "", `{"sku":"Name","name":"Name","category":"Category"}`,
 				outcome{plan.Stats{TotalRows: 729, ValidRows: 717, InvalidRows: 12}, 717, map[string]int{"Name invalid": 12}}},
 			{"openboxes_mainWarehouseInventory.csv", "stock_levels", "", "",
-				outcome{plan.Stats{TotalRows: 57, ValidRows: 50, InvalidRows: 7}, 50, map[string]int{"Bin location ambiguous_zone": 2, "Product code unknown_item": 5}}},
+				outcome{plan.Stats{TotalRows: 57, ValidRows: 50, InvalidRows: 7}, 50,
+					map[string]int{"Bin location ambiguous_zone": 2, "Product code unknown_item": 5}}},
 			{"adventureworks_ProductInventory_headless_tab.csv", "items", `{"header":false}`, `{"sku":2,"name":2}`,
-				outcome{plan.Stats{TotalRows: 1069, ValidRows: 432, InvalidRows: 637}, 432, map[string]int{"column 2 duplicate": 637}}},
+				outcome{plan.Stats{TotalRows: 1069, ValidRows: 432, InvalidRows: 637}, 432,
+					map[string]int{"column 2 duplicate": 637}}},
 			{"adventureworks_ProductInventory_headless_tab.csv", "zones", `{"header":false,"force":true}`, `{"code":3,"name":3}`,
-				outcome{plan.Stats{TotalRows: 1069, ValidRows: 14, InvalidRows: 1055}, 14, map[string]int{"column 3 duplicate": 1055}}},
+				outcome{plan.Stats{TotalRows: 1069, ValidRows: 14, InvalidRows: 1055}, 14,
+					map[string]int{"column 3 duplicate": 1055}}},
 			{"adventureworks_ProductInventory_headless_tab.csv", "stock_levels", `{"header":false,"force":true}`,
 				`{"item_id":2,"zone_id":3,"lpn":4,"quantity":6}`, outcome{plan.Stats{TotalRows: 1069, ValidRows: 1069}, 1069, nil}},
 			{"ihm_incidents.csv", "incidents", "", "", outcome{plan.Stats{TotalRows: 439, ValidRows: 439}, 439, nil}},
 			{"ihm_incidents_narrative.csv", "incidents", "", "", outcome{plan.Stats{TotalRows: 425, ValidRows: 425}, 425, nil}},
-			{"ihm_incidents_narrative_ddmmyyyy.csv", "incidents", "", "", outcome{plan.Stats{TotalRows: 425, ValidRows: 425}, 425, nil}},
+			{"ihm_incidents_narrative_ddmmyyyy.csv", "incidents", "", "",
+				outcome{plan.Stats{TotalRows: 425, ValidRows: 425}, 425, nil}},
 			{"neb_incidents_semicolon.csv", "incidents", `{"defaults":{"kind":"environmental"}}`,
 				`{"external_ref":"Incident Number","occurred_at":"Reported Date","title":"What Happened","description":"Why It Happened",` +
 					`"lat":"Latitude","lon":"Longitude"}`, outcome{plan.Stats{TotalRows: 1194, ValidRows: 1194}, 1194, nil}},
 			{"uci_online_retail_1k.csv", "items", "", `{"sku":"StockCode","name":"Description"}`,
-				outcome{plan.Stats{TotalRows: 999, ValidRows: 589, InvalidRows: 410}, 589, map[string]int{"StockCode duplicate": 409, "Description required": 1}}},
+				outcome{plan.Stats{TotalRows: 999, ValidRows: 589, InvalidRows: 410}, 589,
+					map[string]int{"StockCode duplicate": 409, "Description required": 1}}},
 			{"uci_online_retail_1k.csv", "orders", `{"date_order":"mdy"}`, "",
 				outcome{plan.Stats{TotalRows: 999, ValidRows: 989, InvalidRows: 10}, 989, map[string]int{"Quantity invalid": 10}}},
 		} {
@@ -118,7 +123,8 @@ func TestFilesThatDoNotFit(t *testing.T) {
 		}
 		for name, body := range map[string][]byte{
 			"ameli_at_2020.csv": statistics("ameli_at_2020.csv"), "ameli_at_2021.csv": statistics("ameli_at_2021.csv"),
-			"osha_accident_injury_part.csv": real(k, "osha_accident_injury_part.csv"), "osha_accident_lookup2.csv": real(k, "osha_accident_lookup2.csv"),
+			"osha_accident_injury_part.csv": real(k, "osha_accident_injury_part.csv"),
+			"osha_accident_lookup2.csv":     real(k, "osha_accident_lookup2.csv"),
 			// In the shape of the GPL tables MASS::ships, AER::ShipAccidents and insuranceData::WorkersComp of R: their headers and kinds of
 			// values, rows of our own.
 			"ships.csv": []byte("rownames,type,year,period,service,incidents\n1,A,60,60,410,2\n2,B,65,75,90,1\n3,C,75,60,0,0\n4,E,70,75,20370,17\n"),
@@ -132,12 +138,14 @@ func TestFilesThatDoNotFit(t *testing.T) {
 					continue
 				}
 				says := k.refused(r.Name, name, body)
-				for _, jargon := range []string{"panic", "SQL", "nil", "strconv", "imports:", "options.", "mapping.", "header_row"} {
+				for _, jargon := range []string{"panic", "SQL", "nil", "strconv", "imports:", "options.", "mapping.",
+					"header_row"} {
 					if strings.Contains(says, jargon) {
 						k.Errorf("%s as %s: %s", name, r.Name, says)
 					}
 				}
-				if !strings.Contains(says, "Choose another kind of record") && !strings.Contains(says, "the file has no column for ") &&
+				if !strings.Contains(says, "Choose another kind of record") &&
+					!strings.Contains(says, "the file has no column for ") &&
 					!strings.Contains(says, "choose Save as") {
 					k.Errorf("%s as %s: %q", name, r.Name, says)
 				}

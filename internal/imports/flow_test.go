@@ -37,7 +37,8 @@ func TestStates(t *testing.T) {
 			k.Errorf("process without file: %v", err)
 		}
 		job, err := k.m.Attach(ctx, k.as, empty.ID, `C:\files\shelves.csv`, strings.NewReader(shelves))
-		if err != nil || job.Status != "uploaded" || job.FileName != "shelves.csv" || job.Size != int64(len(shelves)) || len(job.SHA256) != 64 {
+		if err != nil || job.Status != "uploaded" || job.FileName != "shelves.csv" || job.Size != int64(len(shelves)) ||
+			len(job.SHA256) != 64 {
 			k.Fatalf("%+v %v", job, err)
 		}
 		if _, err := k.m.Apply(ctx, k.as, job.ID); !fault.HasCode(err, "import_state") {
@@ -70,7 +71,8 @@ func TestStates(t *testing.T) {
 			k.Errorf("roll back twice: %v", err)
 		}
 		for range 2 { // the first leaves nothing behind that makes the job busy
-			if _, err := k.m.Apply(ctx, k.as, job.ID); !fault.HasCode(err, "import_state") || !strings.Contains(err.Error(), "upload its file anew") ||
+			if _, err := k.m.Apply(ctx, k.as, job.ID); !fault.HasCode(err, "import_state") ||
+				!strings.Contains(err.Error(), "upload its file anew") ||
 				k.status(job) != "rolled_back" {
 				k.Errorf("apply a rolled back job: %v, job %s", err, k.status(job))
 			}
@@ -106,13 +108,15 @@ func TestMetrics(t *testing.T) {
 			}
 			return out
 		}
-		if diff := cmp.Diff(map[string]int64{"import_jobs:completed": 1, "import_jobs.imported:completed": 2}, metrics()); diff != "" {
+		if diff := cmp.Diff(map[string]int64{"import_jobs:completed": 1, "import_jobs.imported:completed": 2},
+			metrics()); diff != "" {
 			k.Error(diff)
 		}
 		if _, err := k.m.Rollback(context.Background(), k.as, job.ID); err != nil {
 			k.Fatal(err)
 		}
-		if diff := cmp.Diff(map[string]int64{"import_jobs:rolled_back": 1, "import_jobs.imported:rolled_back": 2}, metrics()); diff != "" {
+		if diff := cmp.Diff(map[string]int64{"import_jobs:rolled_back": 1, "import_jobs.imported:rolled_back": 2},
+			metrics()); diff != "" {
 			k.Error(diff)
 		}
 		actions := map[any]int{}
@@ -143,7 +147,8 @@ func TestPanickingListener(t *testing.T) {
 		if a := k.apply(job); a.ImportedCount != 2 || k.status(job) != "completed" {
 			k.Errorf("%+v, job %s", a, k.status(job))
 		}
-		if r, err := k.m.Rollback(context.Background(), k.as, job.ID); err != nil || r.RolledBack != 2 || k.status(job) != "rolled_back" {
+		if r, err := k.m.Rollback(context.Background(), k.as, job.ID); err != nil || r.RolledBack != 2 ||
+			k.status(job) != "rolled_back" {
 			k.Errorf("%+v %v", r, err)
 		}
 	})
@@ -159,7 +164,8 @@ func TestSameFileAgain(t *testing.T) {
 		if len(p.Warnings) != 1 || !strings.Contains(p.Message, first.JobNo) {
 			k.Errorf("%+v", p)
 		}
-		if _, err := k.m.Apply(context.Background(), k.as, again.ID); !fault.HasCode(err, "import_repeated") || !fault.Is(err, fault.Conflict) {
+		if _, err := k.m.Apply(context.Background(), k.as, again.ID); !fault.HasCode(err, "import_repeated") ||
+			!fault.Is(err, fault.Conflict) {
 			k.Errorf("without force: %v", err)
 		}
 		k.set("import_jobs", again.ID, store.Row{"options": json.RawMessage(`{"force":true}`)})
@@ -191,7 +197,8 @@ func TestSameFileHalfApplied(t *testing.T) {
 			}
 		}
 		warned("broken off", half.JobNo)
-		k.set("import_jobs", half.ID, store.Row{"status": jobs.Applying, "lease_claim": nil, "lease_until": k.now.Add(-time.Second)})
+		k.set("import_jobs", half.ID, store.Row{"status": jobs.Applying, "lease_claim": nil,
+			"lease_until": k.now.Add(-time.Second)})
 		warned("died after a part", half.JobNo+": go on")
 		k.set("import_jobs", half.ID, store.Row{"imported_count": int64(0)})
 		if again := k.upload("zones", "", "", "z.csv", zonesFile(3500)); strings.Contains(again.Message, "same file") {
@@ -244,7 +251,8 @@ func rollbackOfSpentStock(k *kit) {
 	k.imported("items", "", "", "i.csv", []byte("sku,name\nP-1,One\n"))
 	job, _, _ := k.imported("stock_movements", "", "", "s.csv", []byte("sku,location,qty\nP-1,A-1,10\nP-1,Shelf two,5\n"))
 	item, zone := k.find("items", "sku", "P-1")["id"], k.find("zones", "code", "A-1")["id"]
-	k.add("stock_movements", store.Row{"type": "scrap", "item_id": item, "from_zone_id": zone, "quantity": decimal.FromInt(4)})
+	k.add("stock_movements", store.Row{"type": "scrap", "item_id": item, "from_zone_id": zone,
+		"quantity": decimal.FromInt(4)})
 	before := k.dump("stock_levels", "stock_movements", "items")
 	_, err := k.m.Rollback(context.Background(), k.as, job.ID)
 	list := imports.Conflicts(err)
@@ -261,15 +269,19 @@ func TestQuestions(t *testing.T) {
 	each(t, func(k *kit) {
 		k.imported("items", "", "", "i.csv", []byte("sku,name\nP-1,One\n"))
 		for _, c := range []struct{ name, target, file, field, answer, want string }{
-			{"day or month", "lots", "item,lot,expiry\nP-1,L1,03/04/2025\nP-1,L2,05/06/2025\n", "options.date_order", `{"date_order":"mdy"}`, "2025-03-04"},
-			{"year in front", "lots", "item,lot,expiry\nP-1,L3,25-01-30\nP-1,L4,26-12-28\n", "options.date_order", `{"date_order":"ymd"}`, "2026-12-28"},
-			{"thousand or fraction", "items", "sku;name;unit cost\nP-9;Nine;1,234\n", "options.decimal_mark", `{"decimal_mark":","}`, "1.234"},
+			{"day or month", "lots", "item,lot,expiry\nP-1,L1,03/04/2025\nP-1,L2,05/06/2025\n", "options.date_order",
+				`{"date_order":"mdy"}`, "2025-03-04"},
+			{"year in front", "lots", "item,lot,expiry\nP-1,L3,25-01-30\nP-1,L4,26-12-28\n", "options.date_order",
+				`{"date_order":"ymd"}`, "2026-12-28"},
+			{"thousand or fraction", "items", "sku;name;unit cost\nP-9;Nine;1,234\n", "options.decimal_mark",
+				`{"decimal_mark":","}`, "1.234"},
 			{"no name", "items", "sku,colour\nP-9,red\n", "mapping.name", `{"defaults":{"name":"Unnamed"}}`, "Unnamed"},
 		} {
 			job := k.upload(c.target, "", "", "f.csv", []byte(c.file))
 			_, err := k.m.Process(context.Background(), k.as, job.ID)
 			f := fault.As(err)
-			if f == nil || f.Kind != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Name != c.field || k.status(job) != "failed" {
+			if f == nil || f.Kind != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Name != c.field ||
+				k.status(job) != "failed" {
 				k.Errorf("%s: %v, job %s", c.name, err, k.status(job))
 				continue
 			}
@@ -283,7 +295,8 @@ func TestQuestions(t *testing.T) {
 			}
 		}
 		job := k.upload("items", "", "", "f.csv", []byte("sku,SKU,name\na,b,c\n"))
-		if _, err := k.m.Process(context.Background(), k.as, job.ID); err == nil || !strings.Contains(err.Error(), "columns 1 and 2") {
+		if _, err := k.m.Process(context.Background(), k.as, job.ID); err == nil ||
+			!strings.Contains(err.Error(), "columns 1 and 2") {
 			k.Errorf("two columns of one name: %v", err)
 		}
 	})
@@ -304,14 +317,19 @@ func TestRoles(t *testing.T) {
 			target string
 			want   bool
 		}{
-			{as(actor.Owner, north), "items", true}, {as(actor.Admin, north), "items", true}, {as(actor.Manager, north), "items", true},
+			{as(actor.Owner, north), "items", true}, {as(actor.Admin, north), "items", true},
+			{as(actor.Manager, north), "items", true},
 			{as(actor.Manager, north), "incidents", true}, {as(actor.Service, north), "items", true},
 			{as(actor.Safety, north), "incidents", true}, {as(actor.Safety, north), "items", false},
-			{as(actor.Safety, north), "regulations", true}, {as(actor.Safety, north), "training", true}, {as(actor.Safety, north), "workers", true},
-			{as(actor.Safety, north), "orders", false}, {as(actor.Safety, north), "stock_levels", false}, {as(actor.Safety, north), "shifts", true},
-			{as(actor.Manager, north), "orders", true}, {as(actor.Manager, north), "courses", true}, {as(actor.Manager, north), "regulations", false},
+			{as(actor.Safety, north), "regulations", true}, {as(actor.Safety, north), "training", true},
+			{as(actor.Safety, north), "workers", true},
+			{as(actor.Safety, north), "orders", false}, {as(actor.Safety, north), "stock_levels", false},
+			{as(actor.Safety, north), "shifts", true},
+			{as(actor.Manager, north), "orders", true}, {as(actor.Manager, north), "courses", true},
+			{as(actor.Manager, north), "regulations", false},
 			{as(actor.Admin, north), "regulations", true}, {as(actor.Operator, north), "orders", false},
-			{as(actor.Operator, north), "items", false}, {as(actor.Driver, north), "items", false}, {as(actor.Viewer, north), "items", false},
+			{as(actor.Operator, north), "items", false}, {as(actor.Driver, north), "items", false},
+			{as(actor.Viewer, north), "items", false},
 			{as(actor.Anon, north), "items", false}, {as(actor.Admin, ""), "items",
 				false}, {actor.Actor{TenantID: north, Role: actor.Admin, Suspended: true}, "items", false},
 		} {
@@ -367,7 +385,8 @@ func TestRoles(t *testing.T) {
 		}
 		if _, err := k.m.Create(ctx, manager.as,
 			imports.Request{Target: "courses",
-				Mapping: json.RawMessage(`{"code":"code","title":"title","risk_threshold":"risk_threshold"}`)}); !fault.Is(err, fault.Forbidden) {
+				Mapping: json.RawMessage(`{"code":"code","title":"title","risk_threshold":"risk_threshold"}`)}); !fault.Is(err,
+			fault.Forbidden) {
 			k.Errorf("a threshold mapped by a manager: %v", err)
 		}
 		// Nor does it help that somebody else had the file checked.
@@ -390,9 +409,13 @@ func TestRoles(t *testing.T) {
 			"process":  func() error { _, err := k.m.Process(ctx, stranger, job.ID); return err },
 			"apply":    func() error { _, err := k.m.Apply(ctx, stranger, job.ID); return err },
 			"rollback": func() error { _, err := k.m.Rollback(ctx, stranger, job.ID); return err },
-			"attach":   func() error { _, err := k.m.Attach(ctx, stranger, job.ID, "x.csv", strings.NewReader("a")); return err },
-			"errors":   func() error { _, err := k.m.RowErrors(ctx, stranger, job.ID, 1, 10); return err },
-			"cancel":   func() error { _, err := k.m.Cancel(ctx, stranger, job.ID); return err },
+			"attach": func() error {
+				_, err := k.m.Attach(ctx, stranger, job.ID, "x.csv",
+					strings.NewReader("a"))
+				return err
+			},
+			"errors": func() error { _, err := k.m.RowErrors(ctx, stranger, job.ID, 1, 10); return err },
+			"cancel": func() error { _, err := k.m.Cancel(ctx, stranger, job.ID); return err },
 		} {
 			if err := f(); !fault.Is(err, fault.NotFound) {
 				k.Errorf("%s another tenant's job: %v", name, err)
@@ -413,22 +436,32 @@ func hostileFiles(k *kit) {
 		errs       []string
 	}{
 		{"byte order mark", "\xef\xbb\xbfcode,name\nB-1,x\n", plan.Stats{TotalRows: 1, ValidRows: 1}, nil},
-		{"UTF-16", "\xff\xfec\x00o\x00d\x00e\x00,\x00n\x00a\x00m\x00e\x00\n\x00U\x001\x00,\x00\xe4\x00\n\x00", plan.Stats{TotalRows: 1, ValidRows: 1}, nil},
-		{"CR only", "code,name\rB-2,x\rB-3,\r", plan.Stats{TotalRows: 2, ValidRows: 1, InvalidRows: 1}, []string{"3 name required"}},
+		{"UTF-16", "\xff\xfec\x00o\x00d\x00e\x00,\x00n\x00a\x00m\x00e\x00\n\x00U\x001\x00,\x00\xe4\x00\n\x00",
+			plan.Stats{TotalRows: 1, ValidRows: 1}, nil},
+		{"CR only", "code,name\rB-2,x\rB-3,\r", plan.Stats{TotalRows: 2, ValidRows: 1, InvalidRows: 1},
+			[]string{"3 name required"}},
 		{"header only", "code,name\n", plan.Stats{}, nil},
 		{"blank lines", "code,name\n\n\nB-4,x\n,,\n,\n", plan.Stats{TotalRows: 1, ValidRows: 1}, nil},
-		{"ragged", "code,name\nB-5\nB-6,x,y\nB-7,x,\n", plan.Stats{TotalRows: 3, ValidRows: 1, InvalidRows: 2}, []string{"2  columns", "3  columns"}},
-		{"unclosed quote", "code,name\nB-8,\"x\nB-9,y\n", plan.Stats{TotalRows: 1, InvalidRows: 1}, []string{"2 name unclosed_quote"}},
-		{"lines after a quoted break", "code,name\nB-10,\"x\ny\"\nB 11,z\n", plan.Stats{TotalRows: 2, ValidRows: 1, InvalidRows: 1}, []string{"4 code invalid"}},
-		{"long cell", "code,name\nB-12," + strings.Repeat("x", 40<<10) + "\nB-13," + strings.Repeat("y", 201) + "\n", plan.Stats{TotalRows: 2, InvalidRows: 2},
+		{"ragged", "code,name\nB-5\nB-6,x,y\nB-7,x,\n", plan.Stats{TotalRows: 3, ValidRows: 1, InvalidRows: 2},
+			[]string{"2  columns", "3  columns"}},
+		{"unclosed quote", "code,name\nB-8,\"x\nB-9,y\n", plan.Stats{TotalRows: 1, InvalidRows: 1},
+			[]string{"2 name unclosed_quote"}},
+		{"lines after a quoted break", "code,name\nB-10,\"x\ny\"\nB 11,z\n",
+			plan.Stats{TotalRows: 2, ValidRows: 1, InvalidRows: 1}, []string{"4 code invalid"}},
+		{"long cell", "code,name\nB-12," + strings.Repeat("x", 40<<10) + "\nB-13," + strings.Repeat("y", 201) + "\n",
+			plan.Stats{TotalRows: 2, InvalidRows: 2},
 			[]string{"2 name cell_too_long", "3 name invalid"}},
-		{"foreign ids", "tenant_id,id,code,name,version\n" + south + "," + south + ",B-14,x,9\n", plan.Stats{TotalRows: 1, ValidRows: 1}, nil},
-		{"repeated keys", "code,name\nB-15,x\nb-15,y\n", plan.Stats{TotalRows: 2, ValidRows: 1, InvalidRows: 1}, []string{"3 code duplicate"}},
+		{"foreign ids", "tenant_id,id,code,name,version\n" + south + "," + south + ",B-14,x,9\n",
+			plan.Stats{TotalRows: 1, ValidRows: 1}, nil},
+		{"repeated keys", "code,name\nB-15,x\nb-15,y\n", plan.Stats{TotalRows: 2, ValidRows: 1, InvalidRows: 1},
+			[]string{"3 code duplicate"}},
 		{"formulas", "code,name\nB-16,=1+1\nB-17,'=2+2\nB-18,@x\n", plan.Stats{TotalRows: 3, ValidRows: 3}, nil},
 		{"numbers and choices",
 			"code,name,kind,max_capacity,status\nB-19,x,Bin,many,active\nB-20,x,shed,1,active\nB-21,x,Rack,-1,archived\nB-22,x,Dock,2.00005,blocked\n",
-			plan.Stats{TotalRows: 4, ValidRows: 1, InvalidRows: 3}, []string{"2 max_capacity number", "3 kind choice", "4 max_capacity invalid"}},
-		{"a state no record begins in", "code,name,status\nB-23,x,archived\n", plan.Stats{TotalRows: 1, InvalidRows: 1}, []string{"2 status state"}},
+			plan.Stats{TotalRows: 4, ValidRows: 1, InvalidRows: 3},
+			[]string{"2 max_capacity number", "3 kind choice", "4 max_capacity invalid"}},
+		{"a state no record begins in", "code,name,status\nB-23,x,archived\n", plan.Stats{TotalRows: 1, InvalidRows: 1},
+			[]string{"2 status state"}},
 	} {
 		p := k.process(k.upload("zones", "", "", "f.csv", []byte(c.file)))
 		if diff := cmp.Diff(c.stats, p.Stats); diff != "" {
@@ -468,7 +501,8 @@ func TestRefusedUploads(t *testing.T) {
 			{"stock.xlsm", "PK\x03\x04", fault.Unsupported, "macros"},
 			{"stock.ods", openDocument, fault.Unsupported, "an OpenDocument spreadsheet (.ods), which cannot be read; open it, choose Save as"},
 			{"stock.csv", openDocument, fault.Unsupported, "an OpenDocument spreadsheet (.ods) under another name; open it, choose Save as"},
-			{"stock.xlsx", openDocument, fault.Unsupported, "an OpenDocument spreadsheet (.ods) under another name; open it, choose Save as"},
+			{"stock.xlsx", openDocument, fault.Unsupported,
+				"an OpenDocument spreadsheet (.ods) under another name; open it, choose Save as"},
 			{"stock.numbers", "PK\x03\x04", fault.Unsupported, "choose Save as"},
 			{"stock.json", "PK\x03\x04", fault.Unsupported, "under another name"},
 			{"stock.csv", "PK\x03\x04rest", fault.Unsupported, "under another name"},
@@ -482,7 +516,8 @@ func TestRefusedUploads(t *testing.T) {
 			}
 		}
 		huge := &endless{left: sheet.MaxBytes + 1}
-		if _, err := k.m.Upload(ctx, k.as, imports.Request{Target: "items"}, "big.csv", huge); !fault.Is(err, fault.TooLarge) {
+		if _, err := k.m.Upload(ctx, k.as, imports.Request{Target: "items"}, "big.csv", huge); !fault.Is(err,
+			fault.TooLarge) {
 			k.Errorf("a file over the limit: %v", err)
 		}
 		cut := &endless{left: 1 << 20, end: errors.New("connection reset")}
@@ -490,13 +525,17 @@ func TestRefusedUploads(t *testing.T) {
 			k.Errorf("an upload that broke off: %v", err)
 		}
 		for _, r := range []imports.Request{
-			{Target: "item"}, {Target: "tenants"}, {Target: "items", Options: json.RawMessage(`{"mode":"replace"}`)}, {Target: "items",
+			{Target: "item"}, {Target: "tenants"}, {Target: "items", Options: json.RawMessage(`{"mode":"replace"}`)},
+			{Target: "items",
 				Options: json.RawMessage(`{"modus":"insert"}`)},
-			{Target: "items", Mapping: json.RawMessage(`{"skuu":"a"}`)}, {Target: "items", Mapping: json.RawMessage(`[1]`)}, {Target: "items",
+			{Target: "items", Mapping: json.RawMessage(`{"skuu":"a"}`)}, {Target: "items", Mapping: json.RawMessage(`[1]`)},
+			{Target: "items",
 				Mapping: json.RawMessage(`{"sku":0}`)},
-			{Target: "items", Mapping: json.RawMessage(`{"on_hand":"a"}`)}, {Target: "items", Options: json.RawMessage(`{"timezone":"Mars"}`)},
+			{Target: "items", Mapping: json.RawMessage(`{"on_hand":"a"}`)},
+			{Target: "items", Options: json.RawMessage(`{"timezone":"Mars"}`)},
 		} {
-			if _, err := k.m.Upload(ctx, k.as, r, "a.csv", strings.NewReader("a")); !fault.Is(err, fault.Invalid) || len(fault.As(err).Fields) == 0 {
+			if _, err := k.m.Upload(ctx, k.as, r, "a.csv", strings.NewReader("a")); !fault.Is(err, fault.Invalid) ||
+				len(fault.As(err).Fields) == 0 {
 				k.Errorf("%+v: %v", r, err)
 			}
 		}
@@ -504,7 +543,8 @@ func TestRefusedUploads(t *testing.T) {
 			k.Errorf("refused uploads left %d jobs", n)
 		}
 		job := k.upload("items", "", "", "../../etc/"+strings.Repeat("n", 3000)+"\x00\r\n.csv", []byte("sku,name\na,b\n"))
-		if len([]rune(job.FileName)) > 200 || strings.ContainsAny(job.FileName, "/\\\x00\r\n") || !strings.HasSuffix(job.FileName, ".csv") {
+		if len([]rune(job.FileName)) > 200 || strings.ContainsAny(job.FileName, "/\\\x00\r\n") ||
+			!strings.HasSuffix(job.FileName, ".csv") {
 			k.Errorf("file name %q", job.FileName)
 		}
 		if job = k.upload("items", "", "", "a\r\nX: y\x00.csv", []byte("sku,name\nc,d\n")); job.FileName != "aX: y.csv" {
@@ -548,7 +588,8 @@ func TestModes(t *testing.T) {
 		if p.Stats.ValidRows != 2 || a.ImportedCount != 2 {
 			k.Errorf("%+v %+v", p, a)
 		}
-		if it := k.find("items", "sku", "P-2"); it["price"] != decimal.FromInt(9) || it["name"] != "Two" || it["version"] != int64(2) {
+		if it := k.find("items", "sku", "P-2"); it["price"] != decimal.FromInt(9) || it["name"] != "Two" ||
+			it["version"] != int64(2) {
 			k.Errorf("%v", it)
 		}
 		if it := k.find("items", "sku", "P-1"); it["version"] != int64(1) {
@@ -558,7 +599,8 @@ func TestModes(t *testing.T) {
 		job := k.upload("items", `{"mode":"insert"}`, "", "d.csv", []byte("sku,name\nP-7,Seven\n"))
 		k.process(job)
 		k.add("items", store.Row{"sku": "P-7", "name": "Sieben"})
-		if _, err := k.m.Apply(context.Background(), k.as, job.ID); !fault.HasCode(err, "import_stale") || !strings.Contains(err.Error(), "line 2") ||
+		if _, err := k.m.Apply(context.Background(), k.as, job.ID); !fault.HasCode(err, "import_stale") ||
+			!strings.Contains(err.Error(), "line 2") ||
 			k.status(job) != "failed" {
 			k.Errorf("%v, job %s", err, k.status(job))
 		}
@@ -573,8 +615,9 @@ func TestBulkPathEqualsStore(t *testing.T) {
 		k.imported("zones", "", "", "z.csv", []byte("code,name,max_capacity,x\nX-1,Place,50,1.25\n"))
 		north1, counters := []store.Row{k.rows("items")[0], k.rows("zones")[0]}, k.counters()
 		k.as.TenantID = south
-		k.add("items", store.Row{"sku": "X-1", "name": "Thing", "unit_cost": "2.5", "reorder_point": "7", "has_expiry": true, "abc_class": "B",
-			"gtin": "00000096385074"})
+		k.add("items", store.Row{"sku": "X-1", "name": "Thing", "unit_cost": "2.5", "reorder_point": "7", "has_expiry": true,
+			"abc_class": "B",
+			"gtin":      "00000096385074"})
 		k.add("zones", store.Row{"code": "X-1", "name": "Place", "max_capacity": "50", "x": "1.25"})
 		south1 := []store.Row{k.rows("items")[0], k.rows("zones")[0]}
 		for i := range north1 {
@@ -609,7 +652,8 @@ func TestStockMoves(t *testing.T) {
 			"2027-02-03 08:00,receipt,P-1,,,,A-1,1\n" +
 			"2026-02-03 08:00,receipt,P-1,L9,,,A-1,1\n" // no such lot, and nothing says when it expires
 		_, p, a := k.imported("stock_movements", "", "", "m.csv", []byte(file))
-		want := []string{"5 lot required", "6 serial number required", "8 from zone invalid", "9 from zone required", "10 date future", "11 lot unknown_lot"}
+		want := []string{"5 lot required", "6 serial number required", "8 from zone invalid", "9 from zone required",
+			"10 date future", "11 lot unknown_lot"}
 		if diff := cmp.Diff(want, where(p.Errors)); diff != "" || a.ImportedCount != 4 {
 			k.Errorf("%s %+v", diff, a)
 		}
@@ -617,10 +661,12 @@ func TestStockMoves(t *testing.T) {
 		if it["on_hand"] != decimal.FromInt(9) || it["stock_value"] != decimal.Dec(225000) {
 			k.Errorf("%v", it)
 		}
-		if z := k.find("zones", "code", "A-1"); z["load_units"] != decimal.FromInt(7) || z["utilization"] != decimal.FromInt(7) {
+		if z := k.find("zones", "code", "A-1"); z["load_units"] != decimal.FromInt(7) ||
+			z["utilization"] != decimal.FromInt(7) {
 			k.Errorf("%v", z)
 		}
-		if m := k.find("stock_movements", "type", "receipt"); m["occurred_at"] != "2026-02-01T07:00:00.000000Z" || m["created_by"] != anna ||
+		if m := k.find("stock_movements", "type", "receipt"); m["occurred_at"] != "2026-02-01T07:00:00.000000Z" ||
+			m["created_by"] != anna ||
 			m["import_job_id"] == nil {
 			k.Errorf("%v", m)
 		}
@@ -654,7 +700,8 @@ func TestRecover(t *testing.T) {
 				k.Fatal(err)
 			}
 		}
-		for _, c := range []struct{ left, rest string }{{"processing", "uploaded"}, {"applying", "ready"}, {"rolling_back", "completed"}} {
+		for _, c := range []struct{ left, rest string }{{"processing", "uploaded"}, {"applying", "ready"},
+			{"rolling_back", "completed"}} {
 			leave(c.left)
 			if n, err := k.m.Recover(ctx); n != 1 || err != nil || k.status(job) != c.rest {
 				k.Errorf("%s: gave back %d, %v, job %s", c.left, n, err, k.status(job))
@@ -670,7 +717,8 @@ func TestRecover(t *testing.T) {
 		}
 		if k.d.Engine() == db.PostgreSQL {
 			leave("processing")
-			k.set("import_jobs", job.ID, store.Row{"lease_until": k.now.Add(time.Minute), "lease_claim": nil}) // by a node that could take no claim
+			k.set("import_jobs", job.ID, store.Row{"lease_until": k.now.Add(time.Minute),
+				"lease_claim": nil}) // by a node that could take no claim
 			if n, err := k.m.Recover(ctx); n != 0 || err != nil {
 				k.Errorf("a job another node works on was taken: %d %v", n, err)
 			}
@@ -692,7 +740,8 @@ func manyErrors(k *kit) {
 		}
 	}
 	job, p, a := k.imported("zones", "", "", "z.csv", b.Bytes())
-	if diff := cmp.Diff(plan.Stats{TotalRows: 10_000, ValidRows: 9_950, InvalidRows: 50}, p.Stats); diff != "" || a.ImportedCount != 9_950 {
+	if diff := cmp.Diff(plan.Stats{TotalRows: 10_000, ValidRows: 9_950, InvalidRows: 50}, p.Stats); diff != "" ||
+		a.ImportedCount != 9_950 {
 		k.Errorf("%s %+v", diff, a)
 	}
 	page, err := k.m.RowErrors(context.Background(), k.as, job.ID, 2, 20)
@@ -728,7 +777,11 @@ func TestSuspended(t *testing.T) {
 				_, err := k.m.EditRow(ctx, a, job.ID, 1, imports.Edit{Cells: map[string]string{"name": "x"}})
 				return err
 			}, false},
-			"attach":    {func() error { _, err := k.m.Attach(ctx, a, job.ID, "z.csv", strings.NewReader(shelves)); return err }, false},
+			"attach": {func() error {
+				_, err := k.m.Attach(ctx, a, job.ID, "z.csv",
+					strings.NewReader(shelves))
+				return err
+			}, false},
 			"process":   {func() error { _, err := k.m.Process(ctx, a, job.ID); return err }, false},
 			"apply":     {func() error { _, err := k.m.Apply(ctx, a, job.ID); return err }, false},
 			"cancel":    {func() error { _, err := k.m.Cancel(ctx, a, job.ID); return err }, false},
@@ -749,7 +802,8 @@ func TestRowLimit(t *testing.T) {
 	k := open(t, db.Options{Dir: t.TempDir(), Migrate: true})
 	file := []byte("code,name\n" + strings.Repeat("x y,z\n", sheet.MaxRows+1))
 	job := k.upload("zones", "", "", "z.csv", file)
-	if _, err := k.m.Process(context.Background(), k.as, job.ID); !fault.HasCode(err, "too_many_rows") || k.status(job) != "failed" {
+	if _, err := k.m.Process(context.Background(), k.as, job.ID); !fault.HasCode(err, "too_many_rows") ||
+		k.status(job) != "failed" {
 		t.Errorf("%v, job %s", err, k.status(job))
 	}
 }

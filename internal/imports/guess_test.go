@@ -24,9 +24,12 @@ func TestCorrectionsAreNotGuessed(t *testing.T) {
 		for _, c := range []struct {
 			target, file, column, clear, unclear, says, answer, field, want string
 		}{
-			{"lots", "item,lot,expiry\nP-1,L1,2025-01-31\n", "expiry", "31/03/2025", "03/04/2025", "date order", `{"date_order":"mdy"}`, "expires_on", "2025-03-04"},
-			{"items", "sku,name,unit cost\nP-2,Two,12\n", "unit cost", "1234,5", "1,234", "decimal mark", `{"decimal_mark":","}`, "unit_cost", "1.234"},
-			{"items", "sku,name,unit cost,price\nP-3,Three,12,\"1,5\"\n", "unit cost", "1234,5", "1,234", "", "", "unit_cost", "1.234"}, // the other column tells
+			{"lots", "item,lot,expiry\nP-1,L1,2025-01-31\n", "expiry", "31/03/2025", "03/04/2025", "date order",
+				`{"date_order":"mdy"}`, "expires_on", "2025-03-04"},
+			{"items", "sku,name,unit cost\nP-2,Two,12\n", "unit cost", "1234,5", "1,234", "decimal mark",
+				`{"decimal_mark":","}`, "unit_cost", "1.234"},
+			{"items", "sku,name,unit cost,price\nP-3,Three,12,\"1,5\"\n", "unit cost", "1234,5", "1,234", "", "", "unit_cost",
+				"1.234"}, // the other column tells
 		} {
 			job := k.upload(c.target, "", "", "f.csv", []byte(c.file))
 			k.process(job)
@@ -84,7 +87,8 @@ func TestDefaultsAreNotGuessed(t *testing.T) {
 			{"items", `{"decimal_mark":",","defaults":{"unit_cost":"1,234"}}`, "", "unit_cost", "1.234"},
 			{"items", `{"defaults":{"unit_cost":"12,5"}}`, "", "unit_cost", "12.5"},
 		} {
-			file := map[string]string{"lots": fmt.Sprintf("item,lot\nP-1,L%d\n", i), "items": fmt.Sprintf("sku,name\nP-%d,New\n", i+2)}[c.target]
+			file := map[string]string{"lots": fmt.Sprintf("item,lot\nP-1,L%d\n", i),
+				"items": fmt.Sprintf("sku,name\nP-%d,New\n", i+2)}[c.target]
 			if c.refused == "" {
 				k.imported(c.target, c.options, "", "f.csv", []byte(file))
 				all := k.rows(c.target)
@@ -93,7 +97,8 @@ func TestDefaultsAreNotGuessed(t *testing.T) {
 				}
 				continue
 			}
-			_, err := k.m.Upload(ctx, k.as, imports.Request{Target: c.target, Options: json.RawMessage(c.options)}, "f.csv", strings.NewReader(file))
+			_, err := k.m.Upload(ctx, k.as, imports.Request{Target: c.target, Options: json.RawMessage(c.options)}, "f.csv",
+				strings.NewReader(file))
 			if f := fault.As(err); err == nil || f.Kind != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Name != c.refused {
 				k.Errorf("upload %s: %v", c.options, err)
 			}
@@ -115,16 +120,22 @@ func TestDateOrdersOfColumns(t *testing.T) {
 	each(t, func(k *kit) {
 		ctx := context.Background()
 		for i, c := range []struct{ name, hired, left, answer, want string }{
-			{"one asks, one proves", "14/11/2024 03/04/2024", "25-01-31 26-02-28", "ymd", "2024-11-14 2025-01-31 2024-04-03 2026-02-28"},
-			{"as asked, the day", "14/11/2024 03/04/2024", "25-01-31 26-02-28", "dmy", "2024-11-14 2031-01-25 2024-04-03 2028-02-26"},
+			{"one asks, one proves", "14/11/2024 03/04/2024", "25-01-31 26-02-28", "ymd",
+				"2024-11-14 2025-01-31 2024-04-03 2026-02-28"},
+			{"as asked, the day", "14/11/2024 03/04/2024", "25-01-31 26-02-28", "dmy",
+				"2024-11-14 2031-01-25 2024-04-03 2028-02-26"},
 			{"slashes", "14/11/10 25/12/10", "25/01/31 26/02/28", "", "2010-11-14 2031-01-25 2010-12-25 2028-02-26"},
 			{"points", "14.11.10 03.04.10", "25.01.31 26.02.28", "", "2010-11-14 2031-01-25 2010-04-03 2028-02-26"},
-			{"slashes that prove the year", "85/03/14 90/12/01", "31/01/2025 03/04/2025", "", "1985-03-14 2025-01-31 1990-12-01 2025-04-03"},
-			{"beside one that asks", "85/03/14 90.12.01", "03/04/2025 05/06/2025", "dmy", "1985-03-14 2025-04-03 1990-12-01 2025-06-05"},
-			{"the same either way", "05-05-10 05/05/2011", "05/05/21 06-06-2022", "", "2010-05-05 2021-05-05 2011-05-05 2022-06-06"},
+			{"slashes that prove the year", "85/03/14 90/12/01", "31/01/2025 03/04/2025", "",
+				"1985-03-14 2025-01-31 1990-12-01 2025-04-03"},
+			{"beside one that asks", "85/03/14 90.12.01", "03/04/2025 05/06/2025", "dmy",
+				"1985-03-14 2025-04-03 1990-12-01 2025-06-05"},
+			{"the same either way", "05-05-10 05/05/2011", "05/05/21 06-06-2022", "",
+				"2010-05-05 2021-05-05 2011-05-05 2022-06-06"},
 		} {
 			hired, left := strings.Fields(c.hired), strings.Fields(c.left)
-			file := fmt.Sprintf("employee_no,name,hired_on,left_on\nE-%da,One,%s,%s\nE-%db,Two,%s,%s\n", i, hired[0], left[0], i, hired[1], left[1])
+			file := fmt.Sprintf("employee_no,name,hired_on,left_on\nE-%da,One,%s,%s\nE-%db,Two,%s,%s\n", i, hired[0], left[0],
+				i, hired[1], left[1])
 			job := k.upload("workers", "", "", "f.csv", []byte(file))
 			if _, err := k.m.Process(ctx, k.as, job.ID); (c.answer != "") != fault.HasCode(err, "import_question") {
 				k.Errorf("%s: %v", c.name, err)
@@ -144,7 +155,8 @@ func TestDateOrdersOfColumns(t *testing.T) {
 						k.Errorf("corrected to %s: %+v %v", text, r, err)
 					}
 				}
-				if _, err := k.m.EditRow(ctx, k.as, job.ID, 2, imports.Edit{Cells: map[string]string{"left_on": left[1]}}); err != nil {
+				if _, err := k.m.EditRow(ctx, k.as, job.ID, 2,
+					imports.Edit{Cells: map[string]string{"left_on": left[1]}}); err != nil {
 					k.Error(err)
 				}
 			}

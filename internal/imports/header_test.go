@@ -48,55 +48,79 @@ func TestHeaderRow(t *testing.T) {
 		says                         string
 	}{
 		{"in the first line", "z.csv", "", "", []byte("code,name\nZ-1,One\n"), "1: 2 Z-1", "The row is ready to be applied."},
-		{"data like a header stays data", "z.csv", "", "", []byte("code,name\nname,code\nZ-1,One\n"), "1: 2 name, 3 Z-1", "All 2 rows"},
-		{"below a title and a blank line", "z.csv", "", "", []byte("Shelves March 2026\n\ncode,name\nZ-1,One\n\nZ-2,Two\n"), "3: 4 Z-1, 6 Z-2",
+		{"data like a header stays data", "z.csv", "", "", []byte("code,name\nname,code\nZ-1,One\n"), "1: 2 name, 3 Z-1",
+			"All 2 rows"},
+		{"below a title and a blank line", "z.csv", "", "", []byte("Shelves March 2026\n\ncode,name\nZ-1,One\n\nZ-2,Two\n"),
+			"3: 4 Z-1, 6 Z-2",
 			"The header was found in line 3; what stands above it was left out."},
 		{"below the fields of a report", "z.csv", "", "",
-			[]byte("Report;Shelves;\nName;All of them;\nPrinted;1.3.2026;\nCode;Name;Pick sequence\nZ-1;One;5\n"), "4: 5 Z-1", "The header was found in line 4"},
-		{"below a title with line breaks", "z.csv", "", "", []byte("\"Shelves\nof March\",\ncode,name\nZ-1,One\n"), "3: 4 Z-1", "The header was found in line 3"},
+			[]byte("Report;Shelves;\nName;All of them;\nPrinted;1.3.2026;\nCode;Name;Pick sequence\nZ-1;One;5\n"), "4: 5 Z-1",
+			"The header was found in line 4"},
+		{"below a title with line breaks", "z.csv", "", "", []byte("\"Shelves\nof March\",\ncode,name\nZ-1,One\n"),
+			"3: 4 Z-1", "The header was found in line 3"},
 		{"below a title in a sheet", "z.xlsx", "", "",
-			sheetRows(t, []string{"Shelves"}, nil, []string{"", "", "as of March"}, []string{"code", "name", "pick sequence", "description"},
+			sheetRows(t, []string{"Shelves"}, nil, []string{"", "", "as of March"},
+				[]string{"code", "name", "pick sequence", "description"},
 				[]string{"Z-1", "One"}, []string{"Z-2", "Two", "7"}), "4: 5 Z-1, 6 Z-2", "The header was found in line 4"},
-		{"below a wider line in a sheet", "z.xlsx", "", "", sheetRows(t, []string{"a", "b", "c", "d"}, []string{"code", "name"}, []string{"Z-1", "One"}),
+		{"below a wider line in a sheet", "z.xlsx", "", "",
+			sheetRows(t, []string{"a", "b", "c", "d"}, []string{"code", "name"}, []string{"Z-1", "One"}),
 			"import_question", "line 2 (code, name) reads like the header, but line 1 (a, b, c, d) above it may be data: say on which line the header is"},
-		{"below a damaged line", "z.csv", "", "", []byte("Shelves \x00\ncode,name\nZ-1,One\n"), "import_question", "above it may be data"},
+		{"below a damaged line", "z.csv", "", "", []byte("Shelves \x00\ncode,name\nZ-1,One\n"), "import_question",
+			"above it may be data"},
 		{"below a wider line in a sheet, said", "z.xlsx", `{"header_row":2}`, "",
-			sheetRows(t, []string{"a", "b", "c", "d"}, []string{"code", "name"}, []string{"Z-1", "One"}), "2: 3 Z-1", "The row is ready"},
-		{"by the headers of the mapping", "z.csv", "", `{"code":"Kennung","name":"Wo"}`, []byte("Liste\nKennung,Wo\nZ-1,One\n"), "2: 3 Z-1",
+			sheetRows(t, []string{"a", "b", "c", "d"}, []string{"code", "name"}, []string{"Z-1", "One"}), "2: 3 Z-1",
+			"The row is ready"},
+		{"by the headers of the mapping", "z.csv", "", `{"code":"Kennung","name":"Wo"}`,
+			[]byte("Liste\nKennung,Wo\nZ-1,One\n"), "2: 3 Z-1",
 			"The header was found in line 2"},
 		{"below a title, by a long header of the mapping", "z.csv", "", `{"code":"Kennung","name":"` + ask + `"}`,
 			[]byte("Liste\nKennung," + ask + "\nZ-1,One\n"), "2: 3 Z-1", "The header was found in line 2"},
-		{"below a title, above columns by number", "z.csv", "", `{"code":1,"name":2}`, []byte("Shelves\nCode,Name\nZ-1,One\n"), "2: 3 Z-1",
+		{"below a title, above columns by number", "z.csv", "", `{"code":1,"name":2}`,
+			[]byte("Shelves\nCode,Name\nZ-1,One\n"), "2: 3 Z-1",
 			"The header was found in line 2"},
-		{"a record may be the header of columns by number", "z.csv", "", `{"code":1,"name":2}`, []byte("Kennung,Wo\nW,One\nCode,Name\n"),
+		{"a record may be the header of columns by number", "z.csv", "", `{"code":1,"name":2}`,
+			[]byte("Kennung,Wo\nW,One\nCode,Name\n"),
 			"import_question", "line 3 (Code, Name) reads like the header, but line 1 (Kennung, Wo) above it may be data"},
 		{"a record may be the header", "z.csv", "", "", []byte("code,Wo\nW,One\nCode,Name\n"), "import_question",
 			"line 3 (Code, Name) reads like the header, but line 1 (code, Wo) above it may be data"},
 		{"records with a word of the target", "z.csv", "", `{"code":1,"name":2}`, coordinates, "import_question",
 			"is line 1 (Kennung, Wo) the header, or data already?"},
-		{"records with a word of the target, the header said", "z.csv", `{"header":true}`, `{"code":1,"name":2}`, coordinates, "1: 2 W, 3 X, 4 Y", "All 3 rows"},
-		{"the first record with a word of the target", "z.csv", "", `{"code":1,"name":2}`, []byte("X,Hall X\nY,Hall Y\n"), "import_question",
+		{"records with a word of the target, the header said", "z.csv", `{"header":true}`, `{"code":1,"name":2}`,
+			coordinates, "1: 2 W, 3 X, 4 Y", "All 3 rows"},
+		{"the first record with a word of the target", "z.csv", "", `{"code":1,"name":2}`, []byte("X,Hall X\nY,Hall Y\n"),
+			"import_question",
 			"is line 1 (X, Hall X) the header, or data already?"},
-		{"the first line, said", "z.csv", `{"header":true}`, "", []byte("\ncode,Wo,name\nZ-0,x,Null\nCode,Name,Pick sequence\n"), "2: 3 Z-0, 4 Code", "All 2 rows"},
-		{"none: numbers above numbers", "z.csv", "", numbers, []byte("Z-1,One,5,1.3.2026\nZ-2,Two,6,2.3.2026\n"), "0: 1 Z-1, 2 Z-2",
+		{"the first line, said", "z.csv", `{"header":true}`, "",
+			[]byte("\ncode,Wo,name\nZ-0,x,Null\nCode,Name,Pick sequence\n"), "2: 3 Z-0, 4 Code", "All 2 rows"},
+		{"none: numbers above numbers", "z.csv", "", numbers, []byte("Z-1,One,5,1.3.2026\nZ-2,Two,6,2.3.2026\n"),
+			"0: 1 Z-1, 2 Z-2",
 			"The file has no header: line 1 reads like those below it and was taken as a row."},
-		{"none: nothing but numbers", "z.csv", "", `{"code":1,"name":1}`, []byte("101,\n102,\n"), "0: 1 101, 2 102", "The file has no header"},
-		{"none, in a sheet", "z.xlsx", "", numbers, sheetRows(t, []string{"Z-1", "One", "5", "1.5"}, []string{"Z-2", "Two", "6", "2"}), "0: 1 Z-1, 2 Z-2",
+		{"none: nothing but numbers", "z.csv", "", `{"code":1,"name":1}`, []byte("101,\n102,\n"), "0: 1 101, 2 102",
+			"The file has no header"},
+		{"none, in a sheet", "z.xlsx", "", numbers, sheetRows(t, []string{"Z-1", "One", "5", "1.5"},
+			[]string{"Z-2", "Two", "6", "2"}), "0: 1 Z-1, 2 Z-2",
 			"The file has no header"},
 		{"a number above numbers", "z.csv", "", numbers, []byte("Kennung,Wo,2026\nZ-1,One,5\n"), "import_question",
 			"is line 1 (Kennung, Wo, 2026) the header, or data already?"},
-		{"foreign, above numbers", "z.csv", "", numbers, []byte("Kennung,Wo,Folge\nZ-1,One,5\nZ-2,Two,6\n"), "1: 2 Z-1, 3 Z-2",
+		{"foreign, above numbers", "z.csv", "", numbers, []byte("Kennung,Wo,Folge\nZ-1,One,5\nZ-2,Two,6\n"),
+			"1: 2 Z-1, 3 Z-2",
 			"All 2 rows are ready to be applied."},
 		{"foreign or none", "z.csv", "", `{"code":1,"name":2}`, []byte("Kennung,Wo\nZ-1,One\n"), "import_question",
 			"is line 1 (Kennung, Wo) the header, or data already? Say which, or on which line the header is"},
-		{"foreign or none, said", "z.csv", `{"header":true}`, `{"code":1,"name":2}`, []byte("Kennung,Wo\nZ-1,One\n"), "1: 2 Z-1", "The row is ready"},
-		{"none, said", "z.csv", `{"header":false}`, `{"code":1,"name":2}`, []byte("Kennung,Wo\nZ-1,One\n"), "0: 1 Kennung, 2 Z-1", "All 2 rows"},
-		{"the line is said", "z.csv", `{"header_row":3}`, `{"code":1,"name":2}`, []byte("Liste,\n\nKennung,Wo\nZ-1,One\n"), "3: 4 Z-1", "The row is ready"},
+		{"foreign or none, said", "z.csv", `{"header":true}`, `{"code":1,"name":2}`, []byte("Kennung,Wo\nZ-1,One\n"),
+			"1: 2 Z-1", "The row is ready"},
+		{"none, said", "z.csv", `{"header":false}`, `{"code":1,"name":2}`, []byte("Kennung,Wo\nZ-1,One\n"),
+			"0: 1 Kennung, 2 Z-1", "All 2 rows"},
+		{"the line is said", "z.csv", `{"header_row":3}`, `{"code":1,"name":2}`, []byte("Liste,\n\nKennung,Wo\nZ-1,One\n"),
+			"3: 4 Z-1", "The row is ready"},
 		{"the line is said, far down", "z.csv", `{"header_row":31}`, "",
 			[]byte(strings.Repeat("x\n", 30) + "code,name\nZ-1,One\n"), "31: 32 Z-1", "The row is ready"},
-		{"the line is blank", "z.csv", `{"header_row":2}`, "", []byte("Liste,\n\ncode,name\nZ-1,One\n"), "import_question", "line 2 of the file is blank"},
-		{"the line is not there", "z.csv", `{"header_row":9}`, "", []byte("code,name\nZ-1,One\n"), "import_question", "line 9 of the file is blank, or not there"},
-		{"no word is known", "z.csv", "", "", []byte("Liste\nKenn,Ort im Haus\nZ-1,One\n"), "import_question", "say on which line it is"},
+		{"the line is blank", "z.csv", `{"header_row":2}`, "", []byte("Liste,\n\ncode,name\nZ-1,One\n"), "import_question",
+			"line 2 of the file is blank"},
+		{"the line is not there", "z.csv", `{"header_row":9}`, "", []byte("code,name\nZ-1,One\n"), "import_question",
+			"line 9 of the file is blank, or not there"},
+		{"no word is known", "z.csv", "", "", []byte("Liste\nKenn,Ort im Haus\nZ-1,One\n"), "import_question",
+			"say on which line it is"},
 		{"keys of JSON", "z.json", "", "", []byte(`[{"code":"Z-1","name":"One"}]`), "<nil>: 1 Z-1", "The row is ready"},
 	}
 	each(t, func(k *kit) {
@@ -142,7 +166,8 @@ func TestHeaderOfKeptMapping(t *testing.T) {
 		} {
 			job := k.upload("zones", "", "", name, body)
 			p := k.process(job)
-			if p.Stats != (plan.Stats{TotalRows: 1, ValidRows: 1}) || k.find("import_jobs", "id", job.ID)["header_row"] != int64(2) || p.Columns[0].How != "saved" {
+			if p.Stats != (plan.Stats{TotalRows: 1, ValidRows: 1}) ||
+				k.find("import_jobs", "id", job.ID)["header_row"] != int64(2) || p.Columns[0].How != "saved" {
 				k.Errorf("%s: %+v", name, p)
 			}
 		}
@@ -165,8 +190,9 @@ func TestLongHeaders(t *testing.T) {
 			{`{"code":"Kennung","name":"` + ask + `"}`, "Kennung,Rest," + ask, "", "code=Kennung name=" + cut, "", ""},
 			{`{"code":"Kennung","name":"` + cut + `"}`, "Kennung,Rest," + ask, "", "code=Kennung name=" + cut, "", ""},
 			{"", "Kennung,Rest," + ask, "", "code=Kennung name=" + cut, "", ""}, // as it was mapped before
-			{`{"code":"Kennung","name":"` + ask + `"}`, "Kennung," + ask + "," + ask + "?", "", "", "import_question", `columns 2 and 3 are both called "` +
-				cut + `": say which with its number`},
+			{`{"code":"Kennung","name":"` + ask + `"}`, "Kennung," + ask + "," + ask + "?", "", "", "import_question",
+				`columns 2 and 3 are both called "` +
+					cut + `": say which with its number`},
 		} {
 			job := k.upload("zones", c.options, c.mapping, "z.csv", fmt.Appendf(nil, "%s\nZ-%d,One,Two\n", c.columns, i))
 			p, err := k.m.Process(context.Background(), k.as, job.ID)
@@ -176,7 +202,8 @@ func TestLongHeaders(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			if got := fmt.Sprintf("code=%s name=%s", p.Mapping["code"], p.Mapping["name"]); got != c.want || p.Stats.ValidRows != 1 || p.Columns[2].Header != cut {
+			if got := fmt.Sprintf("code=%s name=%s", p.Mapping["code"], p.Mapping["name"]); got != c.want ||
+				p.Stats.ValidRows != 1 || p.Columns[2].Header != cut {
 				k.Errorf("%d: %s %+v", i, got, p)
 			}
 		}

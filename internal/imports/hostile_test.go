@@ -103,14 +103,17 @@ func TestHostileImports(t *testing.T) {
 			[]byte("sku,name\n" + strings.Repeat("A,B,"+strings.Repeat(strings.Repeat("x", 20_000)+",", 10)+"\n", 200))},
 		{"rows of 120 kB", "items", "b.csv", "", "columns",
 			[]byte("sku,name\n" + strings.Repeat("A,B,"+strings.Repeat(strings.Repeat("x", 20_000)+",", 6)+"\n", 400))},
-		{"a million columns", "items", "c.csv", "too_many_columns", "", []byte("sku,name" + strings.Repeat(",a", 1_000_000) + "\nA,B\n")},
-		{"a cell of 2 MB", "items", "t.csv", "", "cell_too_long", []byte("sku,name\nA,\"" + strings.Repeat("x", 2<<20) + "\"\n")},
+		{"a million columns", "items", "c.csv", "too_many_columns", "",
+			[]byte("sku,name" + strings.Repeat(",a", 1_000_000) + "\nA,B\n")},
+		{"a cell of 2 MB", "items", "t.csv", "", "cell_too_long",
+			[]byte("sku,name\nA,\"" + strings.Repeat("x", 2<<20) + "\"\n")},
 		{"10,000 rows with errors", "items", "n.csv", "", "required", []byte("sku,name\n" + strings.Repeat(",B\n", 10_000))},
 		{"3,000 parts", "items", "p.xlsx", "workbook_too_large", "", archive(t, manyParts(3000))},
 		{"a shared text of 200 MB", "items", "g.xlsx", "workbook_too_large", "",
 			archive(t, nil, long{"xl/sharedStrings.xml", "<sst><si><t>", strings.Repeat("a", 1<<20), 200, "</t></si></sst>"})},
 		{"a size that lies", "items", "f.xlsx", "workbook", "",
-			lying(archive(t, nil, long{"xl/sharedStrings.xml", "<sst><si><t>", strings.Repeat("ab", 1<<20), 20, "</t></si></sst>"}))},
+			lying(archive(t, nil, long{"xl/sharedStrings.xml", "<sst><si><t>", strings.Repeat("ab", 1<<20), 20,
+				"</t></si></sst>"}))},
 		{"row 2^31 behind 3,000 good ones", "items", "o.xlsx", "workbook", "", numbered(t, "2147483648")},
 		{"row -1 behind 3,000 good ones", "items", "m.xlsx", "workbook", "", numbered(t, "-1")},
 	}
@@ -153,7 +156,8 @@ func TestHostileImports(t *testing.T) {
 			if s := k.status(jobs[i]); s != map[bool]string{true: "ready", false: "failed"}[f.code == ""] {
 				t.Errorf("%s: the job is %s", f.name, s)
 			}
-			if _, err := k.m.Rows(context.Background(), k.as, jobs[i].ID, imports.RowFilter{Page: 1, PageSize: 1}); f.code != "" && !fault.HasCode(err, "import_state") {
+			if _, err := k.m.Rows(context.Background(), k.as, jobs[i].ID,
+				imports.RowFilter{Page: 1, PageSize: 1}); f.code != "" && !fault.HasCode(err, "import_state") {
 				t.Errorf("%s: staged rows are left: %v", f.name, err)
 			}
 		}
@@ -164,7 +168,8 @@ func TestHostileImports(t *testing.T) {
 func (k *kit) staged(job string) (n int64) {
 	k.Helper()
 	if err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
-		return tx.One("SELECT COUNT(*) FROM import_chunks WHERE job_id = $1", []any{job}, func(r *db.Row) error { n = r.Int(0); return nil })
+		return tx.One("SELECT COUNT(*) FROM import_chunks WHERE job_id = $1", []any{job},
+			func(r *db.Row) error { n = r.Int(0); return nil })
 	}); err != nil {
 		k.Fatal(err)
 	}
@@ -251,11 +256,13 @@ func shared(t *testing.T, rows, cells int) []byte {
 
 // longHeaders are rows in which each of eight columns has an error.
 func longHeaders(rows int) []byte {
-	names := []string{"reorder point", "reorder quantity", "unit cost", "weight", "length", "width", "height", "min quantity"}
+	names := []string{"reorder point", "reorder quantity", "unit cost", "weight", "length", "width", "height",
+		"min quantity"}
 	for i, n := range names {
 		names[i] = n + strings.Repeat("-", 200-len(n))
 	}
-	return []byte("sku,name," + strings.Join(names, ",") + "\n" + strings.Repeat("A,B"+strings.Repeat(",not a number", len(names))+"\n", rows))
+	return []byte("sku,name," + strings.Join(names, ",") + "\n" + strings.Repeat("A,B"+strings.Repeat(",not a number",
+		len(names))+"\n", rows))
 }
 
 // numbered is a workbook whose last row has this number.

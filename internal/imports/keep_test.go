@@ -78,7 +78,8 @@ func TestRetention(t *testing.T) {
 	each(t, func(k *kit) {
 		applied := k.upload("zones", "", "", "a.csv", []byte(shelves+"secret 1,x\nA 3,x\n"))
 		k.process(applied)
-		if _, err := k.m.EditRow(context.Background(), k.as, applied.ID, 4, imports.Edit{Cells: map[string]string{"code": "A-3"}}); err != nil {
+		if _, err := k.m.EditRow(context.Background(), k.as, applied.ID, 4,
+			imports.Edit{Cells: map[string]string{"code": "A-3"}}); err != nil {
 			k.Fatal(err)
 		}
 		k.apply(applied)
@@ -122,12 +123,14 @@ func TestRetention(t *testing.T) {
 				k.Errorf("%s: %d rows of its file's content are kept", job.FileName, n)
 			}
 		}
-		if _, err := k.m.Rows(context.Background(), k.as, applied.ID, imports.RowFilter{Page: 1, PageSize: 1}); !fault.HasCode(err, "import_state") ||
+		if _, err := k.m.Rows(context.Background(), k.as, applied.ID,
+			imports.RowFilter{Page: 1, PageSize: 1}); !fault.HasCode(err, "import_state") ||
 			!strings.Contains(err.Error(), "no longer kept") {
 			k.Error(err)
 		}
 		for _, job := range []*jobs.Job{applied, lined} {
-			if _, err := k.m.Rollback(context.Background(), k.as, job.ID); err != nil || len(k.rows("orders")) != 0 && job == lined {
+			if _, err := k.m.Rollback(context.Background(), k.as, job.ID); err != nil || len(k.rows("orders")) != 0 &&
+				job == lined {
 				k.Errorf("roll back without the file: %v", err)
 			}
 		}
@@ -227,16 +230,19 @@ func TestQuota(t *testing.T) {
 }
 
 func TestCheckSettings(t *testing.T) {
-	for value, ok := range map[string]bool{"1": true, "90": true, "3650": true, "0": false, "-1": false, "3651": false, "1.5": false, `"7"`: false,
+	for value, ok := range map[string]bool{"1": true, "90": true, "3650": true, "0": false, "-1": false, "3651": false,
+		"1.5": false, `"7"`: false,
 		"null": false, "true": false} {
 		row := store.Row{"section": "import", "key": "keep_files_days", "value": json.RawMessage(value)}
-		if err := imports.CheckSettings(&store.Tx{Actor: (&kit{}).as}, []store.Change{{Op: store.Insert, After: row}}); ok != (err == nil) {
+		if err := imports.CheckSettings(&store.Tx{Actor: (&kit{}).as},
+			[]store.Change{{Op: store.Insert, After: row}}); ok != (err == nil) {
 			t.Errorf("%s: %v", value, err)
 		}
 	}
 	for _, row := range []store.Row{{"section": "stock", "key": "keep_files_days", "value": json.RawMessage("0")},
 		{"section": "import", "key": "other", "value": json.RawMessage("0")}} {
-		if err := imports.CheckSettings(&store.Tx{Actor: (&kit{}).as}, []store.Change{{Op: store.Insert, After: row}}); err != nil {
+		if err := imports.CheckSettings(&store.Tx{Actor: (&kit{}).as},
+			[]store.Change{{Op: store.Insert, After: row}}); err != nil {
 			t.Error(fmt.Sprint(row), err)
 		}
 	}

@@ -148,7 +148,8 @@ func (r *killing) prepare(o db.Options) {
 	open(r, o).close()
 	k := reopen(r, r.place)
 	defer k.close()
-	k.imported("items", "", "", "base.csv", bytes.ReplaceAll(benchFile(killBase), []byte("Item number"), []byte("Once number")))
+	k.imported("items", "", "", "base.csv", bytes.ReplaceAll(benchFile(killBase), []byte("Item number"),
+		[]byte("Once number")))
 	r.base, r.file, r.took = k.dump("items"), benchFile(killRows), map[string]time.Duration{}
 }
 
@@ -191,7 +192,8 @@ func (r *killing) round(step string, n int) string {
 		}
 	case "apply", "roll back":
 		full := state == "completed"
-		if !full && state != "ready" && state != "rolled_back" || full != (fresh == killRows-killBase) || !full && k.dump("items") != r.base {
+		if !full && state != "ready" && state != "rolled_back" || full != (fresh == killRows-killBase) || !full &&
+			k.dump("items") != r.base {
 			r.Fatal(what)
 		}
 	case "apply in parts":

@@ -226,7 +226,8 @@ func real(t testing.TB, name string) []byte {
 func (k *kit) upload(target, options, mapping, name string, body []byte) *jobs.Job {
 	k.Helper()
 	job, err := k.m.Upload(context.Background(), k.as,
-		imports.Request{Target: target, Options: json.RawMessage(options), Mapping: json.RawMessage(mapping)}, name, bytes.NewReader(body))
+		imports.Request{Target: target, Options: json.RawMessage(options), Mapping: json.RawMessage(mapping)}, name,
+		bytes.NewReader(body))
 	if err != nil {
 		k.Fatalf("upload %s: %v", name, err)
 	}
@@ -255,7 +256,8 @@ func (k *kit) apply(job *jobs.Job) *imports.Applied {
 const allInjuries = `{"defaults":{"kind":"injury"}}`
 
 // imported runs a file through process and apply.
-func (k *kit) imported(target, options, mapping, name string, body []byte) (*jobs.Job, *plan.Processed, *imports.Applied) {
+func (k *kit) imported(target, options, mapping, name string, body []byte) (*jobs.Job, *plan.Processed,
+	*imports.Applied) {
 	k.Helper()
 	job := k.upload(target, options, mapping, name, body)
 	p := k.process(job)

@@ -28,7 +28,8 @@ func TestUndefinedBytes(t *testing.T) {
 	each(t, func(k *kit) {
 		body := []byte("code;name;remark\nZ1;Caf\xe9;a\nZ2;Gen\x8fve;a\nZ3;Zur\xfcck;b\nZ4;\x81\x8d\x90\x9d;c\n")
 		_, p, a := k.imported("zones", `{"encoding":"windows-1252"}`, "", "zones.csv", body)
-		if diff := cmp.Diff([]string{"3 name encoding", "5 name encoding"}, where(p.Errors)); diff != "" || a.ImportedCount != 2 {
+		if diff := cmp.Diff([]string{"3 name encoding", "5 name encoding"}, where(p.Errors)); diff != "" ||
+			a.ImportedCount != 2 {
 			k.Errorf("%s %+v", diff, p)
 		}
 		_, p, _ = k.imported("zones", "", "", "lost.csv", []byte("code,name,unknown\nY1,Gen\uFFFDve,a\nY2,Bern,\uFFFD\n"))
@@ -51,7 +52,8 @@ func TestQuestionForEncoding(t *testing.T) {
 			job := k.upload("zones", "", "", "zones.csv", []byte(c.body))
 			_, err := k.m.Process(context.Background(), k.as, job.ID)
 			f := fault.As(err)
-			if f.Code != "import_question" || len(f.Fields) != 1 || f.Fields[0].Name != "options.encoding" || !strings.Contains(f.Msg, c.want) {
+			if f.Code != "import_question" || len(f.Fields) != 1 || f.Fields[0].Name != "options.encoding" ||
+				!strings.Contains(f.Msg, c.want) {
 				k.Errorf("%q is not asked about: %+v", c.want, f)
 			}
 			k.set("import_jobs", job.ID, store.Row{"options": json.RawMessage(`{"encoding":"` + c.answer + `"}`)})

@@ -62,11 +62,13 @@ func TestNumbersAsSheetsShowThem(t *testing.T) {
 			[]styledCell{{7, "0"}, {"e", ""}, {nil, ""}}, []styledCell{{0.5, "0.00"}, {"f", ""}, {0.25, "0%"}})
 		_, p, _ := k.imported("items", "", "", "codes.xlsx", body)
 		want := []string{"00042 7", "1234-567 12", "SKU-0012 <nil>", "123456 5", "7 <nil>"}
-		if diff := cmp.Diff(want, k.fieldsOf("items", "sku", "max_stock")); diff != "" || strings.Join(where(p.Errors), " ") != "7 max number" {
+		if diff := cmp.Diff(want, k.fieldsOf("items", "sku", "max_stock")); diff != "" ||
+			strings.Join(where(p.Errors), " ") != "7 max number" {
 			k.Errorf("%s%s %+v", diff, p.Message, p.Errors)
 		}
 		body = styledBook(k, []styledCell{{"code", ""}, {"title", ""}, {"pass mark", ""}},
-			[]styledCell{{"C1", ""}, {"a", ""}, {0.8, "0%"}}, []styledCell{{"C2", ""}, {"b", ""}, {0.725, "0.0%"}}, []styledCell{{"C3", ""}, {"c", ""}, {80, ""}})
+			[]styledCell{{"C1", ""}, {"a", ""}, {0.8, "0%"}}, []styledCell{{"C2", ""}, {"b", ""}, {0.725, "0.0%"}},
+			[]styledCell{{"C3", ""}, {"c", ""}, {80, ""}})
 		_, p, _ = k.imported("courses", "", "", "courses.xlsx", body)
 		if diff := cmp.Diff([]string{"C1 80", "C2 72.5", "C3 80"}, k.fieldsOf("courses", "code", "pass_mark")); diff != "" {
 			k.Errorf("%s%s %+v", diff, p.Message, p.Errors)
@@ -84,7 +86,8 @@ func TestCodesThatSpreadsheetsChanged(t *testing.T) {
 			k.Errorf("%s%+v", diff, p.Errors)
 		}
 		_, p, _ = k.imported("items", `{"force":true,"values":{"sku":{"1-Mar":"MAR1","Mar-05":"Mar-05","3.76104E+17":"376104000000000001"}}}`, "", "codes.csv", body)
-		if diff := cmp.Diff([]string{"1E5", "MAR-5", "MAR1", "Mar-05", "376104000000000001"}, k.fieldsOf("items", "sku")); diff != "" {
+		if diff := cmp.Diff([]string{"1E5", "MAR-5", "MAR1", "Mar-05", "376104000000000001"},
+			k.fieldsOf("items", "sku")); diff != "" {
 			k.Errorf("%s%+v", diff, p.Errors)
 		}
 	})
@@ -112,21 +115,24 @@ func TestTimesThatAreAskedAbout(t *testing.T) {
 		if !strings.Contains(q.Msg, want) {
 			k.Error(q.Msg)
 		}
-		millis := []byte(strings.NewReplacer("1768490100", "1768490100000", "1768493700", "1768493700500").Replace(string(body)))
+		millis := []byte(strings.NewReplacer("1768490100", "1768490100000", "1768493700",
+			"1768493700500").Replace(string(body)))
 		for unit, file := range map[string][]byte{"seconds": body, "milliseconds": millis} {
 			_, p, _ := k.imported("incidents", `{"epoch":"`+unit+`","defaults":{"kind":"injury"}}`, "", "log.csv", file)
 			if p.Stats.InvalidRows > 0 {
 				k.Errorf("%s: %+v", unit, p.Errors)
 			}
 		}
-		times := []string{"2026-01-15T15:15:00.000000Z", "2026-01-15T15:15:00.000000Z", "2026-01-15T16:15:00.000000Z", "2026-01-15T16:15:00.500000Z"}
+		times := []string{"2026-01-15T15:15:00.000000Z", "2026-01-15T15:15:00.000000Z", "2026-01-15T16:15:00.000000Z",
+			"2026-01-15T16:15:00.500000Z"}
 		got := k.fieldsOf("incidents", "occurred_at")
 		if diff := cmp.Diff(times, slices.Sorted(slices.Values(got))); diff != "" {
 			k.Error(diff)
 		}
 
 		body = []byte("employee no,name,left on\nE1,a,2026-03-01\nE2,b,31/12/58\nE3,c,31/12/30\n")
-		if q = k.question("workers", "", "left.csv", body); !strings.Contains(q.Msg, "in the past or in the future? Say which (short_years: past or future)") {
+		if q = k.question("workers", "", "left.csv", body); !strings.Contains(q.Msg,
+			"in the past or in the future? Say which (short_years: past or future)") {
 			k.Error(q.Msg)
 		}
 		for years, want := range map[string]string{"past": "1958-12-31", "future": "2058-12-31"} {
@@ -145,11 +151,14 @@ func TestDatesByTheirField(t *testing.T) {
 		k.now = k.now.AddDate(1, 0, 0)
 		k.add("items", store.Row{"sku": "A", "name": "A"})
 		_, p, _ := k.imported("lots", "", "", "lots.csv", []byte("item,lot,expiry\nA,1,31/12/75\nA,2,02/2028\nA,3,2027-04\n"))
-		if diff := cmp.Diff([]string{"1 2075-12-31", "2 2028-02-29", "3 2027-04-30"}, k.fieldsOf("lots", "lot_no", "expires_on")); diff != "" {
+		if diff := cmp.Diff([]string{"1 2075-12-31", "2 2028-02-29", "3 2027-04-30"},
+			k.fieldsOf("lots", "lot_no", "expires_on")); diff != "" {
 			k.Errorf("%s%s %+v", diff, p.Message, p.Errors)
 		}
-		_, p, _ = k.imported("incidents", allInjuries, "", "log.csv", []byte("title,date\nGap,2026-03-29 02:30\nFall,2026-03-29 03:30\nMonth,03/2026\n"))
-		if diff := cmp.Diff([]string{"2 date date", "4 date date"}, where(p.Errors)); diff != "" || !strings.Contains(p.Errors[0].Message, "no clock showed") {
+		_, p, _ = k.imported("incidents", allInjuries, "", "log.csv",
+			[]byte("title,date\nGap,2026-03-29 02:30\nFall,2026-03-29 03:30\nMonth,03/2026\n"))
+		if diff := cmp.Diff([]string{"2 date date", "4 date date"}, where(p.Errors)); diff != "" ||
+			!strings.Contains(p.Errors[0].Message, "no clock showed") {
 			k.Errorf("%s%+v", diff, p.Errors)
 		}
 	})
@@ -169,11 +178,14 @@ func TestValuesThatAreMapped(t *testing.T) {
 				unknown[c.Field] = c.Unknown
 			}
 		}
-		if diff := cmp.Diff(map[string][]string{"severity": {"ganz arg"}, "zone_id": {"Halle A", "Halle B"}}, unknown); diff != "" || p.Stats.ValidRows != 0 {
+		if diff := cmp.Diff(map[string][]string{"severity": {"ganz arg"}, "zone_id": {"Halle A", "Halle B"}},
+			unknown); diff != "" || p.Stats.ValidRows != 0 {
 			k.Errorf("%s%+v", diff, p.Errors)
 		}
-		options, err := json.Marshal(map[string]any{"force": true, "defaults": map[string]string{"kind": "injury"}, "values": map[string]any{
-			"severity": map[string]string{"Ganz arg": "critical"}, "zone_id": map[string]string{"Halle A": "Z1", "Halle B": ""}}})
+		options, err := json.Marshal(map[string]any{"force": true, "defaults": map[string]string{"kind": "injury"},
+			"values": map[string]any{
+				"severity": map[string]string{"Ganz arg": "critical"},
+				"zone_id":  map[string]string{"Halle A": "Z1", "Halle B": ""}}})
 		if err != nil {
 			k.Fatal(err)
 		}
@@ -184,7 +196,8 @@ func TestValuesThatAreMapped(t *testing.T) {
 			k.Errorf("%s%+v", diff, p.Errors)
 		}
 		job := k.upload("incidents", `{"values":{"sverity":{"a":"low"}}}`, "", "log.csv", body)
-		if _, err := k.m.Process(context.Background(), k.as, job.ID); err == nil || !strings.Contains(fault.As(err).Hint, "severity") {
+		if _, err := k.m.Process(context.Background(), k.as, job.ID); err == nil ||
+			!strings.Contains(fault.As(err).Hint, "severity") {
 			k.Errorf("a field that is none: %v", err)
 		}
 	})

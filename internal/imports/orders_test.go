@@ -31,7 +31,8 @@ func (k *kit) lines(no string) []string {
 	var out []string
 	for _, l := range k.rows("order_lines") {
 		if l["order_id"] == order["id"] {
-			out = append(out, fmt.Sprint(l["line_no"], " ", k.find("items", "id", l["item_id"].(string))["sku"], " ", l["qty_ordered"], " ", l["unit_price"]))
+			out = append(out, fmt.Sprint(l["line_no"], " ", k.find("items", "id", l["item_id"].(string))["sku"], " ",
+				l["qty_ordered"], " ", l["unit_price"]))
 		}
 	}
 	return out
@@ -45,7 +46,8 @@ func TestOrdersOverManyRows(t *testing.T) {
 		k.imported("items", "", "", "i.csv", []byte("sku,name\nP-1,One\nP-2,Two\nP-3,Three\n"))
 		empty := k.dump("orders", "order_lines")
 		job, p, a := k.imported("orders", `{"decimal_mark":","}`, "", "a.csv", []byte(german))
-		if diff := cmp.Diff([]string{"6 Kunde differs", "7 Priorität differs", "8 Artikelnummer unknown_item", "9 Auftragsnummer required"},
+		if diff := cmp.Diff([]string{"6 Kunde differs", "7 Priorität differs", "8 Artikelnummer unknown_item",
+			"9 Auftragsnummer required"},
 			where(p.Errors)); diff != "" {
 			k.Errorf("%s %+v", diff, p.Errors)
 		}
@@ -56,8 +58,10 @@ func TestOrdersOverManyRows(t *testing.T) {
 			k.Error(diff)
 		}
 		o := k.find("orders", "order_no", "A-1")
-		if o["party_name"] != "Müller GmbH" || o["status"] != "draft" || o["stage"] != "unallocated" || o["priority"] != int64(1) || o["line_count"] != int64(3) ||
-			o["qty_ordered"] != decimal.FromInt(17) || o["total_value"] != decimal.FromInt(28) || o["promised_at"] != "2026-03-30T22:00:00.000000Z" {
+		if o["party_name"] != "Müller GmbH" || o["status"] != "draft" || o["stage"] != "unallocated" ||
+			o["priority"] != int64(1) || o["line_count"] != int64(3) ||
+			o["qty_ordered"] != decimal.FromInt(17) || o["total_value"] != decimal.FromInt(28) ||
+			o["promised_at"] != "2026-03-30T22:00:00.000000Z" {
 			k.Errorf("%v", o)
 		}
 
@@ -71,7 +75,8 @@ func TestOrdersOverManyRows(t *testing.T) {
 			k.Errorf("%+v", a)
 		}
 		// More lines and other prices for an order that is there.
-		more, _, a := k.imported("orders", "", "", "b.csv", []byte("order number,position,sku,quantity,unit price\nA-1,2,P-2,3,7.5\nA-1,9,P-1,1,\nA-3,1,P-1,1,\n"))
+		more, _, a := k.imported("orders", "", "", "b.csv",
+			[]byte("order number,position,sku,quantity,unit price\nA-1,2,P-2,3,7.5\nA-1,9,P-1,1,\nA-3,1,P-1,1,\n"))
 		if a.ImportedCount != 3 || len(k.lines("A-1")) != 4 || k.find("orders", "order_no", "A-1")["line_count"] != int64(4) {
 			k.Errorf("%+v %v", a, k.lines("A-1"))
 		}
@@ -89,11 +94,13 @@ func TestOrdersOverManyRows(t *testing.T) {
 		k.add("order_lines", store.Row{"order_id": k.find("orders", "order_no", "A-2")["id"], "line_no": 99,
 			"item_id": k.find("items", "sku", "P-1")["id"], "qty_ordered": "1"})
 		_, err := k.m.Rollback(ctx, k.as, job.ID)
-		if list := imports.Conflicts(err); len(list) != 2 || list[0].Label != "A-2" || list[0].Reason != "is used by a record of order lines" ||
+		if list := imports.Conflicts(err); len(list) != 2 || list[0].Label != "A-2" ||
+			list[0].Reason != "is used by a record of order lines" ||
 			list[1].EntityType != "order_lines" {
 			k.Fatalf("%v %+v", err, list)
 		}
-		if res, err := k.m.RollbackRest(ctx, k.as, job.ID); err != nil || res.RolledBack != 3 || len(k.rows("orders")) != 1 || len(k.lines("A-2")) != 2 {
+		if res, err := k.m.RollbackRest(ctx, k.as, job.ID); err != nil || res.RolledBack != 3 ||
+			len(k.rows("orders")) != 1 || len(k.lines("A-2")) != 2 {
 			k.Errorf("%+v %v", res, err)
 		}
 		for _, l := range k.rows("order_lines") {
@@ -101,7 +108,8 @@ func TestOrdersOverManyRows(t *testing.T) {
 				remove(k, "order_lines", l["id"].(string))
 			}
 		}
-		if res, err := k.m.Rollback(ctx, k.as, job.ID); err != nil || res.RolledBack != 4 || k.dump("orders", "order_lines") != empty {
+		if res, err := k.m.Rollback(ctx, k.as, job.ID); err != nil || res.RolledBack != 4 ||
+			k.dump("orders", "order_lines") != empty {
 			k.Errorf("%+v %v", res, err)
 		}
 	})
@@ -152,7 +160,8 @@ func TestOrdersAcrossChunks(t *testing.T) {
 		if sum != 2500*2501/2 || numbers != 0 || len(k.rows("orders")) != 3 {
 			k.Errorf("%d ordered, line numbers off by %d, %d orders", sum, numbers, len(k.rows("orders")))
 		}
-		if res, err := k.m.Rollback(context.Background(), k.as, job.ID); err != nil || res.RolledBack != 2500 || len(k.rows("orders")) != 0 {
+		if res, err := k.m.Rollback(context.Background(), k.as, job.ID); err != nil || res.RolledBack != 2500 ||
+			len(k.rows("orders")) != 0 {
 			k.Errorf("%+v %v", res, err)
 		}
 	})
@@ -169,8 +178,9 @@ func TestStockCounts(t *testing.T) {
 		goods := k.add("goods_owners", store.Row{"code": "CLIENT", "name": "Client"})
 		for _, place := range []string{"A-1", "A-2"} {
 			k.add("stock_movements",
-				store.Row{"type": "receipt", "item_id": k.find("items", "sku", "P-1")["id"], "to_zone_id": k.find("zones", "code", place)["id"],
-					"owner_id": goods, "quantity": decimal.FromInt(40)})
+				store.Row{"type": "receipt", "item_id": k.find("items", "sku", "P-1")["id"],
+					"to_zone_id": k.find("zones", "code", place)["id"],
+					"owner_id":   goods, "quantity": decimal.FromInt(40)})
 		}
 		file := "Artikel;Lagerplatz;Charge;Verfallsdatum;Seriennummer;Menge\n" +
 			"P-1;A-1;;;;8\n" + // two are missing
@@ -188,25 +198,29 @@ func TestStockCounts(t *testing.T) {
 						k.Errorf("of the owner's goods %v are left", l["quantity"])
 					}
 				} else if l["quantity"] != decimal.Dec(0) {
-					out[fmt.Sprint(k.find("items", "id", l["item_id"].(string))["sku"], " ", k.find("zones", "id", l["zone_id"].(string))["code"])] = fmt.Sprint(l["quantity"])
+					out[fmt.Sprint(k.find("items", "id", l["item_id"].(string))["sku"], " ",
+						k.find("zones", "id", l["zone_id"].(string))["code"])] = fmt.Sprint(l["quantity"])
 				}
 			}
 			return out
 		}
 		before := levels()
 		// A row that says nothing of the quantity is not a count of none.
-		_, p, _ := k.imported("stock_levels", `{"mode":"update"}`, "", "u.csv", []byte("sku,zone,quantity\nP-1,A-1,\nP-1,A-2,5\n"))
+		_, p, _ := k.imported("stock_levels", `{"mode":"update"}`, "", "u.csv",
+			[]byte("sku,zone,quantity\nP-1,A-1,\nP-1,A-2,5\n"))
 		if diff := cmp.Diff([]string{"2 quantity required"}, where(p.Errors)); diff != "" {
 			k.Error(diff)
 		}
 		job, p, a := k.imported("stock_levels", "", "", "c.csv", []byte(file))
-		if diff := cmp.Diff([]string{"6 Menge invalid", "7 Charge required", "8 Artikel duplicate"}, where(p.Errors)); diff != "" {
+		if diff := cmp.Diff([]string{"6 Menge invalid", "7 Charge required", "8 Artikel duplicate"},
+			where(p.Errors)); diff != "" {
 			k.Errorf("%s %+v", diff, p.Errors)
 		}
 		if a.Message != "4 rows applied: 2 new, 1 changed, 1 as they were. 3 rows with errors were left out." {
 			k.Error(a.Message)
 		}
-		if diff := cmp.Diff(map[string]string{"P-1 A-1": "8", "P-1 A-2": "5", "P-2 A-1": "7", "P-3 A-1": "1"}, levels()); diff != "" {
+		if diff := cmp.Diff(map[string]string{"P-1 A-1": "8", "P-1 A-2": "5", "P-2 A-1": "7", "P-3 A-1": "1"},
+			levels()); diff != "" {
 			k.Error(diff)
 		}
 		kinds := map[any]int{}
@@ -236,8 +250,9 @@ func TestRowsTheDomainRefuses(t *testing.T) {
 			k.add("members", seeds["members"].row(n))
 		}
 		k.add("workers", store.Row{"employee_no": "E-9", "name": "Nobody's user"})
-		k.add("shifts", store.Row{"worker_id": k.find("workers", "employee_no", "E-0")["id"], "started_at": "2026-02-01T06:00:00Z",
-			"ended_at": "2026-02-01T14:00:00Z"})
+		k.add("shifts", store.Row{"worker_id": k.find("workers", "employee_no", "E-0")["id"],
+			"started_at": "2026-02-01T06:00:00Z",
+			"ended_at":   "2026-02-01T14:00:00Z"})
 		item := k.add("items", store.Row{"sku": "P-1", "name": "One"})
 		client := k.add("goods_owners", store.Row{"code": "CLIENT", "name": "Client"})
 		k.add("orders", store.Row{"order_no": "O-1", "source": "shop", "external_ref": "R-1", "owner_id": client})
@@ -288,7 +303,8 @@ func TestRowsTheDomainRefuses(t *testing.T) {
 				`""evidence"":{""of"":""incidents"",""absence"":""insufficient_data""},` +
 				`""metric"":""incident_count"",""window_days"":90,""breach"":{""op"":"">="",""value"":1}}"` + "\nC,Three,{\n",
 				[]string{"2 rule rule", "4 rule invalid"}},
-			{"incidents", "external_ref,title,kind,date\nX,Fell,injury,2026-01-01\nY,Will fall,injury,2027-01-01\n", []string{"3 date rule"}},
+			{"incidents", "external_ref,title,kind,date\nX,Fell,injury,2026-01-01\nY,Will fall,injury,2027-01-01\n",
+				[]string{"3 date rule"}},
 		} {
 			_, p, a := k.imported(c.target, "", "", "f.csv", []byte(c.file))
 			if diff := cmp.Diff(c.want, where(p.Errors)); diff != "" {
@@ -302,7 +318,8 @@ func TestRowsTheDomainRefuses(t *testing.T) {
 		if done["expires_on"] != "2027-01-31" || done["certificate_no"] == nil || done["user_id"] != person(0) {
 			k.Errorf("%v", done)
 		}
-		if s := k.find("shifts", "started_at", "2026-02-02T07:00:00.000000Z"); s["source"] != "import" || s["status"] != "closed" ||
+		if s := k.find("shifts", "started_at", "2026-02-02T07:00:00.000000Z"); s["source"] != "import" ||
+			s["status"] != "closed" ||
 			s["hours"] != decimal.Dec(75000) {
 			k.Errorf("%v", s)
 		}
@@ -318,12 +335,15 @@ func TestReferencesAcrossChunks(t *testing.T) {
 			fmt.Fprintf(&b, "T-%d,shop,R-%d\n", i, i-i/1001) // the last two share one
 		}
 		job := k.upload("orders", "", "", "o.csv", []byte(b.String()))
-		if p := k.process(job); cmp.Diff([]string{"1003 external_ref duplicate"}, where(p.Errors)) != "" || !strings.HasPrefix(p.Errors[0].Message, "line 1002 ") {
+		if p := k.process(job); cmp.Diff([]string{"1003 external_ref duplicate"}, where(p.Errors)) != "" ||
+			!strings.HasPrefix(p.Errors[0].Message, "line 1002 ") {
 			k.Errorf("%+v", p.Errors)
 		}
 		for to, want := range map[string]string{"R-0": "invalid", "r-0": "valid", "R-1001": "valid"} {
-			r, err := k.m.EditRow(context.Background(), k.as, job.ID, 1002, imports.Edit{Cells: map[string]string{"external_ref": to}})
-			if err != nil || r.Status != want || want == "invalid" && (r.Errors[0].Code != "duplicate" || !strings.HasPrefix(r.Errors[0].Message, "line 2 ")) {
+			r, err := k.m.EditRow(context.Background(), k.as, job.ID, 1002,
+				imports.Edit{Cells: map[string]string{"external_ref": to}})
+			if err != nil || r.Status != want || want == "invalid" &&
+				(r.Errors[0].Code != "duplicate" || !strings.HasPrefix(r.Errors[0].Message, "line 2 ")) {
 				k.Errorf("%s: %+v %v", to, r, err)
 			}
 		}
@@ -333,13 +353,16 @@ func TestReferencesAcrossChunks(t *testing.T) {
 // What a file leaves open is not taken over into records that say otherwise.
 func TestDefaultsAreForNewRecords(t *testing.T) {
 	each(t, func(k *kit) {
-		k.add("incidents", store.Row{"external_ref": "X", "kind": "near_miss", "title": "Slipped", "occurred_at": "2026-01-01T00:00:00Z"})
+		k.add("incidents", store.Row{"external_ref": "X", "kind": "near_miss", "title": "Slipped",
+			"occurred_at": "2026-01-01T00:00:00Z"})
 		k.imported("incidents", "", "", "f.csv", []byte("external_ref,title,date of injury\nX,Nearly slipped,2026-01-01\nY,Fell,2026-01-02\n"))
-		if x, y := k.find("incidents", "external_ref", "X"), k.find("incidents", "external_ref", "Y"); x["kind"] != "near_miss" ||
+		if x, y := k.find("incidents", "external_ref", "X"),
+			k.find("incidents", "external_ref", "Y"); x["kind"] != "near_miss" ||
 			x["title"] != "Nearly slipped" || y["kind"] != "injury" {
 			k.Errorf("%v %v", x["kind"], y["kind"])
 		}
-		job := k.upload("incidents", `{"dry_run":true}`, "", "g.csv", []byte("external_ref,title,date of injury\nX,Nearly slipped,2026-01-01\n"))
+		job := k.upload("incidents", `{"dry_run":true}`, "", "g.csv",
+			[]byte("external_ref,title,date of injury\nX,Nearly slipped,2026-01-01\n"))
 		if p := k.process(job); p.Preview == nil || p.Preview.Unchanged != 1 {
 			text, _ := json.Marshal(p.Preview)
 			k.Errorf("%s", text)

@@ -44,7 +44,8 @@ func TestRowsAndTheirRecords(t *testing.T) {
 			target, file, parsed, resource, field string
 			want                                  []string
 		}{
-			{"items", "sku,name,unit cost\nP-2,Two,\nP-3,Three,\"1,5\"\n,nameless,\nP-1,Uno,\n", `{"name":"Three","sku":"P-3","unit_cost":1.5}`, "items", "sku",
+			{"items", "sku,name,unit cost\nP-2,Two,\nP-3,Three,\"1,5\"\n,nameless,\nP-1,Uno,\n",
+				`{"name":"Three","sku":"P-3","unit_cost":1.5}`, "items", "sku",
 				[]string{"2 unchanged P-2", "3 insert P-3", "4  -", "5 update P-1"}},
 			{"stock_movements", "sku,location,qty\nP-1,A-1,10\nP-1,Nowhere,1\nP-2,A-1,20\n", "", "stock_movements", "quantity",
 				[]string{"2 insert 10", "3  -", "4 insert 20"}},
@@ -124,7 +125,8 @@ func TestRecordsOfAPartialRollback(t *testing.T) {
 			if res, err := k.m.RollbackRest(context.Background(), k.as, job.ID); err != nil || res.RolledBack != 3 {
 				k.Fatalf("%+v %v", res, err)
 			}
-			if diff := cmp.Diff([]string{"2 update P-1", "3  -", "4 insert P-3", "5  -"}, k.outcomes(job, "items", "sku")); diff != "" {
+			if diff := cmp.Diff([]string{"2 update P-1", "3  -", "4 insert P-3", "5  -"},
+				k.outcomes(job, "items", "sku")); diff != "" {
 				k.Errorf("whole %d: %s", whole, diff)
 			}
 			for _, id := range []string{one, k.find("items", "sku", "P-3")["id"].(string)} {

@@ -15,8 +15,9 @@ func TestPricesOfUnits(t *testing.T) {
 		item := k.add("items", store.Row{"sku": "A", "name": "A"})
 		k.add("items", store.Row{"sku": "B", "name": "B"})
 		k.add("item_uoms", store.Row{"item_id": item, "uom": "CS", "factor": "12"})
-		_, p, _ := k.imported("orders", `{"decimal_mark":","}`, "", "o.csv", []byte("Auftragsnummer;Artikelnummer;Menge;Einzelpreis;Preis je\n"+
-			"A-1;A;30;21,20;CS\nA-1;B;3;1,50;Stk\nA-2;B;12;21,20;CS\nA-3;A;2;1,50;\n"))
+		_, p, _ := k.imported("orders", `{"decimal_mark":","}`, "", "o.csv",
+			[]byte("Auftragsnummer;Artikelnummer;Menge;Einzelpreis;Preis je\n"+
+				"A-1;A;30;21,20;CS\nA-1;B;3;1,50;Stk\nA-2;B;12;21,20;CS\nA-3;A;2;1,50;\n"))
 		if diff := cmp.Diff([]string{"4 Preis je rule"}, where(p.Errors)); diff != "" {
 			k.Errorf("%s%+v", diff, p.Errors)
 		}

@@ -31,22 +31,26 @@ func TestRealWarehouse(t *testing.T) {
 			k.Errorf("items: %s, imported %d", diff, a.ImportedCount)
 		}
 		morphine := k.find("items", "sku", "QX039")
-		if morphine["reorder_point"] != decimal.FromInt(10000) || morphine["max_stock"] != decimal.FromInt(100000) || morphine["low_stock"] != true {
+		if morphine["reorder_point"] != decimal.FromInt(10000) || morphine["max_stock"] != decimal.FromInt(100000) ||
+			morphine["low_stock"] != true {
 			k.Errorf("QX039 = %v", morphine)
 		}
 		counters := k.counters()
 
 		stock, p, a := k.imported("stock_movements", "", "", "stock.csv", real(k, "openboxes_mainWarehouseInventory.csv"))
 		want := []string{
-			"4 Physical QOH invalid", "8 Bin location ambiguous_zone", "9 Bin location ambiguous_zone", "12 Physical QOH invalid",
+			"4 Physical QOH invalid", "8 Bin location ambiguous_zone", "9 Bin location ambiguous_zone",
+			"12 Physical QOH invalid",
 			"17 Product code unknown_item", "18 Product code unknown_item", "28 Physical QOH invalid",
 			"31 Product code unknown_item", "31 Physical QOH invalid", "32 Product code unknown_item", "33 Physical QOH invalid",
-			"44 Physical QOH invalid", "45 Product code unknown_item", "45 Physical QOH invalid", "54 Physical QOH invalid", "57 Physical QOH invalid",
+			"44 Physical QOH invalid", "45 Product code unknown_item", "45 Physical QOH invalid", "54 Physical QOH invalid",
+			"57 Physical QOH invalid",
 		}
 		if diff := cmp.Diff(want, where(p.Errors)); diff != "" {
 			k.Errorf("stock errors: %s", diff)
 		}
-		if diff := cmp.Diff(plan.Stats{TotalRows: 57, ValidRows: 43, InvalidRows: 14}, p.Stats); diff != "" || a.ImportedCount != 43 {
+		if diff := cmp.Diff(plan.Stats{TotalRows: 57, ValidRows: 43, InvalidRows: 14}, p.Stats); diff != "" ||
+			a.ImportedCount != 43 {
 			k.Errorf("stock: %s, imported %d: %s", diff, a.ImportedCount, a.Message)
 		}
 		lot := k.find("lots", "lot_no", "00392/174")
@@ -137,7 +141,8 @@ func TestRealIncidents(t *testing.T) {
 		if diff := cmp.Diff(plan.Stats{TotalRows: 439, ValidRows: 439}, p.Stats); diff != "" || a.ImportedCount != 439 {
 			k.Errorf("%s, imported %d, errors %v", diff, a.ImportedCount, where(p.Errors))
 		}
-		want := map[string]string{"occurred_at": "Data", "severity": "Accident Level", "potential_severity": "Potential Accident Level", "title": "Risco Critico"}
+		want := map[string]string{"occurred_at": "Data", "severity": "Accident Level",
+			"potential_severity": "Potential Accident Level", "title": "Risco Critico"}
 		if diff := cmp.Diff(want, p.Mapping); diff != "" {
 			k.Errorf("mapping: %s", diff)
 		}
@@ -180,14 +185,16 @@ func TestRealProductsWithoutCode(t *testing.T) {
 		if diff := cmp.Diff(plan.Stats{TotalRows: 729, InvalidRows: 729}, p.Stats); diff != "" {
 			k.Error(diff)
 		}
-		if len(p.Errors) != 100 || p.Errors[0].Line != 2 || p.Errors[0].Column != "ProductCode" || p.Errors[0].Code != "required" {
+		if len(p.Errors) != 100 || p.Errors[0].Line != 2 || p.Errors[0].Column != "ProductCode" ||
+			p.Errors[0].Code != "required" {
 			k.Errorf("errors: %v", where(p.Errors[:3]))
 		}
 		page, err := k.m.RowErrors(context.Background(), k.as, job.ID, 4, 200)
 		if err != nil || page.Total != 729 || len(page.Errors) != 129 || page.HasMore || page.Errors[128].Line != 730 {
 			k.Errorf("page: %+v %v", page, err)
 		}
-		byName := k.upload("items", "", `{"sku":"Name","name":"Name","category":"Category","base_uom":"UnitOfMeasure"}`, "who.csv",
+		byName := k.upload("items", "", `{"sku":"Name","name":"Name","category":"Category","base_uom":"UnitOfMeasure"}`,
+			"who.csv",
 			real(k, "openboxes_WHO_products.csv"))
 		q := k.process(byName)
 		if q.Stats.TotalRows != 729 || q.Stats.ValidRows == 0 || q.Stats.InvalidRows == 0 {
@@ -256,7 +263,8 @@ func TestRealInjuriesWithZonedTimes(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			k.Errorf("times: %s", diff)
 		}
-		if r, err := k.m.Rollback(context.Background(), k.as, job.ID); err != nil || r.RolledBack != 3063 || len(k.rows("incidents")) != 0 {
+		if r, err := k.m.Rollback(context.Background(), k.as, job.ID); err != nil || r.RolledBack != 3063 ||
+			len(k.rows("incidents")) != 0 {
 			k.Errorf("rollback: %v %v", r, err)
 		}
 	})

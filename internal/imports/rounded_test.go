@@ -48,7 +48,8 @@ func TestQuestionAnsweredInItsWords(t *testing.T) {
 		if !errors.As(err, &f) || !strings.Contains(f.Msg, "say by its number") {
 			k.Fatal(err)
 		}
-		job = k.upload("items", "", `{"name":3}`, "i.csv", []byte("sku,name,name,unit cost\nA-1,old,One,2.5\nA-2,old,Two,3.5\n"))
+		job = k.upload("items", "", `{"name":3}`, "i.csv",
+			[]byte("sku,name,name,unit cost\nA-1,old,One,2.5\nA-2,old,Two,3.5\n"))
 		if p := k.process(job); p.Mapping["sku"] != "sku" || p.Mapping["unit_cost"] != "unit cost" || p.Stats.ValidRows != 2 {
 			k.Errorf("%+v", p)
 		}
@@ -57,7 +58,8 @@ func TestQuestionAnsweredInItsWords(t *testing.T) {
 			k.Errorf("%v", row)
 		}
 		// What is left out on purpose stays out.
-		job = k.upload("items", "", `{"name":3,"unit_cost":null}`, "i.csv", []byte("sku,name,name,unit cost\nA-3,old,Three,2.5\n"))
+		job = k.upload("items", "", `{"name":3,"unit_cost":null}`, "i.csv",
+			[]byte("sku,name,name,unit cost\nA-3,old,Three,2.5\n"))
 		if p := k.process(job); p.Mapping["unit_cost"] != "" {
 			k.Errorf("%+v", p.Mapping)
 		}

@@ -62,11 +62,13 @@ func TestRowPages(t *testing.T) {
 			k.Errorf("%+v", p)
 		}
 		p = k.page(job, imports.RowFilter{Page: 2, PageSize: 3, Status: "invalid"})
-		if diff := cmp.Diff([]string{"1504 1505 invalid bad code 1503|x|1", "1701 1702 invalid C-1700|x|many", "2004 2005 invalid bad code 2003|x|1"},
+		if diff := cmp.Diff([]string{"1504 1505 invalid bad code 1503|x|1", "1701 1702 invalid C-1700|x|many",
+			"2004 2005 invalid bad code 2003|x|1"},
 			joinErrors(p)); diff != "" || p.Total != 6 || p.HasMore {
 			k.Error(diff, p.Total)
 		}
-		for _, f := range []imports.RowFilter{{Code: "number"}, {Column: "pick sequence"}, {Code: "number", Column: "pick sequence", Status: "invalid"}} {
+		for _, f := range []imports.RowFilter{{Code: "number"}, {Column: "pick sequence"},
+			{Code: "number", Column: "pick sequence", Status: "invalid"}} {
 			f.Page, f.PageSize = 1, 50
 			if p = k.page(job, f); p.Total != 1 || p.Rows[0].Row != 1701 || p.Rows[0].Errors[0].Column != "pick sequence" {
 				k.Errorf("%+v: %+v", f, p)
@@ -75,7 +77,8 @@ func TestRowPages(t *testing.T) {
 		if p = k.page(job, imports.RowFilter{Page: 1, PageSize: 1, Status: "valid"}); p.Total != 2494 {
 			k.Error(p.Total)
 		}
-		if _, err := k.m.Rows(context.Background(), k.as, job.ID, imports.RowFilter{Page: 1, PageSize: 1, Status: "odd"}); !fault.Is(err, fault.Invalid) {
+		if _, err := k.m.Rows(context.Background(), k.as, job.ID,
+			imports.RowFilter{Page: 1, PageSize: 1, Status: "odd"}); !fault.Is(err, fault.Invalid) {
 			k.Error(err)
 		}
 	})
@@ -99,7 +102,8 @@ func TestFates(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				k.Errorf("%s: rows that are %v: %s", when, statuses, diff)
 			}
-			if p := k.page(job, imports.RowFilter{Page: 1, PageSize: 4}); p.Total != 2500 || p.Rows[2].Status != third || p.Rows[2].Errors[0].Code != "invalid" {
+			if p := k.page(job, imports.RowFilter{Page: 1, PageSize: 4}); p.Total != 2500 || p.Rows[2].Status != third ||
+				p.Rows[2].Errors[0].Code != "invalid" {
 				k.Errorf("%s: %+v", when, p.Rows[2])
 			}
 		}
@@ -147,7 +151,8 @@ func TestCorrectedRows(t *testing.T) {
 		if r := edit(3, map[string]string{"SKU": "D"}); r.Status != "valid" { // now row 5 is the second D
 			k.Errorf("%+v", r)
 		}
-		if got := joinErrors(k.page(job, imports.RowFilter{Page: 1, PageSize: 9, Status: "invalid"})); cmp.Diff([]string{"5 6 invalid D|Four|4.5"}, got) != "" {
+		if got := joinErrors(k.page(job, imports.RowFilter{Page: 1, PageSize: 9,
+			Status: "invalid"})); cmp.Diff([]string{"5 6 invalid D|Four|4.5"}, got) != "" {
 			k.Error(got)
 		}
 		edit(3, map[string]string{"sku": "E", "name": "=1+1"})
@@ -158,7 +163,8 @@ func TestCorrectedRows(t *testing.T) {
 			row  int
 			e    imports.Edit
 			kind fault.Kind
-		}{{0, imports.Edit{Cells: map[string]string{"sku": "x"}}, fault.NotFound}, {6, imports.Edit{Cells: map[string]string{"sku": "x"}}, fault.NotFound},
+		}{{0, imports.Edit{Cells: map[string]string{"sku": "x"}}, fault.NotFound},
+			{6, imports.Edit{Cells: map[string]string{"sku": "x"}}, fault.NotFound},
 			{1, imports.Edit{}, fault.Invalid}, {1, imports.Edit{Cells: map[string]string{"nothing": "x"}}, fault.Invalid}} {
 			if _, err := k.m.EditRow(ctx, k.as, job.ID, c.row, c.e); !fault.Is(err, c.kind) {
 				k.Errorf("%+v: %v", c, err)
@@ -166,7 +172,8 @@ func TestCorrectedRows(t *testing.T) {
 		}
 		other := k.as
 		other.TenantID = south
-		if _, err := k.m.EditRow(ctx, other, job.ID, 1, imports.Edit{Cells: map[string]string{"sku": "x"}}); !fault.Is(err, fault.NotFound) {
+		if _, err := k.m.EditRow(ctx, other, job.ID, 1, imports.Edit{Cells: map[string]string{"sku": "x"}}); !fault.Is(err,
+			fault.NotFound) {
 			k.Error(err)
 		}
 		k.set("import_jobs", job.ID, store.Row{"options": json.RawMessage(`{"decimal_mark":"."}`)})
@@ -199,9 +206,11 @@ func TestLongRows(t *testing.T) {
 		for i := range 80 {
 			fmt.Fprintf(&b, "Z-%d,x%s\n", i+1, pad)
 		}
-		b.WriteString("Z-81,long" + pad + strings.Repeat("y", 1000) + strings.Repeat(","+strings.Repeat("x", 30<<10), 1) + "\nZ-82,x,,,,\n")
+		b.WriteString("Z-81,long" + pad + strings.Repeat("y", 1000) + strings.Repeat(","+strings.Repeat("x", 30<<10),
+			1) + "\nZ-82,x,,,,\n")
 		job := k.upload("zones", "", "", "z.csv", b.Bytes())
-		if p := k.process(job); p.Stats != (plan.Stats{TotalRows: 82, ValidRows: 81, InvalidRows: 1}) || p.Errors[0].Line != 82 ||
+		if p := k.process(job); p.Stats != (plan.Stats{TotalRows: 82, ValidRows: 81, InvalidRows: 1}) ||
+			p.Errors[0].Line != 82 ||
 			p.Errors[0].Code != "row_too_long" {
 			k.Fatalf("%+v %v", p.Stats, p.Errors)
 		}
@@ -216,18 +225,22 @@ func TestLongRows(t *testing.T) {
 		if r, err := edit(77, map[string]string{"code": "y-77"}); err != nil || r.Line != 78 || r.Cells[0] != "y-77" {
 			k.Errorf("%+v %v", r, err)
 		}
-		if r, err := edit(81, map[string]string{"name": "All of it anew"}); err != nil || r.Status != "invalid" || r.Cells[0] != "" {
+		if r, err := edit(81, map[string]string{"name": "All of it anew"}); err != nil || r.Status != "invalid" ||
+			r.Cells[0] != "" {
 			k.Errorf("%+v %v", r, err)
 		}
-		if r, err := edit(81, map[string]string{"code": "Z-81", "name": "All of it anew"}); err != nil || r.Status != "valid" {
+		if r, err := edit(81, map[string]string{"code": "Z-81", "name": "All of it anew"}); err != nil ||
+			r.Status != "valid" {
 			k.Errorf("%+v %v", r, err)
 		}
-		if _, err := edit(5, map[string]string{"name": strings.Repeat("n", 20<<10)}); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "128 kB") {
+		if _, err := edit(5, map[string]string{"name": strings.Repeat("n", 20<<10)}); !fault.Is(err, fault.Invalid) ||
+			!strings.Contains(err.Error(), "128 kB") {
 			k.Errorf("a row of 140 kB: %v", err)
 		}
 		err := k.d.Write(ctx, db.Scope{Tenant: north}, func(tx *db.Tx) error {
-			_, err := tx.Exec("UPDATE import_edits SET cells = $3 WHERE tenant_id = $1 AND job_id = $2 AND row_no = 77", north, job.ID, `{"l":78,"c":["`+
-				strings.Repeat("x", 32<<20)+`"]}`)
+			_, err := tx.Exec("UPDATE import_edits SET cells = $3 WHERE tenant_id = $1 AND job_id = $2 AND row_no = 77", north,
+				job.ID, `{"l":78,"c":["`+
+					strings.Repeat("x", 32<<20)+`"]}`)
 			return err
 		})
 		if err != nil {
@@ -245,16 +258,19 @@ func TestLongRows(t *testing.T) {
 // What is damaged in a row is mended by writing that anew, not something else.
 func TestDamagedCells(t *testing.T) {
 	each(t, func(k *kit) {
-		job := k.upload("zones", "", "", "z.csv", []byte("code,name,note\nÄ-1,ä\xff,ö\xff\nB-2,"+strings.Repeat("x", 40<<10)+",\n"))
+		job := k.upload("zones", "", "", "z.csv", []byte("code,name,note\nÄ-1,ä\xff,ö\xff\nB-2,"+strings.Repeat("x",
+			40<<10)+",\n"))
 		if p := k.process(job); p.Stats.InvalidRows != 2 {
 			k.Fatalf("%+v", p)
 		}
 		for _, c := range []struct {
 			row          int
 			column, want string
-		}{{1, "code", "1 2 name encoding"}, {1, "name", "1 2 note encoding"}, {1, "note", "1 2 valid"}, {2, "note", "2 3 name cell_too_long"}, {2, "name",
-			"2 3 valid"}} {
-			r, err := k.m.EditRow(context.Background(), k.as, job.ID, c.row, imports.Edit{Cells: map[string]string{c.column: fmt.Sprint("New-", c.row)}})
+		}{{1, "code", "1 2 name encoding"}, {1, "name", "1 2 note encoding"}, {1, "note", "1 2 valid"},
+			{2, "note", "2 3 name cell_too_long"}, {2, "name",
+				"2 3 valid"}} {
+			r, err := k.m.EditRow(context.Background(), k.as, job.ID, c.row,
+				imports.Edit{Cells: map[string]string{c.column: fmt.Sprint("New-", c.row)}})
 			if err != nil {
 				k.Fatal(err)
 			}
@@ -285,7 +301,8 @@ func TestCorrectionsAtOnce(t *testing.T) {
 		for i := range 4 {
 			wg.Go(func() {
 				for try := 0; ; try++ {
-					_, err := k.m.EditRow(ctx, k.as, job.ID, i*400+1, imports.Edit{Cells: map[string]string{"code": fmt.Sprintf("Z-%d", i)}})
+					_, err := k.m.EditRow(ctx, k.as, job.ID, i*400+1,
+						imports.Edit{Cells: map[string]string{"code": fmt.Sprintf("Z-%d", i)}})
 					if err == nil {
 						return
 					}
@@ -300,7 +317,8 @@ func TestCorrectionsAtOnce(t *testing.T) {
 		if p := k.page(job, imports.RowFilter{Page: 1, PageSize: 9, Status: "valid"}); p.Total != 4 {
 			k.Errorf("%d of 4 corrections are there", p.Total)
 		}
-		if r, err := k.m.EditRow(hurried(), k.as, job.ID, 1500, imports.Edit{Cells: map[string]string{"code": "z-0"}}); err != nil ||
+		if r, err := k.m.EditRow(hurried(), k.as, job.ID, 1500,
+			imports.Edit{Cells: map[string]string{"code": "z-0"}}); err != nil ||
 			r.Status != "invalid" || r.Errors[0].Code != "duplicate" {
 			k.Errorf("%+v %v", r, err)
 		}
@@ -335,7 +353,8 @@ func TestCorrectedFile(t *testing.T) {
 			k.Error(name, diff)
 		}
 		name, bad := file("invalid")
-		if !strings.Contains(bad, "sku,name,unit_cost,What is wrong\n") || strings.Count(bad, "\n") != 3 || name != "stück-invalid-rows.csv" {
+		if !strings.Contains(bad, "sku,name,unit_cost,What is wrong\n") || strings.Count(bad, "\n") != 3 ||
+			name != "stück-invalid-rows.csv" {
 			k.Errorf("%s %q", name, bad)
 		}
 		again := k.upload("items", "", "", "again.csv", []byte(all))
@@ -346,7 +365,8 @@ func TestCorrectedFile(t *testing.T) {
 				k.Errorf("%s: %v", sku, got)
 			}
 		}
-		if _, err := k.m.Corrected(ctx, actor.Actor{TenantID: north, Role: actor.Viewer}, job.ID, "all"); !fault.Is(err, fault.Forbidden) {
+		if _, err := k.m.Corrected(ctx, actor.Actor{TenantID: north, Role: actor.Viewer}, job.ID, "all"); !fault.Is(err,
+			fault.Forbidden) {
 			k.Error(err)
 		}
 	})
@@ -371,7 +391,8 @@ func TestSavedMappings(t *testing.T) {
 				k.Errorf("%+v", c)
 			}
 		}
-		if diff := cmp.Diff([]string{"Nr>sku saved", "Wie es heißt>name saved", "Übrig> ignored"}, how); diff != "" || !strings.Contains(p.Message, first.JobNo) {
+		if diff := cmp.Diff([]string{"Nr>sku saved", "Wie es heißt>name saved", "Übrig> ignored"}, how); diff != "" ||
+			!strings.Contains(p.Message, first.JobNo) {
 			k.Error(diff, p.Message)
 		}
 		job = k.upload("items", `{"guess":true}`, "", "d.csv", []byte(file))
@@ -398,11 +419,13 @@ func TestHiddenFields(t *testing.T) {
 
 		job := manager.upload("workers", "", "", "m.csv", []byte(file))
 		p := manager.process(job)
-		if diff := cmp.Diff([]string{"4  columns"}, where(p.Errors)); diff != "" || cmp.Diff([]string{"Geburtsjahr"}, p.Ignored) != "" ||
+		if diff := cmp.Diff([]string{"4  columns"}, where(p.Errors)); diff != "" ||
+			cmp.Diff([]string{"Geburtsjahr"}, p.Ignored) != "" ||
 			!strings.Contains(p.Message, "may not see the field birth_year") {
 			k.Errorf("%s %+v", diff, p)
 		}
-		if v, err := k.m.Preview(ctx, manager.as, job.ID, 1, 9); err != nil || len(v.Rows) != 2 || len(v.Rows[0].Fields) != 1 {
+		if v, err := k.m.Preview(ctx, manager.as, job.ID, 1, 9); err != nil || len(v.Rows) != 2 ||
+			len(v.Rows[0].Fields) != 1 {
 			k.Errorf("%+v %v", v, err)
 		}
 		manager.apply(job)
@@ -442,13 +465,15 @@ func TestHiddenFields(t *testing.T) {
 				k.Errorf("an administrator does not read %s: %s", secret, text)
 			}
 		}
-		if _, err := k.m.EditRow(ctx, manager.as, job.ID, 1, imports.Edit{Cells: map[string]string{"Geburtsjahr": "1990"}}); !fault.Is(err, fault.Invalid) {
+		if _, err := k.m.EditRow(ctx, manager.as, job.ID, 1,
+			imports.Edit{Cells: map[string]string{"Geburtsjahr": "1990"}}); !fault.Is(err, fault.Invalid) {
 			k.Error(err)
 		}
 		if _, err := k.m.Apply(ctx, manager.as, job.ID); !fault.Is(err, fault.Forbidden) {
 			k.Error(err)
 		}
-		if p = manager.process(job); p.Stats != (plan.Stats{TotalRows: 3, ValidRows: 2, InvalidRows: 1}) { // checked anew, without
+		if p = manager.process(job); p.Stats != (plan.Stats{TotalRows: 3, ValidRows: 2,
+			InvalidRows: 1}) { // checked anew, without
 			k.Errorf("%+v", p)
 		}
 		if text := told(&manager); strings.Contains(text, "1985") {
@@ -475,7 +500,8 @@ func TestPreview(t *testing.T) {
 		ctx := context.Background()
 		k.imported("items", "", "", "a.csv", []byte("sku,name,unit_cost\nA,One,1.5\nB,Two,2.5\n"))
 		before := k.dump("items")
-		job := k.upload("items", `{"dry_run":true}`, "", "b.csv", []byte("sku,name,unit_cost\nA,Uno,1.5\nB,Two,2.5\nC,Three,3.5\nD,,1\n"))
+		job := k.upload("items", `{"dry_run":true}`, "", "b.csv",
+			[]byte("sku,name,unit_cost\nA,Uno,1.5\nB,Two,2.5\nC,Three,3.5\nD,,1\n"))
 		p := k.process(job)
 		if diff := cmp.Diff(&plan.Counts{Inserts: 1, Updates: 1, Unchanged: 1}, p.Preview); diff != "" ||
 			!strings.Contains(p.Message, "make 1 record, change 1") {

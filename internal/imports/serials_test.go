@@ -72,9 +72,11 @@ func TestCountsOfSerialNumbers(t *testing.T) {
 			{"both, the old one last", "P-1,A-2,S-1,1\nP-1,A-1,S-1,0\n", []string{}, moved},
 			{"a chunk between, the old one last", "P-1,A-2,S-1,1\n" + none.String() + "P-1,A-1,S-1,0\n", []string{}, moved},
 			{"a chunk between, the old one first", "P-1,A-1,S-1,0\n" + none.String() + "P-1,A-2,S-1,1\n", []string{}, moved},
-			{"in two places", "P-1,A-1,S-1,1\nP-1,A-2,S-1,1\n", []string{"3 serial duplicate: line 2 counts the same serial number elsewhere"}, nil},
+			{"in two places", "P-1,A-1,S-1,1\nP-1,A-2,S-1,1\n",
+				[]string{"3 serial duplicate: line 2 counts the same serial number elsewhere"}, nil},
 			{"where it is", "P-1,A-1,S-1,1\n", []string{}, nil},
-			{"a part of it", "P-1,A-1,S-1,0.5\nP-2,A-1,,4\n", []string{"2 quantity invalid: of a serial number there is one unit, or none"}, nil},
+			{"a part of it", "P-1,A-1,S-1,0.5\nP-2,A-1,,4\n",
+				[]string{"2 quantity invalid: of a serial number there is one unit, or none"}, nil},
 			{"the old place is reserved", "P-1,A-2,R-1,1\nP-1,A-3,R-1,0\nP-2,A-1,,4\n", []string{
 				"2 serial in_stock: by the books serial number R-1 is in A-3: count it there as 0 in the same file, or move it from there first",
 				"3 quantity reserved: 1 of it are reserved for orders: free them before fewer are counted"}, nil},
@@ -143,7 +145,8 @@ func TestMovementsOfSerialNumbers(t *testing.T) {
 			job, p, a := k.imported("stock_movements", "", "", "n.csv", []byte(file))
 			if diff := cmp.Diff([]string{"2 serial in_stock: serial number S-1 is in stock already, in A-1: move it from there",
 				"5 serial duplicate: line 4 brings the same serial number in already",
-				"8 serial duplicate: line 6 brings the same serial number in already"}, messages(p.Errors)); diff != "" || a.ImportedCount != 5 {
+				"8 serial duplicate: line 6 brings the same serial number in already"}, messages(p.Errors)); diff != "" ||
+				a.ImportedCount != 5 {
 				k.Errorf("%s %+v", diff, a)
 			}
 			if diff := cmp.Diff([]string{"R-1 A-3 1", "S-1 A-2 1", "S-2 A-1 1", "S-2 A-2 1"}, k.units()); diff != "" {
@@ -186,7 +189,8 @@ func TestRollbackOfSerialNumbers(t *testing.T) {
 	each(t, func(k *kit) {
 		ctx := context.Background()
 		serialStock(k)
-		job, _, _ := k.imported("stock_movements", "", "", "n.csv", []byte("type,sku,serial,from zone,to zone,quantity\nship,P-1,S-1,A-1,,1\nreceipt,P-2,,,A-2,4\n"))
+		job, _, _ := k.imported("stock_movements", "", "", "n.csv",
+			[]byte("type,sku,serial,from zone,to zone,quantity\nship,P-1,S-1,A-1,,1\nreceipt,P-2,,,A-2,4\n"))
 		k.imported("stock_movements", "", "", "o.csv", []byte("type,sku,serial,to zone,quantity\nreturn_in,P-1,S-1,A-3,1\n"))
 		_, err := k.m.Rollback(ctx, k.as, job.ID)
 		list := imports.Conflicts(err)

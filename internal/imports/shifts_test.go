@@ -38,7 +38,8 @@ func (k *kit) shiftsOn(day string) []string {
 			continue
 		}
 		hours, _ := s["hours"].(decimal.Dec)
-		list = append(list, strings.Join([]string{numbers[s["worker_id"]], clock(s.Text("started_at")), clock(s.Text("ended_at")), s.Text("status"),
+		list = append(list, strings.Join([]string{numbers[s["worker_id"]], clock(s.Text("started_at")),
+			clock(s.Text("ended_at")), s.Text("status"),
 			hours.String()}, " "))
 	}
 	slices.Sort(list)
@@ -52,7 +53,8 @@ func TestHoursWithoutEnd(t *testing.T) {
 		k.givenWorkers("E1", "E2", "E3")
 		k.now = k.now.AddDate(1, 0, 0)
 		_, p, _ := k.imported("shifts", "", "", "shifts.csv", real(k, "cases/shifts-hours-without-end.csv"))
-		if diff := cmp.Diff([]string{"E1 07:00 15:00 closed 8", "E2 07:00 14:30 closed 7.5"}, k.shiftsOn("2026-11-02")); diff != "" {
+		if diff := cmp.Diff([]string{"E1 07:00 15:00 closed 8", "E2 07:00 14:30 closed 7.5"},
+			k.shiftsOn("2026-11-02")); diff != "" {
 			k.Errorf("%s%+v", diff, p)
 		}
 
@@ -63,7 +65,8 @@ func TestHoursWithoutEnd(t *testing.T) {
 		if diff := cmp.Diff(want, where(p.Errors)); diff != "" {
 			k.Errorf("%s%+v", diff, p.Errors)
 		}
-		if diff := cmp.Diff([]string{"E1 07:00 15:00 closed 7.5", "E1 15:00 15:30 closed 0.5"}, k.shiftsOn("2026-11-03")); diff != "" {
+		if diff := cmp.Diff([]string{"E1 07:00 15:00 closed 7.5", "E1 15:00 15:30 closed 0.5"},
+			k.shiftsOn("2026-11-03")); diff != "" {
 			k.Error(diff)
 		}
 	})
@@ -76,11 +79,13 @@ func TestHoursOfShiftsThatAreThere(t *testing.T) {
 		k.givenWorkers("E1", "E2")
 		k.now = k.now.AddDate(1, 0, 0)
 		const start = "2026-11-05T08:00:00+01:00"
-		k.add("shifts", store.Row{"worker_id": k.find("workers", "employee_no", "E1")["id"], "started_at": start, "ended_at": "2026-11-05T18:00:00+01:00"})
+		k.add("shifts", store.Row{"worker_id": k.find("workers", "employee_no", "E1")["id"], "started_at": start,
+			"ended_at": "2026-11-05T18:00:00+01:00"})
 		k.add("shifts", store.Row{"worker_id": k.find("workers", "employee_no", "E2")["id"], "started_at": start})
 		_, p, _ := k.imported("shifts", `{"mode":"update"}`, "", "hours.csv",
 			[]byte("Employee no;Start;Hours worked\nE1;2026-11-05 08:00;9\nE2;2026-11-05 08:00;6\n"))
-		if diff := cmp.Diff([]string{"E1 07:00 17:00 closed 9", "E2 07:00 13:00 closed 6"}, k.shiftsOn("2026-11-05")); diff != "" {
+		if diff := cmp.Diff([]string{"E1 07:00 17:00 closed 9", "E2 07:00 13:00 closed 6"},
+			k.shiftsOn("2026-11-05")); diff != "" {
 			k.Errorf("%s%+v", diff, p)
 		}
 	})

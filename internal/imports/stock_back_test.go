@@ -33,7 +33,8 @@ func TestRollbackOfStockTouchesNothingElse(t *testing.T) {
 		}
 		before, counters := idle(), k.counters()
 		k.now = k.now.Add(time.Hour)
-		job, _, applied := k.imported("stock_movements", "", "", "more.csv", []byte("sku,zone,quantity\nBOLT,A-1,3\nBOLT,A-2,4\nNUT,A-2,7\n"))
+		job, _, applied := k.imported("stock_movements", "", "", "more.csv",
+			[]byte("sku,zone,quantity\nBOLT,A-1,3\nBOLT,A-2,4\nNUT,A-2,7\n"))
 		if applied.ImportedCount != 3 {
 			k.Fatalf("%+v", applied)
 		}
@@ -47,7 +48,8 @@ func TestRollbackOfStockTouchesNothingElse(t *testing.T) {
 		if diff := cmp.Diff(counters, k.counters()); diff != "" {
 			k.Errorf("counters: %s", diff)
 		}
-		if got := k.find("items", "sku", "BOLT"); got["version"] != int64(1) || got["updated_at"] != "2026-03-01T14:00:00.000000Z" {
+		if got := k.find("items", "sku", "BOLT"); got["version"] != int64(1) ||
+			got["updated_at"] != "2026-03-01T14:00:00.000000Z" {
 			k.Errorf("an item that went up and down again: %v", got)
 		}
 	})
@@ -63,7 +65,8 @@ func TestMovesWithinLeaveTheItem(t *testing.T) {
 		zone := func(code string) any { return k.find("zones", "code", code)["id"] }
 		item, there := k.find("items", "sku", "BOLT"), k.find("stock_levels", "zone_id", zone("A-2").(string))
 		k.now = k.now.Add(time.Hour)
-		move := store.Row{"type": "transfer", "item_id": item["id"], "from_zone_id": zone("A-1"), "to_zone_id": zone("A-2"), "quantity": "2"}
+		move := store.Row{"type": "transfer", "item_id": item["id"], "from_zone_id": zone("A-1"), "to_zone_id": zone("A-2"),
+			"quantity": "2"}
 		on := maps.Clone(move)
 		on["from_zone_id"], on["to_zone_id"] = zone("A-2"), zone("A-3")
 		err := k.d.Write(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {

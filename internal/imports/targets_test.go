@@ -30,24 +30,31 @@ var seeds = map[string]struct {
 	row  func(n int) store.Row
 	name func(n int) string
 }{
-	"sites": {func(n int) store.Row { return store.Row{"code": fmt.Sprint("S-", n), "name": "Site"} }, func(n int) string { return fmt.Sprint("s-", n) }},
-	"teams": {func(n int) store.Row { return store.Row{"code": fmt.Sprint("T-", n), "name": "Team"} }, func(n int) string { return fmt.Sprint("T-", n) }},
+	"sites": {func(n int) store.Row { return store.Row{"code": fmt.Sprint("S-", n), "name": "Site"} },
+		func(n int) string { return fmt.Sprint("s-", n) }},
+	"teams": {func(n int) store.Row { return store.Row{"code": fmt.Sprint("T-", n), "name": "Team"} },
+		func(n int) string { return fmt.Sprint("T-", n) }},
 	"zones": {func(n int) store.Row {
 		return store.Row{"code": fmt.Sprint("Z-", n), "name": fmt.Sprint("Shelf ", n)}
 	}, func(n int) string { return fmt.Sprint("Shelf ", n) }},
-	"items": {func(n int) store.Row { return store.Row{"sku": fmt.Sprint("P-", n), "name": "Thing"} }, func(n int) string { return fmt.Sprint("P-", n) }},
+	"items": {func(n int) store.Row { return store.Row{"sku": fmt.Sprint("P-", n), "name": "Thing"} },
+		func(n int) string { return fmt.Sprint("P-", n) }},
 	"workers": {func(n int) store.Row {
 		return store.Row{"employee_no": fmt.Sprint("E-", n), "name": "W", "user_id": person(n)}
 	}, func(n int) string { return fmt.Sprint("E-", n) }},
-	"vehicles":  {func(n int) store.Row { return store.Row{"plate": fmt.Sprint("HH X ", n)} }, func(n int) string { return fmt.Sprint("HH X ", n) }},
-	"equipment": {func(n int) store.Row { return store.Row{"asset_no": fmt.Sprint("A-", n)} }, func(n int) string { return fmt.Sprint("a-", n) }},
+	"vehicles": {func(n int) store.Row { return store.Row{"plate": fmt.Sprint("HH X ", n)} },
+		func(n int) string { return fmt.Sprint("HH X ", n) }},
+	"equipment": {func(n int) store.Row { return store.Row{"asset_no": fmt.Sprint("A-", n)} },
+		func(n int) string { return fmt.Sprint("a-", n) }},
 	"courses": {func(n int) store.Row {
 		return store.Row{"code": fmt.Sprint("C-", n), "title": fmt.Sprint("Course ", n)}
 	}, func(n int) string { return fmt.Sprint("Course ", n) }},
 	"incidents": {func(n int) store.Row {
-		return store.Row{"external_ref": fmt.Sprint("R-", n), "kind": "hazard", "title": "x", "occurred_at": "2026-01-01T00:00:00Z"}
+		return store.Row{"external_ref": fmt.Sprint("R-", n), "kind": "hazard", "title": "x",
+			"occurred_at": "2026-01-01T00:00:00Z"}
 	}, func(n int) string { return fmt.Sprint("R-", n) }},
-	"orders": {func(n int) store.Row { return store.Row{"order_no": fmt.Sprint("O-", n)} }, func(n int) string { return fmt.Sprint("O-", n) }},
+	"orders": {func(n int) store.Row { return store.Row{"order_no": fmt.Sprint("O-", n)} },
+		func(n int) string { return fmt.Sprint("O-", n) }},
 	"members": {func(n int) store.Row {
 		return store.Row{"user_id": person(n), "email": fmt.Sprintf("p%d@north.example", n), "role": "operator"}
 	}, func(n int) string { return fmt.Sprintf("P%d@North.example", n) }},
@@ -205,7 +212,8 @@ func (t *trial) disturb() {
 	if t.posts {
 		for _, l := range t.rows("stock_levels") {
 			if q, _ := l["quantity"].(decimal.Dec); q > 0 {
-				t.add("stock_movements", store.Row{"type": "ship", "item_id": l["item_id"], "from_zone_id": l["zone_id"], "lpn": l["lpn"],
+				t.add("stock_movements", store.Row{"type": "ship", "item_id": l["item_id"], "from_zone_id": l["zone_id"],
+					"lpn":         l["lpn"],
 					"from_status": l["stock_status"], "to_status": l["stock_status"], "quantity": l["quantity"]})
 			}
 		}
@@ -256,10 +264,13 @@ func TestEveryTarget(t *testing.T) {
 // fresh makes a tenant with the records that files refer to.
 func fresh(k *kit, name string) string {
 	k.Helper()
-	id := fmt.Sprintf("0190a000-0000-7000-8000-%012x", len(name)<<32+int(name[0])<<24+int(name[1])<<16+int(name[len(name)-1])<<8+int(name[len(name)-2]))
+	id := fmt.Sprintf("0190a000-0000-7000-8000-%012x",
+		len(name)<<32+int(name[0])<<24+int(name[1])<<16+int(name[len(name)-1])<<8+int(name[len(name)-2]))
 	k.as = actor.Actor{TenantID: id, UserID: anna, Role: actor.Admin}
-	k.add("tenants", store.Row{"id": id, "name": "T", "slug": strings.ReplaceAll(name, "_", "-"), "timezone": "Europe/Berlin"})
-	for _, r := range []string{"sites", "teams", "zones", "items", "workers", "vehicles", "equipment", "courses", "incidents", "orders", "members"} {
+	k.add("tenants", store.Row{"id": id, "name": "T", "slug": strings.ReplaceAll(name, "_", "-"),
+		"timezone": "Europe/Berlin"})
+	for _, r := range []string{"sites", "teams", "zones", "items", "workers", "vehicles", "equipment", "courses",
+		"incidents", "orders", "members"} {
 		for n := range 2 {
 			k.add(r, seeds[r].row(n))
 		}
@@ -277,7 +288,8 @@ func (t *trial) run() {
 	base := t.state()
 	t.now = t.now.Add(time.Second)
 
-	job := t.upload(t.resource.Name, `{"dry_run":true}`, "", "file.csv", sample(t.kit, t.resource, map[int]int{0: 1, 1: 0}))
+	job := t.upload(t.resource.Name, `{"dry_run":true}`, "", "file.csv",
+		sample(t.kit, t.resource, map[int]int{0: 1, 1: 0}))
 	keyed := len(t.resource.Import.Key) > 0
 	foreseen := &plan.Counts{Inserts: lines, Updates: lines}
 	if !keyed {
@@ -310,7 +322,8 @@ func (t *trial) run() {
 	t.disturb()
 	edited := t.state()
 	_, err = t.m.Rollback(ctx, t.as, again.ID)
-	if list := imports.Conflicts(err); !fault.HasCode(err, "import_conflict") || len(list) == 0 || list[0].Label == "" || list[0].Reason == "" {
+	if list := imports.Conflicts(err); !fault.HasCode(err, "import_conflict") || len(list) == 0 || list[0].Label == "" ||
+		list[0].Reason == "" {
 		t.Errorf("roll back after an edit: %v %v", err, list)
 	}
 	if diff := cmp.Diff(edited, t.state()); diff != "" || t.status(again) != "completed" {
@@ -361,12 +374,15 @@ func TestLongNamesOfRecords(t *testing.T) {
 	each(t, func(k *kit) {
 		name := func(n int) string { return strings.Repeat("Ж", 199) + strconv.Itoa(n) }
 		team := k.add("teams", store.Row{"code": "T-1", "name": name(1)})
-		_, p, a := k.imported("workers", "", "", "w.csv", []byte("employee_no,name,team,site\nE-1,Анна,"+name(1)+","+strings.Repeat("Я", 300)+"\n"))
-		if a.ImportedCount != 1 || k.find("workers", "employee_no", "E-1")["team_id"] != team || len(p.Mapping) != 3 || p.Mapping["team_id"] == "" {
+		_, p, a := k.imported("workers", "", "", "w.csv",
+			[]byte("employee_no,name,team,site\nE-1,Анна,"+name(1)+","+strings.Repeat("Я", 300)+"\n"))
+		if a.ImportedCount != 1 || k.find("workers", "employee_no", "E-1")["team_id"] != team || len(p.Mapping) != 3 ||
+			p.Mapping["team_id"] == "" {
 			k.Errorf("%+v %+v", p, a)
 		}
 		k.add("teams", store.Row{"code": "T-2", "name": "=Team"})
-		if _, p, _ := k.imported("workers", "", "", "g.csv", []byte("employee_no,name,team\nE-2,Bert,'=Team\n")); p.Mapping["team_id"] == "" {
+		if _, p, _ := k.imported("workers", "", "", "g.csv",
+			[]byte("employee_no,name,team\nE-2,Bert,'=Team\n")); p.Mapping["team_id"] == "" {
 			k.Errorf("an exported name that begins as formulas do: %+v", p)
 		}
 	})

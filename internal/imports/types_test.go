@@ -37,7 +37,8 @@ func workbook(t testing.TB, rows ...[]any) []byte {
 func TestWorkbooks(t *testing.T) {
 	each(t, func(k *kit) {
 		job, p, _ := k.imported("items", "", "", "Stock List.XLSX", workbook(k, []any{"SKU", "Name", "Unit cost", "Comment"},
-			[]any{4006381333931, "Stapler", 1.234, "x"}, []any{"A-2", "Größe", "2,50", nil}, []any{"A-3", "Three", 1e-3, nil}, nil, []any{"A-5", nil, 3, "#N/A"}))
+			[]any{4006381333931, "Stapler", 1.234, "x"}, []any{"A-2", "Größe", "2,50", nil}, []any{"A-3", "Three", 1e-3, nil},
+			nil, []any{"A-5", nil, 3, "#N/A"}))
 		if p.FileType != "xlsx" || job.FileType != "xlsx" || job.FileName != "Stock List.XLSX" {
 			k.Errorf("%+v %+v", p, job)
 		}
@@ -48,12 +49,15 @@ func TestWorkbooks(t *testing.T) {
 		for _, r := range k.rows("items") {
 			got[r["sku"].(string)] = fmt.Sprint(r["name"], " ", r["unit_cost"])
 		}
-		if diff := cmp.Diff(map[string]string{"4006381333931": "Stapler 1.234", "A-2": "Größe 2.5", "A-3": "Three 0.001"}, got); diff != "" {
+		if diff := cmp.Diff(map[string]string{"4006381333931": "Stapler 1.234", "A-2": "Größe 2.5", "A-3": "Three 0.001"},
+			got); diff != "" {
 			k.Error(diff)
 		}
 		day := time.Date(2027, 3, 4, 0, 0, 0, 0, time.UTC) // 3 April to some
-		_, p, _ = k.imported("lots", "", "", "lots.xlsx", workbook(k, []any{"sku", "lot", "expiry"}, []any{"A-2", "L1", day}, []any{"A-3", "L2", "nonsense"}))
-		if got := k.find("lots", "lot_no", "L1")["expires_on"]; got != "2027-03-04" || len(p.Errors) != 1 || p.Errors[0].Line != 3 {
+		_, p, _ = k.imported("lots", "", "", "lots.xlsx",
+			workbook(k, []any{"sku", "lot", "expiry"}, []any{"A-2", "L1", day}, []any{"A-3", "L2", "nonsense"}))
+		if got := k.find("lots", "lot_no", "L1")["expires_on"]; got != "2027-03-04" || len(p.Errors) != 1 ||
+			p.Errors[0].Line != 3 {
 			k.Errorf("%v %+v", got, p.Errors)
 		}
 	})
@@ -63,7 +67,8 @@ func TestWorkbooks(t *testing.T) {
 // question.
 func TestJSONFiles(t *testing.T) {
 	each(t, func(k *kit) {
-		_, p, _ := k.imported("items", "", "", "items.json", []byte(`[{"sku":"A","name":"One","unit_cost":1.234}, {"name":"Two","sku":"B"}]`))
+		_, p, _ := k.imported("items", "", "", "items.json",
+			[]byte(`[{"sku":"A","name":"One","unit_cost":1.234}, {"name":"Two","sku":"B"}]`))
 		if p.FileType != "json" || p.Stats.ValidRows != 2 {
 			k.Errorf("%+v", p)
 		}
@@ -88,7 +93,8 @@ func TestSheets(t *testing.T) {
 		f := excelize.NewFile()
 		defer f.Close()
 		_, err := f.NewSheet("Zones")
-		if err = errors.Join(err, f.SetSheetRow("Sheet1", "A1", &[]any{"about", "this"}), f.SetSheetRow("Zones", "A1", &[]any{"code", "name"}),
+		if err = errors.Join(err, f.SetSheetRow("Sheet1", "A1", &[]any{"about", "this"}),
+			f.SetSheetRow("Zones", "A1", &[]any{"code", "name"}),
 			f.SetSheetRow("Zones", "A2", &[]any{"Z1", "One"})); err != nil {
 			k.Fatal(err)
 		}
@@ -100,11 +106,13 @@ func TestSheets(t *testing.T) {
 		if _, err := k.m.Process(context.Background(), k.as, job.ID); !fault.HasCode(err, "import_question") {
 			k.Errorf("%v", err)
 		}
-		if _, p, _ := k.imported("zones", `{"sheet":"Zones"}`, "", "z.xlsx", b.Bytes()); p.Stats != (plan.Stats{TotalRows: 1, ValidRows: 1}) {
+		if _, p, _ := k.imported("zones", `{"sheet":"Zones"}`, "", "z.xlsx",
+			b.Bytes()); p.Stats != (plan.Stats{TotalRows: 1, ValidRows: 1}) {
 			k.Errorf("%+v", p)
 		}
 		job = k.upload("zones", `{"sheet":"Zoness"}`, "", "z.xlsx", b.Bytes())
-		if _, err := k.m.Process(context.Background(), k.as, job.ID); !fault.HasCode(err, "import_question") || k.status(job) != "failed" {
+		if _, err := k.m.Process(context.Background(), k.as, job.ID); !fault.HasCode(err, "import_question") ||
+			k.status(job) != "failed" {
 			k.Errorf("%v", err)
 		}
 	})

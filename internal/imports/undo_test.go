@@ -54,7 +54,8 @@ func TestRollbackByField(t *testing.T) {
 				if diff := cmp.Diff(want, k.fieldsOf("items", "sku", "name", "unit_cost", "category")); diff != "" {
 					k.Errorf("%s %d: %s", settle, whole, diff)
 				}
-				if says := fmt.Sprint(k.find("import_jobs", "id", job.ID)["message"]); strings.Contains(says, "stay as they are") != (settle == "partial") {
+				if says := fmt.Sprint(k.find("import_jobs", "id", job.ID)["message"]); strings.Contains(says,
+					"stay as they are") != (settle == "partial") {
 					k.Errorf("%s: the job says %s", settle, says)
 				}
 				for _, sku := range []string{"A", "B", "C"} {

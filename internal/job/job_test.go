@@ -315,7 +315,12 @@ func TestStop(t *testing.T) {
 	each(t, func(k *kit) {
 		ctx, stop := context.WithCancel(k.Context())
 		k.add(job.Job{Kind: "cut", Key: "a"})
-		cut := job.Kind{Name: "cut", Run: func(ctx context.Context, _ job.Job) error { stop(); <-ctx.Done(); return ctx.Err() }}
+		cut := job.Kind{Name: "cut", Run: func(ctx context.Context,
+			_ job.Job) error {
+			stop()
+			<-ctx.Done()
+			return ctx.Err()
+		}}
 		if _, err := k.node(cut).Round(ctx, "cut"); err != nil {
 			t.Error(err)
 		}
@@ -323,7 +328,8 @@ func TestStop(t *testing.T) {
 
 		ctx, stop = context.WithCancel(k.Context())
 		k.add(job.Job{Kind: "whole", Key: "b"})
-		whole := job.Kind{Name: "whole", Timeout: time.Minute, Run: func(ctx context.Context, _ job.Job) error { stop(); return ctx.Err() }}
+		whole := job.Kind{Name: "whole", Timeout: time.Minute,
+			Run: func(ctx context.Context, _ job.Job) error { stop(); return ctx.Err() }}
 		if n, err := k.node(whole).Round(ctx, "whole"); n != 1 || err != nil {
 			t.Errorf("%d done, %v", n, err)
 		}

@@ -86,14 +86,16 @@ func TestDatabaseRefusesWrites(t *testing.T) {
 					return
 				}
 				allow()
-				for end := time.Now().Add(time.Minute); did.Load() < 50 || log.count("failures=") < log.count("growing intervals"); {
+				for end := time.Now().Add(time.Minute); did.Load() < 50 ||
+					log.count("failures=") < log.count("growing intervals"); {
 					if time.Now().After(end) {
 						t.Fatalf("%d jobs were done after the database came back; log: %s", did.Load(), log.text.String())
 					}
 					time.Sleep(10 * time.Millisecond)
 				}
 				if fails, ends := log.count("growing intervals"), log.count("succeeds again"); fails > 1 || ends != fails {
-					t.Errorf("the log says %d times that the kind fails and %d times that it succeeds again: %s", fails, ends, log.text.String())
+					t.Errorf("the log says %d times that the kind fails and %d times that it succeeds again: %s", fails, ends,
+						log.text.String())
 				}
 			})
 		})
@@ -136,7 +138,8 @@ func TestErrorsAreBounded(t *testing.T) {
 		node := k.node(job.Kind{Name: "long", Run: func(context.Context, job.Job) error {
 			return errors.New("a\x00b\xff" + strings.Repeat("long ", 10_000))
 		}})
-		if _, err := node.Round(k.Context(), "long"); err == nil || strings.Count(err.Error(), "job: long") != 5 || !strings.HasSuffix(err.Error(), "and 35 more") {
+		if _, err := node.Round(k.Context(), "long"); err == nil || strings.Count(err.Error(), "job: long") != 5 ||
+			!strings.HasSuffix(err.Error(), "and 35 more") {
 			k.Errorf("the round's error: %.200v", err)
 		}
 		list, err := job.List(k.Context(), k.d, job.Filter{Kind: "long"}, 100)

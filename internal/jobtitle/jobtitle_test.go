@@ -13,12 +13,15 @@ const operator, driver = "forklift operator", "driver"
 
 func TestTitlesMeanJobs(t *testing.T) {
 	for title, want := range map[string]string{
-		"Forklift operator": operator, "FORKLIFT  OPERATOR": operator, "fork-lift driver": operator, "Forklift driver": operator,
+		"Forklift operator": operator, "FORKLIFT  OPERATOR": operator, "fork-lift driver": operator,
+		"Forklift driver":                  operator,
 		"Senior forklift operator, nights": operator, "Lift Truck Operator": operator,
 		"Gabelstaplerfahrer": operator, "Staplerfahrer/in (m/w/d)": operator, "Staplerfahrer:innen": operator,
 		"Flurfoerderzeugfuehrer": operator, "FLURFÖRDERZEUGFÜHRER": operator, "Flurfo\u0308rderzeugfu\u0308hrer": operator,
-		"Cariste H/F": operator, "conducteur de chariot e\u0301le\u0301vateur": operator, "Operator wózka widłowego": operator,
-		"Driver": driver, "LKW-Fahrer": driver, "Berufskraftfahrer*in": driver, "Chauffeur routier": driver, "truck driver": driver,
+		"Cariste H/F": operator, "conducteur de chariot e\u0301le\u0301vateur": operator,
+		"Operator wózka widłowego": operator,
+		"Driver":                   driver, "LKW-Fahrer": driver, "Berufskraftfahrer*in": driver, "Chauffeur routier": driver,
+		"truck driver": driver,
 
 		// jobs of their own
 		"": "", "Picker": "picker", "  Fork lift technician ": "fork lift technician", "Quality Manager": "quality manager",
@@ -71,7 +74,8 @@ func TestWordsAskOfPeople(t *testing.T) {
 			t.Errorf("%q names a %q: %v", c.word, c.title, got)
 		}
 	}
-	for kind, want := range map[string]bool{"forklift": true, "Reach_Truck": true, "crane": true, "conveyor": false, "": false} {
+	for kind, want := range map[string]bool{"forklift": true, "Reach_Truck": true, "crane": true, "conveyor": false,
+		"": false} {
 		if got := jobtitle.AsksOf(words, kind); got != want {
 			t.Errorf("the words ask of the driver of a %s: %v", kind, got)
 		}

@@ -136,7 +136,8 @@ func TestSMTPDelivers(t *testing.T) {
 	if id := msg.Header.Get("Message-ID"); !strings.HasSuffix(id, "@holdfast.example>") {
 		t.Errorf("message id %q", id)
 	}
-	if msg.Header.Get("Auto-Submitted") != "auto-generated" || msg.Header.Get("X-Mailer") != "" || msg.Header.Get("Kind") != "" {
+	if msg.Header.Get("Auto-Submitted") != "auto-generated" || msg.Header.Get("X-Mailer") != "" ||
+		msg.Header.Get("Kind") != "" {
 		t.Errorf("headers %v", msg.Header)
 	}
 	want := []string{"text/plain: " + strings.ReplaceAll(letter.Text, "\n", "\r\n"), "text/html: " + letter.HTML}
@@ -187,9 +188,12 @@ func TestSMTPTellsRefusedFromUnreachable(t *testing.T) {
 		want   fault.Kind
 		code   string
 	}{
-		"no such user": {&smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "no such user"}, fault.Invalid, "mail_address"},
-		"greylisted":   {&smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 7, 1}, Message: "later"}, fault.Unavailable, "mail_unavailable"},
-		"quota spent":  {&smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 4, 5}, Message: "tomorrow"}, fault.Invalid, "mail_refused"},
+		"no such user": {&smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "no such user"},
+			fault.Invalid, "mail_address"},
+		"greylisted": {&smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 7, 1}, Message: "later"},
+			fault.Unavailable, "mail_unavailable"},
+		"quota spent": {&smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 4, 5}, Message: "tomorrow"},
+			fault.Invalid, "mail_refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := backend{refuse: row.refuse}
@@ -277,7 +281,8 @@ func TestNewSMTPRefuses(t *testing.T) {
 	if _, err := NewSMTP("smtp://127.0.0.1:1025", "nobody"); err == nil {
 		t.Error("a sender without @ was accepted")
 	}
-	for _, address := range []string{"smtps://u:p@mail.example", "smtp://u:p@mail.example:2525", "smtp://catcher:1025?tls=off", "smtp://[::1]:1025"} {
+	for _, address := range []string{"smtps://u:p@mail.example", "smtp://u:p@mail.example:2525",
+		"smtp://catcher:1025?tls=off", "smtp://[::1]:1025"} {
 		if _, err := NewSMTP(address, "a@b.example"); err != nil {
 			t.Errorf("%q: %v", address, err)
 		}

@@ -48,8 +48,10 @@ func TestPanics(t *testing.T) {
 	}
 	m.Panicked()
 	for _, want := range []string{
-		`holdfast_panics_total{where="request"} 1`, `holdfast_panics_total{where="background"} 1`, "holdfast_http_requests_in_flight 0",
-		`holdfast_http_requests_total{method="GET",route="/boom",status="500"} 1`, `holdfast_build_info{engine="sqlite",version="v1"} 1`,
+		`holdfast_panics_total{where="request"} 1`, `holdfast_panics_total{where="background"} 1`,
+		"holdfast_http_requests_in_flight 0",
+		`holdfast_http_requests_total{method="GET",route="/boom",status="500"} 1`,
+		`holdfast_build_info{engine="sqlite",version="v1"} 1`,
 	} {
 		if got := text(t, m); !strings.Contains(got, want+"\n") {
 			t.Errorf("no line %s in\n%s", want, got)
@@ -72,7 +74,8 @@ func TestRefusals(t *testing.T) {
 	c.Pass(who, ratelimit.API, ratelimit.Write, plan)
 	c.Pass(who, ratelimit.API, ratelimit.Write, plan) // the fourth
 	got := text(t, m)
-	for _, want := range []string{`holdfast_limit_refused_total{category="api"} 1`, `holdfast_limit_refused_total{category="read"} 1`} {
+	for _, want := range []string{`holdfast_limit_refused_total{category="api"} 1`,
+		`holdfast_limit_refused_total{category="read"} 1`} {
 		if !strings.Contains(got, want+"\n") {
 			t.Errorf("no line %s", want)
 		}
@@ -93,7 +96,8 @@ func TestLog(t *testing.T) {
 	l.Info("x")
 	l.Warn("x")
 	l.Error("x")
-	for _, want := range []string{`holdfast_log_lines_total{level="warn"} 1`, `holdfast_log_lines_total{level="error"} 1`} {
+	for _, want := range []string{`holdfast_log_lines_total{level="warn"} 1`,
+		`holdfast_log_lines_total{level="error"} 1`} {
 		if !strings.Contains(text(t, m), want+"\n") {
 			t.Errorf("no line %s", want)
 		}

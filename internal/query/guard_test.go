@@ -12,7 +12,8 @@ func TestGuard(t *testing.T) {
 			t.Errorf("Guard(%q) = %q, want %q", in, got, want)
 		}
 	}
-	for in, want := range map[string]string{"'=1+1": "=1+1", "'-5": "-5", "'+x": "+x", "'@a": "@a", "=1+1": "=1+1", "'tis": "'tis", "'": "'", "'＝x": "＝x"} {
+	for in, want := range map[string]string{"'=1+1": "=1+1", "'-5": "-5", "'+x": "+x", "'@a": "@a", "=1+1": "=1+1",
+		"'tis": "'tis", "'": "'", "'＝x": "＝x"} {
 		if got := Unguard(in); got != want {
 			t.Errorf("Unguard(%q) = %q, want %q", in, got, want)
 		}

@@ -25,11 +25,14 @@ func TestParse_filters(t *testing.T) {
 		"a=in.(+)":              {Column: Column{Name: "a"}, Op: In, List: []string{}},
 		`a=in.("")`:             {Column: Column{Name: "a"}, Op: In, List: []string{""}},
 		"a=in.(x,)":             {Column: Column{Name: "a"}, Op: In, List: []string{"x", ""}},
-		`a=eq(any).{1,"b,c"}`:   {Column: Column{Name: "a"}, Op: Eq, Quant: true, Value: `{1,"b,c"}`, List: []string{"1", "b,c"}},
-		"a=like(all).{x*}":      {Column: Column{Name: "a"}, Op: Like, Quant: true, All: true, Value: "{x*}", List: []string{"x*"}},
-		"d->k->>0=eq.v":         {Column: Column{Name: "d", Steps: []Step{{Key: "k"}, {Index: 0, IsIndex: true}}, Text: true}, Op: Eq, Value: "v"},
-		`%22a.b%22=is.null`:     {Column: Column{Name: "a.b"}, Op: Is, Value: "null"},
-		"a=eq.":                 {Column: Column{Name: "a"}, Op: Eq},
+		`a=eq(any).{1,"b,c"}`: {Column: Column{Name: "a"}, Op: Eq, Quant: true, Value: `{1,"b,c"}`,
+			List: []string{"1", "b,c"}},
+		"a=like(all).{x*}": {Column: Column{Name: "a"}, Op: Like, Quant: true, All: true, Value: "{x*}",
+			List: []string{"x*"}},
+		"d->k->>0=eq.v": {Column: Column{Name: "d", Steps: []Step{{Key: "k"}, {Index: 0, IsIndex: true}},
+			Text: true}, Op: Eq, Value: "v"},
+		`%22a.b%22=is.null`: {Column: Column{Name: "a.b"}, Op: Is, Value: "null"},
+		"a=eq.":             {Column: Column{Name: "a"}, Op: Eq},
 		"or=(a.eq.1,b.gt.2)": {Join: Or, Kids: []Cond{
 			{Column: Column{Name: "a"}, Op: Eq, Value: "1"}, {Column: Column{Name: "b"}, Op: Gt, Value: "2"}}},
 		"not.and=( a.eq.1 , not.or(b.in.(1,2),c.cs.{x,y}) )": {Join: And, Not: true, Kids: []Cond{
@@ -64,8 +67,9 @@ func TestParse_select(t *testing.T) {
 		"a->-1":        {{Column: Column{Name: "a", Steps: []Step{{Index: -1, IsIndex: true}}}}},
 		"r(*)":         {{Column: Column{Name: "r"}, Embed: &EmbedItem{Items: []Item{{Star: true}}}}},
 		"r()":          {{Column: Column{Name: "r"}, Embed: &EmbedItem{Items: []Item{}}}},
-		"n:r!h!inner(a,s(b))": {{Alias: "n", Column: Column{Name: "r"}, Embed: &EmbedItem{Hint: "h", Inner: true, Items: []Item{
-			col("a"), {Column: Column{Name: "s"}, Embed: &EmbedItem{Items: []Item{col("b")}}}}}}},
+		"n:r!h!inner(a,s(b))": {{Alias: "n", Column: Column{Name: "r"},
+			Embed: &EmbedItem{Hint: "h", Inner: true, Items: []Item{
+				col("a"), {Column: Column{Name: "s"}, Embed: &EmbedItem{Items: []Item{col("b")}}}}}}},
 		"...r(a)":              {{Column: Column{Name: "r"}, Embed: &EmbedItem{Spread: true, Items: []Item{col("a")}}}},
 		"count":                {col("count")},
 		"count()":              {{Column: Column{Name: "count"}, Func: "count", Rows: true}},
@@ -102,7 +106,8 @@ func TestParse_rest(t *testing.T) {
 		Pages: []Page{{Path: []string{"r"}, Limit: 3, Offset: -1}, {Limit: -1, Offset: 0}, {Limit: 7, Offset: -1}},
 		Wheres: []Where{
 			{Path: []string{"r", "s"}, Cond: Cond{Column: Column{Name: "a"}, Op: Eq, Value: "1"}},
-			{Path: []string{"r"}, Cond: Cond{Join: Or, Not: true, Kids: []Cond{{Column: Column{Name: "a"}, Op: Eq, Value: "1"}}}}},
+			{Path: []string{"r"}, Cond: Cond{Join: Or, Not: true,
+				Kids: []Cond{{Column: Column{Name: "a"}, Op: Eq, Value: "1"}}}}},
 	}
 	if d := cmp.Diff(want, req); d != "" {
 		t.Error(d)
@@ -218,7 +223,8 @@ func TestCSVBody(t *testing.T) {
 // FuzzParse holds that no query string panics, and that a parsed one has lost
 // no filter.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"a=eq.1&or=(a.eq.1,b.in.(1,\"2\"))", "select=a:b->c::text,r!inner(*)&order=a.desc.nullsfirst", "a=eq(any).{1,2}&limit=3",
+	for _, s := range []string{"a=eq.1&or=(a.eq.1,b.in.(1,\"2\"))",
+		"select=a:b->c::text,r!inner(*)&order=a.desc.nullsfirst", "a=eq(any).{1,2}&limit=3",
 		"%61=not.is.null&r.not.and=(a.cs.{1})"} {
 		f.Add(s)
 	}
@@ -250,7 +256,8 @@ func FuzzParse(f *testing.F) {
 
 // FuzzJSONBody holds our body scanner against encoding/json.
 func FuzzJSONBody(f *testing.F) {
-	for _, s := range []string{`{"a":1}`, `[{"a":"x\"y","b":[1,{"c":null}]},{"a":"","b":true}]`, ` [ ] `, `{"é":-1.5e3 , "b" : "\u0041"}`} {
+	for _, s := range []string{`{"a":1}`, `[{"a":"x\"y","b":[1,{"c":null}]},{"a":"","b":true}]`, ` [ ] `,
+		`{"é":-1.5e3 , "b" : "\u0041"}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

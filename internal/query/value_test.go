@@ -99,10 +99,13 @@ func text(v any) string {
 // of a record are known.
 func TestStored(t *testing.T) {
 	const id, now = "0190a1b2-c3d4-7e5f-8a6b-0123456789ab", "2026-01-02T03:04:05.000000Z"
-	all := []catalog.Type{catalog.Text, catalog.Int, catalog.Decimal, catalog.Float, catalog.Bool, catalog.UUID, catalog.Time, catalog.Date,
+	all := []catalog.Type{catalog.Text, catalog.Int, catalog.Decimal, catalog.Float, catalog.Bool, catalog.UUID,
+		catalog.Time, catalog.Date,
 		catalog.Array, catalog.JSON}
-	values := []any{nil, "", "plain", "a\x00b", "\xff", id, strings.ToUpper(id), id[1:], strings.Replace(id, "a", "g", 1), strings.Replace(id, "-", "0", 1),
-		now, "2026-13-01T00:00:00.000000Z", "12", int64(12), 12, decimal.FromInt(3), 2.5, math.NaN(), true, json.RawMessage(`{"a": 1}`), json.RawMessage(`[ 1 ]`)}
+	values := []any{nil, "", "plain", "a\x00b", "\xff", id, strings.ToUpper(id), id[1:], strings.Replace(id, "a", "g", 1),
+		strings.Replace(id, "-", "0", 1),
+		now, "2026-13-01T00:00:00.000000Z", "12", int64(12), 12, decimal.FromInt(3), 2.5, math.NaN(), true,
+		json.RawMessage(`{"a": 1}`), json.RawMessage(`[ 1 ]`)}
 	for _, typ := range all {
 		f := &catalog.Field{Name: "f", Type: typ}
 		for _, v := range values {
@@ -117,7 +120,8 @@ func TestStored(t *testing.T) {
 	for _, c := range []struct {
 		typ catalog.Type
 		v   any
-	}{{catalog.Text, "plain"}, {catalog.Int, int64(1)}, {catalog.Decimal, decimal.FromInt(1)}, {catalog.Bool, false}, {catalog.UUID, id}, {catalog.Time, nil}} {
+	}{{catalog.Text, "plain"}, {catalog.Int, int64(1)}, {catalog.Decimal, decimal.FromInt(1)}, {catalog.Bool, false},
+		{catalog.UUID, id}, {catalog.Time, nil}} {
 		if !Stored(&catalog.Field{Name: "f", Type: c.typ}, c.v) {
 			t.Errorf("%v %#v is not known to be stored", c.typ, c.v)
 		}

@@ -57,7 +57,8 @@ func counters(t testing.TB, s *redistest.Server, n int, patience time.Duration) 
 		}
 		t.Cleanup(conn.Close)
 		log, local := &buffer{}, New(Options{})
-		f := NewFleet(FleetOptions{Redis: conn, Local: local, Nodes: func() int { return n }, Log: slog.New(slog.NewTextHandler(log, nil)), Patience: patience})
+		f := NewFleet(FleetOptions{Redis: conn, Local: local, Nodes: func() int { return n },
+			Log: slog.New(slog.NewTextHandler(log, nil)), Patience: patience})
 		t.Cleanup(f.Close)
 		out[i] = node{f, local, log}
 	}
@@ -111,13 +112,15 @@ func TestCountersAgree(t *testing.T) {
 
 func conform(t *testing.T, c Counter) {
 	plan := custom(t, map[Category]Rule{API: {Minute: 20, Burst: 10}, Read: {Minute: 6, Burst: 3}})
-	if s := c.Peek("new", API, plan); !s.OK || s.Used != 0 || s.Remaining != 20 || s.Limit != 20 || time.Until(s.Reset) > time.Second {
+	if s := c.Peek("new", API, plan); !s.OK || s.Used != 0 || s.Remaining != 20 || s.Limit != 20 ||
+		time.Until(s.Reset) > time.Second {
 		t.Errorf("a new key: %+v", s)
 	}
 	ann, ben := Caller{"k", "ann"}, Caller{"k", "ben"}
 	for i := range 10 {
 		s, room := c.Pass(ann, API, Read, plan)
-		if !s.OK || s.Limit != 20 || s.Used != i+1 || s.Remaining != 19-i || s.RetryAfter != 0 || !room.OK || room.Limit != 6 {
+		if !s.OK || s.Limit != 20 || s.Used != i+1 || s.Remaining != 19-i || s.RetryAfter != 0 || !room.OK ||
+			room.Limit != 6 {
 			t.Fatalf("request %d: %+v, reads %+v", i+1, s, room)
 		}
 		if left := time.Until(s.Reset); left < 58*time.Second || left > 61*time.Second {
@@ -297,7 +300,8 @@ func TestRedisGoesAndComesBack(t *testing.T) {
 			c.back(s)
 			for i := range fleet {
 				returned(t, fleet[i])
-				if log := fleet[i].log.String(); strings.Count(log, "ALARM") == 0 || strings.Count(log, "ALARM") != strings.Count(log, "Redis is back") {
+				if log := fleet[i].log.String(); strings.Count(log, "ALARM") == 0 ||
+					strings.Count(log, "ALARM") != strings.Count(log, "Redis is back") {
 					t.Errorf("node %d logs:\n%s", i, log)
 				}
 			}
@@ -321,7 +325,8 @@ func together(t *testing.T, fleet []node, plan Plan) {
 	t.Helper()
 	for i := range 100 {
 		key := fmt.Sprintf("together %d", i)
-		if fleet[0].Take(key, API, plan, 60).OK && !fleet[1].Take(key, API, plan, 60).OK && !fleet[0].Away() && !fleet[1].Away() {
+		if fleet[0].Take(key, API, plan, 60).OK && !fleet[1].Take(key, API, plan, 60).OK && !fleet[0].Away() &&
+			!fleet[1].Away() {
 			return
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -342,7 +347,8 @@ func returned(t *testing.T, f node) {
 
 func TestOnceInTheFleet(t *testing.T) {
 	fleet := patient(t, redistest.Start(t), 2)
-	if !fleet[0].Once("a", time.Minute) || fleet[1].Once("a", time.Minute) || fleet[0].Once("a", time.Minute) || !fleet[1].Once("b", time.Minute) {
+	if !fleet[0].Once("a", time.Minute) || fleet[1].Once("a", time.Minute) || fleet[0].Once("a", time.Minute) ||
+		!fleet[1].Once("b", time.Minute) {
 		t.Error("told twice, or not at all")
 	}
 }
@@ -360,7 +366,8 @@ func TestKeysInRedisNameNobody(t *testing.T) {
 }
 
 func TestShare(t *testing.T) {
-	for _, c := range []struct{ nodes, minute, burst int }{{0, 1000, 200}, {1, 1000, 200}, {2, 500, 100}, {3, 333, 66}, {5000, 1, 1}} {
+	for _, c := range []struct{ nodes, minute, burst int }{{0, 1000, 200}, {1, 1000, 200}, {2, 500, 100}, {3, 333, 66},
+		{5000, 1, 1}} {
 		if got := Standard().Share(c.nodes).Rule(API); got != (Rule{c.minute, c.burst}) {
 			t.Errorf("%d nodes: %+v", c.nodes, got)
 		}

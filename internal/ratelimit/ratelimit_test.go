@@ -377,7 +377,8 @@ func TestPlans(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		`{}`, `{"api": {"minute": 3000}}`, `{"read":{"minute":9,"burst":3},"write":{"minute":1}}`,
-		``, `[]`, `null`, `{"api": null}`, `{"api": 5}`, `{"API": {"minute": 5}}`, `{"api": {"minute": -1}}`, `{"api": {"minute": 5, "x": 1}}`, `{} {}`,
+		``, `[]`, `null`, `{"api": null}`, `{"api": 5}`, `{"API": {"minute": 5}}`, `{"api": {"minute": -1}}`,
+		`{"api": {"minute": 5, "x": 1}}`, `{} {}`,
 	} {
 		f.Add(s)
 		f.Add(strings.Replace(s, "}", `, "ceiling": 5000}`, 1))
@@ -400,13 +401,16 @@ func FuzzParse(f *testing.F) {
 
 func TestParse(t *testing.T) {
 	p, err := Parse(`{"api": {"minute": 3000, "burst": 700}, "write": {"minute": 10}}`)
-	if err != nil || p.name != "custom" || p.Rule(API) != (Rule{3000, 700}) || p.Rule(Write) != (Rule{10, 2}) || p.Rule(Read) != Standard().Rule(Read) {
+	if err != nil || p.name != "custom" || p.Rule(API) != (Rule{3000, 700}) || p.Rule(Write) != (Rule{10, 2}) ||
+		p.Rule(Read) != Standard().Rule(Read) {
 		t.Errorf("%+v %v", p, err)
 	}
-	if p, err := Parse(`{"api": {"minute": 9}, "auth": {"minute": 600}}`); err != nil || p.Rule(API).Minute != 9 || p.Rule(Auth) != Standard().Rule(Auth) {
+	if p, err := Parse(`{"api": {"minute": 9}, "auth": {"minute": 600}}`); err != nil || p.Rule(API).Minute != 9 ||
+		p.Rule(Auth) != Standard().Rule(Auth) {
 		t.Errorf("limits of an earlier version: %+v %v", p, err)
 	}
-	if _, err := Check(`{"auth": {"minute": 600}}`); err == nil || !strings.Contains(err.Error(), "addresses and accounts") {
+	if _, err := Check(`{"auth": {"minute": 600}}`); err == nil ||
+		!strings.Contains(err.Error(), "addresses and accounts") {
 		t.Errorf("auth of a tenant: %v", err)
 	}
 	if p, err := Check(`{"api": {"minute": 100, "ceiling": 250}}`); err != nil || p.Ceiling(API) != (Rule{250, 50}) ||
@@ -416,7 +420,8 @@ func TestParse(t *testing.T) {
 	if p, err := Check(`{"api": {"minute": 9}}`); err != nil || p.Rule(API).Minute != 9 {
 		t.Errorf("%+v %v", p, err)
 	}
-	for _, bad := range []string{``, `[]`, `{"api": null}`, `{"api": 5}`, `{"API": {"minute": 5}}`, `{"api": {"minute": 0}}`,
+	for _, bad := range []string{``, `[]`, `{"api": null}`, `{"api": 5}`, `{"API": {"minute": 5}}`,
+		`{"api": {"minute": 0}}`,
 		`{"api": {"minute": 5, "x": 1}}`, `{} {}`, `{"api": {"minute": 1e3}, "zone": {}}`,
 		`{"api": {"minute": 5, "ceiling": 4}}`, `{"api": {"minute": 5, "ceiling": 0}}`} {
 		if _, err := Parse(bad); err == nil {

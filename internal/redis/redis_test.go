@@ -58,7 +58,8 @@ func TestParse(t *testing.T) {
 	if got, err := parseURL("rediss://h.example"); err != nil || got.tls == nil || got.tls.ServerName != "h.example" {
 		t.Errorf("with TLS: %+v, %v", got, err)
 	}
-	for _, url := range []string{"", "h:6379", "http://u:hunter2@h", "redis://", "redis://u:hunter2@h/x", "redis://u:hunter2@h/-1",
+	for _, url := range []string{"", "h:6379", "http://u:hunter2@h", "redis://", "redis://u:hunter2@h/x",
+		"redis://u:hunter2@h/-1",
 		"redis://u:hunter2@h?master_set=x", "redis://u:hunter2@h:port/%zz"} {
 		if _, err := parseURL(url); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: %v", url, err)
@@ -143,8 +144,9 @@ func TestSignsIn(t *testing.T) {
 	do(t, c, "ACL", "SETUSER", "ann", "on", ">pw", "+@all", "~*")
 	do(t, c, "CONFIG", "SET", "requirepass", "secret")
 	host := strings.TrimPrefix(s.URL, "redis://")
-	for url, up := range map[string]bool{"redis://:secret@" + host: true, "redis://ann:pw@" + host: true, "redis://ann:secret@" + host: false,
-		"redis://" + host: false} {
+	for url, up := range map[string]bool{"redis://:secret@" + host: true, "redis://ann:pw@" + host: true,
+		"redis://ann:secret@" + host: false,
+		"redis://" + host:            false} {
 		if got := open(t, url).Up(); got != up {
 			t.Errorf("%s: %v", url, got)
 		}

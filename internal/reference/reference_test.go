@@ -24,7 +24,8 @@ func TestReference(t *testing.T) {
 	if page.Code != 200 || !strings.HasPrefix(page.Header().Get("Content-Type"), "text/html") {
 		t.Fatalf("%d %s", page.Code, page.Header())
 	}
-	if csp := page.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || !strings.Contains(csp, "script-src 'self';") {
+	if csp := page.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") ||
+		!strings.Contains(csp, "script-src 'self';") {
 		t.Errorf("policy %s", csp)
 	}
 	asked := regexp.MustCompile(`(?:src|href)="(/docs/[^"]+)"`).FindAllStringSubmatch(page.Body.String(), -1)

@@ -39,7 +39,8 @@ func (k *kit) badges(user string) string {
 func (k *kit) earn(user, kind, source string, n int) {
 	k.Helper()
 	for range n {
-		k.add("point_events", store.Row{"user_id": user, "kind": kind, "points": 1, "source_type": source, "source_id": uuid.NewString(), "occurred_at": noon})
+		k.add("point_events", store.Row{"user_id": user, "kind": kind, "points": 1, "source_type": source,
+			"source_id": uuid.NewString(), "occurred_at": noon})
 	}
 }
 
@@ -76,7 +77,8 @@ func TestBadges(t *testing.T) {
 					if st != "completed" {
 						c = k.add("courses", store.Row{"code": uuid.NewString(), "title": "Other"})
 					}
-					id := k.add("training_assignments", store.Row{"course_id": c, "user_id": user, "assignment_type": "manual", "assignment_reason": "x"})
+					id := k.add("training_assignments", store.Row{"course_id": c, "user_id": user, "assignment_type": "manual",
+						"assignment_reason": "x"})
 					if st == "completed" {
 						k.set("training_assignments", id, store.Row{"status": "in_progress"})
 						k.set("training_assignments", id, store.Row{"status": "completed"})
@@ -101,13 +103,15 @@ func TestBadges(t *testing.T) {
 			{"all training valid", trained("completed"), "training_valid"},
 			{"a course renewed", func(u string) {
 				k.add("training_assignments",
-					store.Row{"course_id": course, "user_id": u, "status": "completed", "completed_at": "2025-01-01T12:00:00Z", "expires_on": "2026-01-01"})
+					store.Row{"course_id": course, "user_id": u, "status": "completed", "completed_at": "2025-01-01T12:00:00Z",
+						"expires_on": "2026-01-01"})
 				k.set("training_assignments", k.only("training_assignments", "user_id = $2", u), store.Row{"status": "expired"})
 				trained("completed")(u)
 			}, "training_valid"},
 			{"one renewed, another run out", func(u string) {
 				k.add("training_assignments",
-					store.Row{"course_id": k.add("courses", store.Row{"code": "GAS", "title": "Gas"}), "user_id": u, "status": "completed",
+					store.Row{"course_id": k.add("courses", store.Row{"code": "GAS", "title": "Gas"}), "user_id": u,
+						"status":       "completed",
 						"completed_at": "2025-01-01T12:00:00Z", "expires_on": "2026-01-01"})
 				k.set("training_assignments", k.only("training_assignments", "user_id = $2", u), store.Row{"status": "expired"})
 				trained("completed")(u)
@@ -148,7 +152,8 @@ func TestPointsAtOnce(t *testing.T) {
 				if i%2 == 1 {
 					who = left
 				}
-				in := k.add("incidents", store.Row{"kind": "near_miss", "title": "x", "occurred_at": "2026-03-01T11:00:00Z", "reported_by": who})
+				in := k.add("incidents", store.Row{"kind": "near_miss", "title": "x", "occurred_at": "2026-03-01T11:00:00Z",
+					"reported_by": who})
 				wg.Add(1)
 				go func() {
 					defer wg.Done()
@@ -176,7 +181,8 @@ func TestDailyCap(t *testing.T) {
 	each(t, func(k *kit) {
 		k.as.UserID = ada
 		report := func() string {
-			in := k.add("incidents", store.Row{"kind": "near_miss", "title": "x", "occurred_at": "2026-03-01T11:00:00Z", "reported_by": ada})
+			in := k.add("incidents", store.Row{"kind": "near_miss", "title": "x", "occurred_at": "2026-03-01T11:00:00Z",
+				"reported_by": ada})
 			k.set("incidents", in, store.Row{"status": "triaged"})
 			return in
 		}

@@ -17,7 +17,8 @@ func TestCertificateDates(t *testing.T) {
 		year := k.add("courses", store.Row{"code": "YEAR", "title": "Year", "validity_months": 12})
 		always := k.add("courses", store.Row{"code": "ALWAYS", "title": "Always"})
 		row := func(course, completed string, expires any) store.Row {
-			return store.Row{"course_id": course, "user_id": ada, "status": "completed", "completed_at": completed, "expires_on": expires}
+			return store.Row{"course_id": course, "user_id": ada, "status": "completed", "completed_at": completed,
+				"expires_on": expires}
 		}
 		const done = "2026-01-15T12:00:00Z"
 		for _, c := range []struct {

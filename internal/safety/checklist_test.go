@@ -23,7 +23,8 @@ func raw(s string) json.RawMessage { return json.RawMessage(s) }
 // published is a template that was drafted and published.
 func (k *kit) published(code string, more store.Row) string {
 	k.Helper()
-	row := store.Row{"code": code, "title": "Truck check", "sections": raw(truckItems), "applies_to": raw(`["equipment"]`), "kinds": raw(`["forklift"]`)}
+	row := store.Row{"code": code, "title": "Truck check", "sections": raw(truckItems),
+		"applies_to": raw(`["equipment"]`), "kinds": raw(`["forklift"]`)}
 	for f, v := range more {
 		row[f] = v
 	}
@@ -48,12 +49,14 @@ func TestTemplateRevisions(t *testing.T) {
 		one := k.published("FLT", nil)
 		k.is("checklist_templates", one, "revision", "1")
 		k.is("checklist_templates", one, "published_at", noon)
-		for _, set := range []store.Row{{"title": "x"}, {"sections": raw(`[]`)}, {"applies_to": raw(`[]`)}, {"kinds": raw(`[]`)}, {"description": "x"}} {
+		for _, set := range []store.Row{{"title": "x"}, {"sections": raw(`[]`)}, {"applies_to": raw(`[]`)},
+			{"kinds": raw(`[]`)}, {"description": "x"}} {
 			k.refused(k.change("checklist_templates", one, set), "HF006")
 		}
 		k.refused(k.remove("checklist_templates", one), "HF006")
 		k.refused(k.change("checklist_templates", one, store.Row{"status": "draft"}), "HF001")
-		plan := k.add("checklist_schedules", store.Row{"template_id": one, "equipment_id": truck, "rrule": "FREQ=DAILY", "starts_on": "2026-03-01"})
+		plan := k.add("checklist_schedules", store.Row{"template_id": one, "equipment_id": truck, "rrule": "FREQ=DAILY",
+			"starts_on": "2026-03-01"})
 
 		two := k.add("checklist_templates", store.Row{"code": "flt", "title": "Truck check 2", "sections": raw(truckItems)})
 		k.is("checklist_templates", two, "revision", "2")
@@ -77,9 +80,10 @@ func TestTemplateRevisions(t *testing.T) {
 
 		empty := k.add("checklist_templates", store.Row{"code": "NIL", "title": "Nothing"})
 		k.refused(k.change("checklist_templates", empty, store.Row{"status": "published"}), "HF006")
-		_, err := k.try("checklist_templates", store.Row{"code": "LOOP", "title": "Loop", "sections": raw(`[{"title":"","items":[` +
-			`{"key":"a","prompt":"A","type":"text","show_when":{"item":"b","op":"answered"}},` +
-			`{"key":"b","prompt":"B","type":"text","show_when":{"item":"a","op":"answered"}}]}]`)})
+		_, err := k.try("checklist_templates", store.Row{"code": "LOOP", "title": "Loop",
+			"sections": raw(`[{"title":"","items":[` +
+				`{"key":"a","prompt":"A","type":"text","show_when":{"item":"b","op":"answered"}},` +
+				`{"key":"b","prompt":"B","type":"text","show_when":{"item":"a","op":"answered"}}]}]`)})
 		k.names(err, "sections")
 		if !strings.Contains(err.Error(), `"a"`) {
 			t.Errorf("%v does not name the item", err)
@@ -101,7 +105,8 @@ func TestSchedules(t *testing.T) {
 		truck := k.add("equipment", store.Row{"asset_no": "F1", "kind": "forklift", "zone_id": zone})
 		tpl := k.published("FLT", nil)
 		plan := k.add("checklist_schedules",
-			store.Row{"template_id": tpl, "equipment_id": truck, "rrule": "FREQ=DAILY;BYHOUR=6,14", "grace_minutes": 30, "assignee_user_id": ada})
+			store.Row{"template_id": tpl, "equipment_id": truck, "rrule": "FREQ=DAILY;BYHOUR=6,14", "grace_minutes": 30,
+				"assignee_user_id": ada})
 		k.is("checklist_schedules", plan, "timezone", "Europe/Berlin")
 		k.is("checklist_schedules", plan, "starts_on", "2026-03-24")
 		due := func() string {
@@ -119,7 +124,8 @@ func TestSchedules(t *testing.T) {
 			t.Errorf("due %s\nwant %s", got, week)
 		}
 		first := k.all("checklist_runs", "schedule_id = $2", plan)[0]
-		for f, want := range map[string]string{"title": "Truck check", "zone_id": zone, "site_id": site, "equipment_id": truck, "assignee_user_id": ada,
+		for f, want := range map[string]string{"title": "Truck check", "zone_id": zone, "site_id": site,
+			"equipment_id": truck, "assignee_user_id": ada,
 			"grace_minutes": "30"} {
 			k.is("checklist_runs", first, f, want)
 		}
@@ -244,7 +250,8 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%d actions for an item that is not critical", n)
 		}
 		k.set("checklist_runs", run, store.Row{"status": "completed"})
-		for f, want := range map[string]string{"score": "75", "passed": "2", "failed": "1", "passed_weight": "3", "failed_weight": "1",
+		for f, want := range map[string]string{"score": "75", "passed": "2", "failed": "1", "passed_weight": "3",
+			"failed_weight":   "1",
 			"failed_critical": "0", "on_time": "null", "completed_by": ada} {
 			k.is("checklist_runs", run, f, want)
 		}
@@ -274,15 +281,17 @@ func TestFailedAnswers(t *testing.T) {
 	each(t, func(k *kit) {
 		site := k.add("sites", store.Row{"code": "HAM", "name": "Hamburg"})
 		zone := k.add("zones", store.Row{"code": "A", "name": "A", "site_id": site})
-		truck, tpl := k.add("equipment", store.Row{"asset_no": "F1", "kind": "forklift", "zone_id": zone}), k.published("FLT", nil)
+		truck, tpl := k.add("equipment", store.Row{"asset_no": "F1", "kind": "forklift", "zone_id": zone}),
+			k.published("FLT", nil)
 		k.add("members", store.Row{"user_id": bo, "email": "bo@x.example", "role": "manager"})
 		k.as.UserID, k.as.Role = ada, actor.Operator
 		run := k.run(truck, tpl)
 		brakes := k.answered(run, "brakes", `"no"`)
 		k.is("equipment", truck, "status", "out_of_service")
 		ac := k.only("actions", "source = 'checklist_answer' AND source_id = $2", brakes)
-		for f, want := range map[string]string{"title": "Truck check: Brakes hold", "priority": "critical", "status": "open", "due_on": "2026-03-02",
-			"type": "corrective", "suggested_by": "null", "assignee_user_id": bo} {
+		for f, want := range map[string]string{"title": "Truck check: Brakes hold", "priority": "critical", "status": "open",
+			"due_on": "2026-03-02",
+			"type":   "corrective", "suggested_by": "null", "assignee_user_id": bo} {
 			k.is("actions", ac, f, want)
 		}
 		k.set("checklist_answers", brakes, store.Row{"note": "spongy"})
@@ -293,9 +302,11 @@ func TestFailedAnswers(t *testing.T) {
 
 		k.answered(run, "spill", `"yes"`)
 		in := k.only("incidents", "1 = 1")
-		for f, want := range map[string]string{"kind": "hazard", "severity": "medium", "zone_id": zone, "site_id": site, "reported_by": ada,
-			"title":    "Truck check: Oil on the floor",
-			"entities": fmt.Sprintf(`[{"entity_type":"zone","entity_id":%q,"role":"source"},{"entity_type":"equipment","entity_id":%q,"role":"source"}]`, zone, truck)} {
+		for f, want := range map[string]string{"kind": "hazard", "severity": "medium", "zone_id": zone, "site_id": site,
+			"reported_by": ada,
+			"title":       "Truck check: Oil on the floor",
+			"entities":    fmt.Sprintf(`[{"entity_type":"zone","entity_id":%q,"role":"source"},`+
+				`{"entity_type":"equipment","entity_id":%q,"role":"source"}]`, zone, truck)} {
 			k.is("incidents", in, f, want)
 		}
 
@@ -315,17 +326,21 @@ func TestTalks(t *testing.T) {
 		k.as.UserID, k.as.Role = bo, actor.Safety
 		later := k.add("toolbox_talks", store.Row{"topic": "Forks down", "held_at": "2026-03-02T06:00:00Z"})
 		k.is("toolbox_talks", later, "leader_user_id", bo)
-		talk := k.add("toolbox_talks", store.Row{"topic": "Horn at the crossing", "held_at": "2026-03-01T06:00:00Z", "minutes": 10})
+		talk := k.add("toolbox_talks", store.Row{"topic": "Horn at the crossing", "held_at": "2026-03-01T06:00:00Z",
+			"minutes": 10})
 		at := k.add("talk_attendances", store.Row{"talk_id": talk, "worker_id": worker})
 		k.refused(k.change("talk_attendances", at, store.Row{"signed_at": noon}), "HF006")
-		k.names(k.change("talk_attendances", at, store.Row{"signed_at": "2026-03-01T05:00:00Z", "signature": "Ada"}), "signed_at")
-		k.names(k.change("talk_attendances", at, store.Row{"signed_at": "2026-03-01T13:00:00Z", "signature": "Ada"}), "signed_at")
+		k.names(k.change("talk_attendances", at, store.Row{"signed_at": "2026-03-01T05:00:00Z", "signature": "Ada"}),
+			"signed_at")
+		k.names(k.change("talk_attendances", at, store.Row{"signed_at": "2026-03-01T13:00:00Z", "signature": "Ada"}),
+			"signed_at")
 		if n := len(k.all("point_events", "1 = 1")); n != 0 {
 			t.Errorf("%d points before anybody signed", n)
 		}
 
 		k.as.UserID, k.as.WorkerID, k.as.Role = ada, worker, actor.Operator
-		k.refused(k.change("talk_attendances", k.add("talk_attendances", store.Row{"talk_id": later, "worker_id": worker}), store.Row{"signed_at": noon}), "HF006")
+		k.refused(k.change("talk_attendances", k.add("talk_attendances", store.Row{"talk_id": later, "worker_id": worker}),
+			store.Row{"signed_at": noon}), "HF006")
 		k.set("talk_attendances", at, store.Row{"signed_at": "2026-03-01T08:00:00Z"})
 		k.is("talk_attendances", at, "signed_at", noon)
 		k.is("talk_attendances", at, "signed_by", ada)
@@ -334,7 +349,8 @@ func TestTalks(t *testing.T) {
 
 		k.as.UserID, k.as.WorkerID, k.as.Role = bo, "", actor.Safety
 		guest := k.add("workers", store.Row{"employee_no": "2", "name": "Guest"})
-		k.add("talk_attendances", store.Row{"talk_id": talk, "worker_id": guest, "signed_at": "2026-03-01T06:15:00Z", "signature": "Guest"})
+		k.add("talk_attendances", store.Row{"talk_id": talk, "worker_id": guest, "signed_at": "2026-03-01T06:15:00Z",
+			"signature": "Guest"})
 		k.only("point_events", "1 = 1")
 	})
 }

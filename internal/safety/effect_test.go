@@ -133,10 +133,11 @@ func (k *kit) all(name, where string, args ...any) (ids []string) {
 	k.Helper()
 	err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
 		ids = nil
-		return tx.Query("SELECT id FROM "+name+" WHERE tenant_id = $1 AND "+where+" ORDER BY id", append([]any{k.as.TenantID}, args...), func(r *db.Row) error {
-			ids = append(ids, r.Text(0))
-			return nil
-		})
+		return tx.Query("SELECT id FROM "+name+" WHERE tenant_id = $1 AND "+where+" ORDER BY id",
+			append([]any{k.as.TenantID}, args...), func(r *db.Row) error {
+				ids = append(ids, r.Text(0))
+				return nil
+			})
 	})
 	if err != nil {
 		k.Fatal(err)
@@ -215,7 +216,8 @@ func TestEntities(t *testing.T) {
 	each(t, func(k *kit) {
 		zone := k.add("zones", store.Row{"code": "A", "name": "A"})
 		entity := func(kind, id, role string) store.Row {
-			return hazard(store.Row{"entities": json.RawMessage(fmt.Sprintf(`[{"entity_type":%q,"entity_id":%q,"role":%q}]`, kind, id, role))})
+			return hazard(store.Row{"entities": json.RawMessage(fmt.Sprintf(`[{"entity_type":%q,"entity_id":%q,"role":%q}]`,
+				kind, id, role))})
 		}
 		in := k.add("incidents", entity("zone", zone, "source"))
 		k.is("incidents", in, "entities", `[{"entity_type":"zone","entity_id":"`+zone+`","role":"source"}]`)
@@ -255,8 +257,10 @@ func TestIncidentStates(t *testing.T) {
 		k.is("incidents", in, "closed_at", noon)
 		k.refused(k.change("incidents", in, store.Row{"lessons": "none"}), "HF006")
 		k.is("incidents", in, "closed_at", noon)
-		k.refused(k.change("incidents", in, store.Row{"status": "investigating", "lead_user_id": ada, "due_on": "2026-03-09"}), "HF006")
-		k.set("incidents", in, store.Row{"status": "investigating", "lead_user_id": ada, "due_on": "2026-03-09", "reopen_reason": "it dripped again"})
+		k.refused(k.change("incidents", in, store.Row{"status": "investigating", "lead_user_id": ada,
+			"due_on": "2026-03-09"}), "HF006")
+		k.set("incidents", in, store.Row{"status": "investigating", "lead_user_id": ada, "due_on": "2026-03-09",
+			"reopen_reason": "it dripped again"})
 		k.is("incidents", in, "closed_at", "null")
 		k.is("incidents", in, "investigated_at", noon)
 		k.refused(k.change("incidents", in, store.Row{"status": "closed"}), "HF006")
@@ -318,8 +322,10 @@ func TestInvestigation(t *testing.T) {
 			k.set("incidents", in, store.Row{"status": "action_pending"})
 			k.set("actions", ac, store.Row{"status": "cancelled", "cancel_reason": "x"})
 			k.refused(k.change("incidents", in, store.Row{"status": "closed"}), "HF006")
-			for _, bad := range []string{`{}`, `[{"method":"5whys","layer":"underlying"}]`, `[{"method":"guess","layer":"underlying","text":"x"}]`,
-				`[{"method":"5whys","layer":"top","text":"x"}]`, `[{"method":"5whys","layer":"underlying","text":"x","who":"me"}]`} {
+			for _, bad := range []string{`{}`, `[{"method":"5whys","layer":"underlying"}]`,
+				`[{"method":"guess","layer":"underlying","text":"x"}]`,
+				`[{"method":"5whys","layer":"top","text":"x"}]`,
+				`[{"method":"5whys","layer":"underlying","text":"x","who":"me"}]`} {
 				k.refused(k.change("incidents", in, cause(bad)), "HF007")
 			}
 			k.set("incidents", in, cause(`[{"method":"5whys","layer":"organisational","text":"No interval","whys":["worn","not looked at"]}]`))
@@ -403,8 +409,9 @@ func TestFourEyesOfWhoMarkedItDone(t *testing.T) {
 func TestEffectiveness(t *testing.T) {
 	each(t, func(k *kit) {
 		in := k.add("incidents", hazard(nil))
-		ac := k.add("actions", store.Row{"title": "Mop", "incident_id": in, "source": "incident", "source_id": in, "assignee_user_id": ada,
-			"review_on": "2026-04-01"})
+		ac := k.add("actions", store.Row{"title": "Mop", "incident_id": in, "source": "incident", "source_id": in,
+			"assignee_user_id": ada,
+			"review_on":        "2026-04-01"})
 		k.refused(k.change("actions", ac, store.Row{"effectiveness": "effective"}), "HF006")
 		k.set("actions", ac, store.Row{"status": "done"})
 		k.as.UserID = bo
@@ -413,7 +420,8 @@ func TestEffectiveness(t *testing.T) {
 		k.set("actions", ac, store.Row{"effectiveness": "not_effective"})
 		k.is("actions", ac, "reviewed_at", noon)
 		next := k.only("actions", "follows_id = $2", ac)
-		for f, want := range map[string]string{"title": "Mop", "incident_id": in, "source_id": in, "assignee_user_id": ada, "status": "open",
+		for f, want := range map[string]string{"title": "Mop", "incident_id": in, "source_id": in, "assignee_user_id": ada,
+			"status": "open",
 			"due_on": "2026-03-15"} {
 			k.is("actions", next, f, want)
 		}
@@ -428,7 +436,8 @@ func TestActionSources(t *testing.T) {
 	each(t, func(k *kit) {
 		in := k.add("incidents", hazard(nil))
 		k.as.TenantID = south
-		for _, row := range []store.Row{{"source": "incident", "source_id": in}, {"source": "talk", "source_id": bo}, {"source": "manual", "source_id": in}} {
+		for _, row := range []store.Row{{"source": "incident", "source_id": in}, {"source": "talk", "source_id": bo},
+			{"source": "manual", "source_id": in}} {
 			row["title"] = "Mop"
 			_, err := k.try("actions", row)
 			k.refused(err, "HF007")
@@ -442,7 +451,8 @@ func TestChecklistRuns(t *testing.T) {
 		for _, c := range []struct {
 			due, onTime string
 			grace       int
-		}{{"2026-03-01T12:00:00Z", "true", 0}, {"2026-03-01T11:59:59Z", "false", 0}, {"2026-03-01T11:50:00Z", "true", 10}, {"2026-03-01T11:49:59Z", "false", 10}} {
+		}{{"2026-03-01T12:00:00Z", "true", 0}, {"2026-03-01T11:59:59Z", "false", 0}, {"2026-03-01T11:50:00Z", "true", 10},
+			{"2026-03-01T11:49:59Z", "false", 10}} {
 			run := k.add("checklist_runs", store.Row{"title": "Racks", "due_at": c.due, "grace_minutes": c.grace})
 			k.is("checklist_runs", run, "on_time", "null")
 			k.set("checklist_runs", run, store.Row{"status": "completed"})

@@ -98,7 +98,8 @@ func TestEntitiesAreChecked(t *testing.T) {
 	} {
 		_, err := ParseEntities([]byte(raw))
 		f := fault.As(err)
-		if !fault.Is(err, fault.Invalid) || len(f.Fields) != 1 || f.Fields[0].Name != "entities" || !strings.Contains(f.Fields[0].Msg, rule) {
+		if !fault.Is(err, fault.Invalid) || len(f.Fields) != 1 || f.Fields[0].Name != "entities" ||
+			!strings.Contains(f.Fields[0].Msg, rule) {
 			t.Errorf("%.80s: %v, want %q", raw, err, rule)
 		}
 	}
@@ -106,7 +107,8 @@ func TestEntitiesAreChecked(t *testing.T) {
 
 func FuzzParseEntities(f *testing.F) {
 	const id = "0190a000-0000-7000-8000-000000000001"
-	for _, s := range []string{`[]`, `[{"entity_type":"zone","entity_id":"` + id + `","role":"source"}]`, `{}`, `[{"entity_type":"tenant"}]`, `null`,
+	for _, s := range []string{`[]`, `[{"entity_type":"zone","entity_id":"` + id + `","role":"source"}]`, `{}`,
+		`[{"entity_type":"tenant"}]`, `null`,
 		`[1]`, ``, `[{"entity_type":"zone","entity_id":"0190A000-0000-7000-8000-00000000000A"}]`} {
 		f.Add([]byte(s))
 	}

@@ -42,16 +42,23 @@ func TestEvaluate(t *testing.T) {
 		facts map[string]float64
 		want  safety.Verdict
 	}{
-		{"below both", plain, safety.Reading{Value: 0, Known: true}, nil, safety.Verdict{Status: "compliant", Known: true, Threshold: 1}},
-		{"at warn", plain, safety.Reading{Value: 1, Known: true}, nil, safety.Verdict{Status: "warning", Value: 1, Known: true, Threshold: 1}},
-		{"at breach", plain, safety.Reading{Value: 3, Known: true}, nil, safety.Verdict{Status: "breach", Value: 3, Known: true, Threshold: 3}},
-		{"unknown", plain, safety.Reading{Value: 9}, nil, safety.Verdict{Status: "insufficient_data", Value: 9, Threshold: 1, Absent: true}},
+		{"below both", plain, safety.Reading{Value: 0, Known: true}, nil,
+			safety.Verdict{Status: "compliant", Known: true, Threshold: 1}},
+		{"at warn", plain, safety.Reading{Value: 1, Known: true}, nil,
+			safety.Verdict{Status: "warning", Value: 1, Known: true, Threshold: 1}},
+		{"at breach", plain, safety.Reading{Value: 3, Known: true}, nil,
+			safety.Verdict{Status: "breach", Value: 3, Known: true, Threshold: 3}},
+		{"unknown", plain, safety.Reading{Value: 9}, nil,
+			safety.Verdict{Status: "insufficient_data", Value: 9, Threshold: 1, Absent: true}},
 		{"never done", duty, safety.Reading{}, eleven, safety.Verdict{Status: "breach", Threshold: 3, Absent: true}},
-		{"never done, and done", duty, safety.Reading{Known: true}, eleven, safety.Verdict{Status: "compliant", Known: true, Threshold: 1}},
+		{"never done, and done", duty, safety.Reading{Known: true}, eleven,
+			safety.Verdict{Status: "compliant", Known: true, Threshold: 1}},
 		{"never done, does not apply", duty, safety.Reading{}, map[string]float64{"site.avg_employees": 10},
 			safety.Verdict{Status: "compliant", Threshold: 1, Exempt: true}},
-		{"never done, size unknown", duty, safety.Reading{}, nil, safety.Verdict{Status: "insufficient_data", Threshold: 1, Absent: true}},
-		{"of elsewhere", duty, safety.Reading{Exempt: true}, eleven, safety.Verdict{Status: "compliant", Threshold: 1, Exempt: true}},
+		{"never done, size unknown", duty, safety.Reading{}, nil,
+			safety.Verdict{Status: "insufficient_data", Threshold: 1, Absent: true}},
+		{"of elsewhere", duty, safety.Reading{Exempt: true}, eleven,
+			safety.Verdict{Status: "compliant", Threshold: 1, Exempt: true}},
 		{"2 in 100,000 h is 4 in 200,000 h", per, safety.Reading{Value: 2, Known: true, Hours: 100_000}, nil,
 			safety.Verdict{Status: "breach", Value: 4, Known: true, Threshold: 3}},
 		{"too few hours", per, safety.Reading{Value: 2, Known: true, Hours: 999}, nil,
@@ -62,8 +69,10 @@ func TestEvaluate(t *testing.T) {
 			safety.Verdict{Status: "breach", Value: 3, Known: true, Threshold: 3}},
 		{"fact unknown", large, safety.Reading{Value: 3, Known: true}, nil,
 			safety.Verdict{Status: "insufficient_data", Value: 3, Threshold: 1, Absent: true}},
-		{"rest of 11.2 h", rest, safety.Reading{Value: 11.2, Known: true}, nil, safety.Verdict{Status: "warning", Value: 11.2, Known: true, Threshold: 11.5}},
-		{"rest of 10.9 h", rest, safety.Reading{Value: 10.9, Known: true}, nil, safety.Verdict{Status: "breach", Value: 10.9, Known: true, Threshold: 11}},
+		{"rest of 11.2 h", rest, safety.Reading{Value: 11.2, Known: true}, nil,
+			safety.Verdict{Status: "warning", Value: 11.2, Known: true, Threshold: 11.5}},
+		{"rest of 10.9 h", rest, safety.Reading{Value: 10.9, Known: true}, nil,
+			safety.Verdict{Status: "breach", Value: 10.9, Known: true, Threshold: 11}},
 	} {
 		if got := c.rule.Evaluate(c.in, c.facts); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.what, got, c.want)
@@ -161,7 +170,8 @@ func TestEvidence(t *testing.T) {
 // Points follow the tenant's settings; nonsense leaves them as they are.
 func TestPointsSettings(t *testing.T) {
 	p := safety.DefaultPoints()
-	for key, value := range map[string]string{"points_near_miss": "12", "daily_cap": "-1", "points_hazard": `"x"`, "monthly_target": "0", "points_course": "1e9"} {
+	for key, value := range map[string]string{"points_near_miss": "12", "daily_cap": "-1", "points_hazard": `"x"`,
+		"monthly_target": "0", "points_course": "1e9"} {
 		if !p.Set(key, value) {
 			t.Errorf("%s is not known", key)
 		}
@@ -190,8 +200,10 @@ func FuzzParseRule(f *testing.F) {
 			return
 		}
 		for _, known := range []bool{true, false} {
-			v := r.Evaluate(safety.Reading{Value: value, Known: known, Hours: hours}, map[string]float64{"site.avg_employees": value})
-			if !slices.Contains(safety.Statuses[:], v.Status) || !known && !v.Exempt && (v.Status == "compliant" || v.Status == "warning") {
+			v := r.Evaluate(safety.Reading{Value: value, Known: known, Hours: hours},
+				map[string]float64{"site.avg_employees": value})
+			if !slices.Contains(safety.Statuses[:], v.Status) || !known && !v.Exempt &&
+				(v.Status == "compliant" || v.Status == "warning") {
 				t.Errorf("%s of %v: %+v", raw, value, v)
 			}
 		}

@@ -26,19 +26,20 @@ type inner struct {
 func TestCheck(t *testing.T) {
 	s := schema.Of([]box{})
 	for raw, want := range map[string]string{
-		`[]`: "", `[{"code":"a"}]`: "", `[{"code":"a","colour":{"x":[1]}}]`: "", `[{"code":"a","weight":null,"pieces":9}]`: "",
-		`[{"code":"a","pieces":1.0}]`:            "",
-		`{}`:                                     " must be an array",
-		`null`:                                   " must be an array",
-		`[1]`:                                    "[0] must be an object",
-		`[{}]`:                                   "[0].code is required",
-		`[{"code":1}]`:                           "[0].code must be a string",
-		`[{"code":"a"},{"code":"b","pieces":0}]`: "[1].pieces must be at least 1",
-		`[{"code":"a","pieces":1.5}]`:            "[0].pieces must be a whole number",
-		`[{"code":"a","pieces":1e999999999}]`:    "[0].pieces is out of range",
-		`[{"code":"a","weight":"1"}]`:            "[0].weight must be a number",
-		`[{"code":"a","kind":["big","odd"]}]`:    "[0].kind[1] must be one of [big small]",
-		`[{"code":"a","depth":"x"}]`:             "[0].depth must be a number",
+		`[]`: "", `[{"code":"a"}]`: "", `[{"code":"a","colour":{"x":[1]}}]`: "",
+		`[{"code":"a","weight":null,"pieces":9}]`: "",
+		`[{"code":"a","pieces":1.0}]`:             "",
+		`{}`:                                      " must be an array",
+		`null`:                                    " must be an array",
+		`[1]`:                                     "[0] must be an object",
+		`[{}]`:                                    "[0].code is required",
+		`[{"code":1}]`:                            "[0].code must be a string",
+		`[{"code":"a"},{"code":"b","pieces":0}]`:  "[1].pieces must be at least 1",
+		`[{"code":"a","pieces":1.5}]`:             "[0].pieces must be a whole number",
+		`[{"code":"a","pieces":1e999999999}]`:     "[0].pieces is out of range",
+		`[{"code":"a","weight":"1"}]`:             "[0].weight must be a number",
+		`[{"code":"a","kind":["big","odd"]}]`:     "[0].kind[1] must be one of [big small]",
+		`[{"code":"a","depth":"x"}]`:              "[0].depth must be a number",
 	} {
 		path, reason := s.Check([]byte(raw))
 		if got := path + " " + reason; got != want && (want != "" || reason != "") {

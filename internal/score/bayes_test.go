@@ -214,7 +214,8 @@ func FuzzPriorScore(f *testing.F) {
 		}
 		e := got[0]
 		ordered := e.Low >= 0 && e.Low <= e.High && e.Rate >= 0
-		if !(ordered && e.Score >= 0 && e.Score <= 100 && e.Confidence >= 0 && e.Confidence <= 1 && e.Probability >= 0 && e.Probability <= 1) {
+		if !(ordered && e.Score >= 0 && e.Score <= 100 && e.Confidence >= 0 && e.Confidence <= 1 && e.Probability >= 0 &&
+			e.Probability <= 1) {
 			t.Errorf("%+v", e)
 		}
 	})

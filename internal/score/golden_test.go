@@ -211,7 +211,8 @@ func TestFrenchPeerGroups(t *testing.T) {
 		g.Events, g.Units = g.Events+x.Events, g.Units+x.Units
 		groups[s.branch[i]] = g
 	}
-	near(t, "deviance", s.bayesOf(t, func(i int) score.Prior { return prior.WithPeers(groups[s.branch[i]]) }).Deviance, 1.799)
+	near(t, "deviance", s.bayesOf(t, func(i int) score.Prior { return prior.WithPeers(groups[s.branch[i]]) }).Deviance,
+		1.799)
 }
 
 // The shipped prior does nearly as well as the fitted one: shrinking matters,
@@ -289,7 +290,8 @@ func TestShipsRegression(t *testing.T) {
 		coef      [8]float64
 		deviance  float64
 	}{
-		{"maximum likelihood", 0, -6.4059, [8]float64{-0.5433, -0.6874, -0.0760, 0.3256, 0.6971, 0.8184, 0.4534, 0.3845}, 38.6951},
+		{"maximum likelihood", 0, -6.4059, [8]float64{-0.5433, -0.6874, -0.0760, 0.3256, 0.6971, 0.8184, 0.4534, 0.3845},
+			38.6951},
 		{"ridge 1", 1, -6.3959, [8]float64{-0.5296, -0.6211, -0.0519, 0.3358, 0.6663, 0.7850, 0.4148, 0.3882}, 38.8024},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -8,7 +8,8 @@ import (
 )
 
 func TestMeasureByHand(t *testing.T) {
-	fs := []score.Forecast{{Mean: 1, Probability: 0.5}, {Mean: 2, Probability: 0.8}, {Mean: 0.5, Probability: 0.4}, {Mean: 0, Probability: 0}}
+	fs := []score.Forecast{{Mean: 1, Probability: 0.5}, {Mean: 2, Probability: 0.8}, {Mean: 0.5, Probability: 0.4},
+		{Mean: 0, Probability: 0}}
 	events := []float64{1, 4, 0, 0}
 	m, err := score.Measure(fs, events)
 	if err != nil {
@@ -128,23 +129,32 @@ func TestChampion(t *testing.T) {
 		tracks []score.Track
 		want   string
 	}{
-		{"least deviance, three of three", []score.Track{pooled, v1, track(score.NameBayes, 1.5, 1.5, 1.5), track(score.NameRegression, 1.4, 1.4, 1.4)},
+		{"least deviance, three of three", []score.Track{pooled, v1, track(score.NameBayes, 1.5, 1.5, 1.5),
+			track(score.NameRegression, 1.4, 1.4, 1.4)},
 			score.NameRegression},
 		{"two of three is enough", []score.Track{pooled, v1, track(score.NameBayes, 1.5, 1.5, 1.9)}, score.NameBayes},
 		{"one of three is luck", []score.Track{pooled, v1, track(score.NameBayes, 0.1, 1.9, 1.9)}, score.NameWeighted},
 		{"the lucky one does not bar the steady one",
-			[]score.Track{pooled, v1, track(score.NameBayes, 1.5, 1.5, 1.5), track(score.NameRegression, 0.1, 1.9, 1.9)}, score.NameBayes},
-		{"must beat pooled too", []score.Track{track(score.NamePooled, 1, 1, 1), v1, track(score.NameBayes, 1.5, 1.5, 1.5)}, score.NameWeighted},
-		{"two origins are no record", []score.Track{track(score.NamePooled, 2, 2), track(score.NameWeighted, 2, 2), track(score.NameBayes, 1, 1)},
-			score.NameWeighted},
-		{"nine events are too few", []score.Track{pooled, v1, with(track(score.NameBayes, 1, 1, 1), func(t *score.Track) { t.Overall.Observed = 9 })},
-			score.NameWeighted},
-		{"eleven are enough", []score.Track{pooled, v1, with(track(score.NameBayes, 1, 1, 1), func(t *score.Track) { t.Overall.Observed = 11 })},
+			[]score.Track{pooled, v1, track(score.NameBayes, 1.5, 1.5, 1.5), track(score.NameRegression, 0.1, 1.9, 1.9)},
 			score.NameBayes},
-		{"overall no better than the weighted model", []score.Track{pooled, v1, track(score.NameBayes, 1.7, 1.7, 2)}, score.NameWeighted},
+		{"must beat pooled too", []score.Track{track(score.NamePooled, 1, 1, 1), v1, track(score.NameBayes, 1.5, 1.5, 1.5)},
+			score.NameWeighted},
+		{"two origins are no record", []score.Track{track(score.NamePooled, 2, 2), track(score.NameWeighted, 2, 2),
+			track(score.NameBayes, 1, 1)},
+			score.NameWeighted},
+		{"nine events are too few", []score.Track{pooled, v1,
+			with(track(score.NameBayes, 1, 1, 1), func(t *score.Track) { t.Overall.Observed = 9 })},
+			score.NameWeighted},
+		{"eleven are enough", []score.Track{pooled, v1, with(track(score.NameBayes, 1, 1, 1),
+			func(t *score.Track) { t.Overall.Observed = 11 })},
+			score.NameBayes},
+		{"overall no better than the weighted model", []score.Track{pooled, v1, track(score.NameBayes, 1.7, 1.7, 2)},
+			score.NameWeighted},
 		{"overall no better than one rate for all",
-			[]score.Track{pooled, track(score.NameWeighted, 2.1, 2.1, 2.1), track(score.NameBayes, 1.9, 1.9, 2.2)}, score.NameWeighted},
-		{"a borrowed prior", []score.Track{pooled, v1, with(track(score.NameBayes, 1, 1, 1), func(t *score.Track) { t.Borrowed = true })},
+			[]score.Track{pooled, track(score.NameWeighted, 2.1, 2.1, 2.1), track(score.NameBayes, 1.9, 1.9, 2.2)},
+			score.NameWeighted},
+		{"a borrowed prior", []score.Track{pooled, v1, with(track(score.NameBayes, 1, 1, 1),
+			func(t *score.Track) { t.Borrowed = true })},
 			score.NameWeighted},
 	} {
 		rep := score.Report{Tracks: c.tracks, Champion: score.Champion(c.tracks)}

@@ -158,7 +158,8 @@ func TestBacktestChoosesTheLaw(t *testing.T) {
 		w    world
 		want string
 	}{
-		{"own risk and near misses matter", world{entities: 1500, periods: 16, rate: 60, shape: 2, nearMissSlope: 1.5}, score.NameRegression},
+		{"own risk and near misses matter", world{entities: 1500, periods: 16, rate: 60, shape: 2, nearMissSlope: 1.5},
+			score.NameRegression},
 		{"nothing to learn", world{entities: 12, periods: 6, rate: 1e-9}, score.NameWeighted},
 	} {
 		t.Run(c.name, func(t *testing.T) {

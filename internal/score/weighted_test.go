@@ -183,7 +183,8 @@ func TestRound(t *testing.T) {
 		decimals int
 		want     float64
 	}{
-		{3.75, 1, 3.8}, {2.675, 2, 2.68}, {1.005, 2, 1.01}, {0.325, 2, 0.33}, {-1.25, 1, -1.2}, {74.9499, 1, 74.9}, {1234567.125, 2, 1234567.13},
+		{3.75, 1, 3.8}, {2.675, 2, 2.68}, {1.005, 2, 1.01}, {0.325, 2, 0.33}, {-1.25, 1, -1.2}, {74.9499, 1, 74.9},
+		{1234567.125, 2, 1234567.13},
 	} {
 		if got := score.Round(c.x, c.decimals); got != c.want {
 			t.Errorf("Round(%g, %d) = %g, want %g", c.x, c.decimals, got, c.want)
@@ -197,7 +198,8 @@ func FuzzWeighted(f *testing.F) {
 	f.Add(0, 0, math.Inf(1), math.NaN(), 366)
 	m := weighted(f, score.Worker)
 	f.Fuzz(func(t *testing.T, i, n int, hours, load float64, days int) {
-		r, err := m.Score(score.Inputs{IncidentCount: i, NearMissCount: n, ShiftHours: hours, Workload: load, PeriodDays: days})
+		r, err := m.Score(score.Inputs{IncidentCount: i, NearMissCount: n, ShiftHours: hours, Workload: load,
+			PeriodDays: days})
 		if err == nil && !(r.Score >= 0 && r.Score <= 100 && r.Confidence >= 0 && r.Confidence <= 1) {
 			t.Errorf("score %g, confidence %g", r.Score, r.Confidence)
 		}

@@ -69,7 +69,8 @@ func TestColumns(t *testing.T) {
 					t.Errorf("%s %s, %s: opens %v", where, form, x.what, x.got)
 				}
 			}
-			if _, err := keys(t, "c").Again(before, c, changed, "row-1"); err == nil || !strings.Contains(err.Error(), "sealed with master key") {
+			if _, err := keys(t, "c").Again(before, c, changed, "row-1"); err == nil ||
+				!strings.Contains(err.Error(), "sealed with master key") {
 				t.Errorf("%s %s: a third key: %v", where, form, err)
 			}
 		}

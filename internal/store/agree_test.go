@@ -22,7 +22,8 @@ func TestEnginesAgree(t *testing.T) {
 	answered := 0
 	for range rounds(t) {
 		res := pick("items", "orders", "zones", "order_lines")
-		q := []string{"select=" + pick("*", "id", "id,version", "count", "id::text,created_at::date", relation[res], groups(pick, res))}
+		q := []string{"select=" + pick("*", "id", "id,version", "count", "id::text,created_at::date", relation[res],
+			groups(pick, res))}
 		for range rnd.IntN(4) {
 			q = append(q, filter(pick, res))
 		}
@@ -55,12 +56,14 @@ func TestEnginesAgree(t *testing.T) {
 }
 
 var relation = map[string]string{
-	"items": "sku,order_lines(line_no,orders(order_no))", "orders": "order_no,l:order_lines!inner(qty_ordered,items(sku))&l.order=line_no.desc&l.limit=1",
-	"zones": "code,zones(code),p:parent_id(code)", "order_lines": "line_no,...items(sku,unit_cost),orders!inner(tags)",
+	"items":  "sku,order_lines(line_no,orders(order_no))",
+	"orders": "order_no,l:order_lines!inner(qty_ordered,items(sku))&l.order=line_no.desc&l.limit=1",
+	"zones":  "code,zones(code),p:parent_id(code)", "order_lines": "line_no,...items(sku,unit_cost),orders!inner(tags)",
 }
 
 var fields = map[string][]string{
-	"items":       {"sku", "name", "unit_cost", "abc_class", "has_expiry", "shelf_life_days", "barcodes->0->>n", "id", "created_at"},
+	"items": {"sku", "name", "unit_cost", "abc_class", "has_expiry", "shelf_life_days", "barcodes->0->>n", "id",
+		"created_at"},
 	"orders":      {"order_no", "priority", "promised_at", "tags", "status", "id"},
 	"zones":       {"code", "name", "x", "parent_id", "hazard_tags", "utilization"},
 	"order_lines": {"line_no", "qty_ordered", "item_id", "unit_price", "min_expiry"},
@@ -69,7 +72,8 @@ var fields = map[string][]string{
 // groups is a select with an aggregate, now and then one that is refused.
 func groups(pick func(...string) string, res string) string {
 	folded := func() string {
-		return column(pick, res) + pick("", "", "", "", "::int", "::date") + "." + pick("sum", "avg", "min", "max", "count") + "()" +
+		return column(pick, res) + pick("", "", "", "", "::int", "::date") + "." + pick("sum", "avg", "min", "max",
+			"count") + "()" +
 			pick("", "", "", "::int", "::text")
 	}
 	q := folded()
@@ -88,7 +92,8 @@ func operand(pick func(...string) string) string {
 
 func clause(pick func(...string) string, res string) string {
 	return column(pick, res) + "." +
-		pick(operand(pick), operand(pick), "is.null", "not.is.null", "is.true", "in.(1,2,S-1)", "cs.{eu}", "ov.{acid,x}", "cd.{eu,acid}", "eq(any).{1,S-1}",
+		pick(operand(pick), operand(pick), "is.null", "not.is.null", "is.true", "in.(1,2,S-1)", "cs.{eu}", "ov.{acid,x}",
+			"cd.{eu,acid}", "eq(any).{1,S-1}",
 			"neq(all).{1,S-1}", "not.eq(any).{2,A}", "gt(all).{1,2,3}", "like(any).{S*,A*,*t}")
 }
 

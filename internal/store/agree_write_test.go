@@ -26,16 +26,19 @@ func TestEnginesAgreeOverWrites(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	pick := func(list ...string) string { return list[rnd.IntN(len(list))] }
 	record := func() string { return id(100 + rnd.IntN(20)) }
-	callers := []actor.Actor{as(north, actor.Manager), as(north, actor.Manager), as(north, actor.Manager), as(south, actor.Manager),
+	callers := []actor.Actor{as(north, actor.Manager), as(north, actor.Manager), as(north, actor.Manager),
+		as(south, actor.Manager),
 		as(north, actor.Driver), serviceKey}
 	done := 0
 	for range rounds(t) {
 		res, a := pick("items", "zones", "orders", "order_lines"), callers[rnd.IntN(len(callers))]
 		method, path, body := write(pick, record, res)
-		prefer := "return=representation" + pick("", "", ",missing=default", ",resolution=merge-duplicates", ",resolution=ignore-duplicates", ",count=exact")
+		prefer := "return=representation" + pick("", "", ",missing=default", ",resolution=merge-duplicates",
+			",resolution=ignore-duplicates", ",count=exact")
 		one, two := lite.do(a, method, path, prefer, body), server.do(a, method, path, prefer, body)
 		if one.String() != two.String() || one.err != nil && one.err.Code == "" {
-			t.Fatalf("%s %s as %s (%s) %s\nsqlite   %s %v\npostgres %s %v", method, path, a.Role, prefer, body, one, one.err, two, two.err)
+			t.Fatalf("%s %s as %s (%s) %s\nsqlite   %s %v\npostgres %s %v", method, path, a.Role, prefer, body, one, one.err,
+				two, two.err)
 		}
 		if one.err == nil && one.Count > 0 {
 			done++
@@ -54,7 +57,8 @@ func TestEnginesAgreeOverWrites(t *testing.T) {
 // write is a random change: of one record or several, by key or by filter.
 func write(pick func(...string) string, record func() string, res string) (method, path, body string) {
 	value := func() string {
-		return pick("null", `"A"`, `"é"`, `"e\u0301"`, `""`, `"x\u0000"`, `"\ud800"`, "1", "-0.5", "1e400", "0.00005", "12.3456", "true", "[]", `["eu","a,b"]`,
+		return pick("null", `"A"`, `"é"`, `"e\u0301"`, `""`, `"x\u0000"`, `"\ud800"`, "1", "-0.5", "1e400", "0.00005",
+			"12.3456", "true", "[]", `["eu","a,b"]`,
 			`{"a":1}`, `"2026-02-30"`, `"2026-03-01T01:02:03.123456789+05:30"`, strconv.Quote(record()))
 	}
 	row := func() string {
@@ -67,7 +71,8 @@ func write(pick func(...string) string, record func() string, res string) (metho
 		case "orders":
 			m += `,"order_no":"` + key + `"`
 		default:
-			m += `,"order_id":"` + pick(id(21), id(22), record()) + `","line_no":` + pick("7", "8", "9") + `,"item_id":"` + pick(id(11), id(12), record()) +
+			m += `,"order_id":"` + pick(id(21), id(22), record()) + `","line_no":` + pick("7", "8",
+				"9") + `,"item_id":"` + pick(id(11), id(12), record()) +
 				`","qty_ordered":` + pick("1", "2.5", "0", "-1")
 		}
 		return m
@@ -90,7 +95,8 @@ func write(pick func(...string) string, record func() string, res string) (metho
 		key := record()
 		return "PUT", res + "?" + sel + "&id=eq." + key, `{"id":"` + key + row()[len(`{"id":"`)+len(key):] + "}"
 	case "update":
-		return "PATCH", res + "?" + sel + "&order=id&id=" + pick("eq."+record(), "in.("+record()+","+record()+")"), "{" + strings.TrimPrefix(extra(), ",") + "}"
+		return "PATCH", res + "?" + sel + "&order=id&id=" + pick("eq."+record(), "in.("+record()+","+record()+")"),
+			"{" + strings.TrimPrefix(extra(), ",") + "}"
 	}
 	return "DELETE", res + "?" + sel + "&order=id&id=in.(" + record() + "," + record() + ")", ""
 }
@@ -126,8 +132,10 @@ func TestEnginesAgreeOverPages(t *testing.T) {
 			}
 			places, _ := json.Marshal(one.Next)
 			others, _ := json.Marshal(two.Next)
-			if string(one.Body) != want.String()+"]" || string(two.Body) != string(one.Body) || string(places) != string(others) {
-				t.Fatalf("%s from %d: %s]\nsqlite   %s %s\npostgres %s %s", path, at, want.String(), one.Body, places, two.Body, others)
+			if string(one.Body) != want.String()+"]" || string(two.Body) != string(one.Body) ||
+				string(places) != string(others) {
+				t.Fatalf("%s from %d: %s]\nsqlite   %s %s\npostgres %s %s", path, at, want.String(), one.Body, places, two.Body,
+					others)
 			}
 			from = one.Next
 		}

@@ -61,7 +61,8 @@ func BenchmarkListByHand(b *testing.B) {
 				return tx.Query("SELECT id, order_no, status, priority, party_name, promised_at, carrier, total_value, created_at, updated_at FROM orders WHERE "+
 					"tenant_id = $1 AND status = $2 ORDER BY id DESC LIMIT 50",
 					[]any{north, "draft"}, func(r *db.Row) error {
-						for i, f := range []string{`{"id":"`, `","order_no":"`, `","status":"`, `","priority":"`, `","party_name":"`, `","promised_at":"`,
+						for i, f := range []string{`{"id":"`, `","order_no":"`, `","status":"`, `","priority":"`, `","party_name":"`,
+							`","promised_at":"`,
 							`","carrier":"`, `","total_value":"`, `","created_at":"`, `","updated_at":"`} {
 							out = r.AppendText(append(out, f...), i)
 						}

@@ -69,7 +69,8 @@ func TestBulk_asByOne(t *testing.T) {
 		k.write(north, func(tx *db.Tx) error {
 			rows, err := k.s.In(tx, north).Rows(orders.Name, "")
 			for _, row := range rows {
-				if err := k.s.In(tx, north).UpdateRows(orders.Name, []string{row["id"].(string)}, store.Row{"status": "confirmed", "notes": "n"}); err != nil {
+				if err := k.s.In(tx, north).UpdateRows(orders.Name, []string{row["id"].(string)},
+					store.Row{"status": "confirmed", "notes": "n"}); err != nil {
 					return err
 				}
 			}
@@ -103,7 +104,8 @@ func TestBulk_refused(t *testing.T) {
 			row           store.Row
 			code, details string
 		}{
-			{"a state in which no record begins", store.Row{"type": "outbound", "status": "completed"}, "HF001", "row 2, a new record starts as"},
+			{"a state in which no record begins", store.Row{"type": "outbound", "status": "completed"}, "HF001",
+				"row 2, a new record starts as"},
 			{"a required field that is left without a value", store.Row{"notes": "unset"}, "23502", "row 2"},
 			{"what the domain refuses", store.Row{"type": "outbound", "notes": "refuse"}, "HF900", "row 2"},
 			{"another tenant's row", store.Row{"type": "outbound", "tenant_id": south}, "42501", ""},
@@ -221,7 +223,8 @@ func TestBulk_loads(t *testing.T) {
 		k.write(who, func(tx *db.Tx) error {
 			b := k.s.In(tx, who).Bulk(orders)
 			defer b.Close()
-			return b.Load([]store.Row{{"id": id, "tenant_id": north, "order_no": fmt.Sprintf("SO-%04d-000041", year), "type": "outbound", "status": "completed",
+			return b.Load([]store.Row{{"id": id, "tenant_id": north, "order_no": fmt.Sprintf("SO-%04d-000041", year),
+				"type": "outbound", "status": "completed",
 				"notes": "refuse", "created_at": at, "updated_at": at, "version": int64(9)}})
 		})
 		k.write(who, func(tx *db.Tx) error {
@@ -233,7 +236,8 @@ func TestBulk_loads(t *testing.T) {
 			rows, err := k.s.In(tx, who).Rows(orders.Name, "")
 			got = nil
 			for _, r := range rows {
-				got = append(got, fmt.Sprint(r["order_no"], " ", r["status"], " ", r["total_value"], " ", r["priority"], " ", r["version"]))
+				got = append(got, fmt.Sprint(r["order_no"], " ", r["status"], " ", r["total_value"], " ", r["priority"], " ",
+					r["version"]))
 			}
 			return err
 		})

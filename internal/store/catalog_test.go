@@ -47,7 +47,8 @@ func (k *kit) row(tenant string, r *catalog.Resource, made map[string]string, id
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		switch {
-		case f.Name == "id" || f.Name == "tenant_id" || f.Default != "" || !f.Required && !keyed(r, f.Name) && !either(r, f.Name):
+		case f.Name == "id" || f.Name == "tenant_id" || f.Default != "" || !f.Required && !keyed(r, f.Name) &&
+			!either(r, f.Name):
 		case f.Ref != "" && f.Ref == r.Name:
 		case f.Ref != "":
 			ref, _ := k.cat.Get(f.Ref)
@@ -286,7 +287,8 @@ func (k *kit) isolated(r *catalog.Resource, mine, theirs string) {
 		k.Fatal("no row to protect")
 	}
 	for _, method := range []string{"GET", "PATCH", "DELETE"} {
-		if g, ok := catalog.Find(grants(r, method), actor.Owner); !ok || g.Scope == catalog.None || r.AppendOnly && method != "GET" {
+		if g, ok := catalog.Find(grants(r, method), actor.Owner); !ok || g.Scope == catalog.None || r.AppendOnly &&
+			method != "GET" {
 			continue
 		}
 		got := k.do(owner, method, r.Name+"?id=eq."+theirs, "return=representation", "{}")
@@ -320,7 +322,8 @@ func (k *kit) names(r *catalog.Resource, ours, theirs map[string]string) {
 		}
 		key, col := actor.Actor{Role: actor.Service, TenantID: north}, catalog.NamedBy(f.Names)
 		own := rows(k, k.must(key, "GET", f.Names+"?limit=1&select="+col, "", "").Body)[0][col].(string)
-		foreign := rows(k, k.must(actor.Actor{Role: actor.Service, TenantID: south}, "GET", f.Names+"?id=eq."+theirs[f.Names]+"&select="+col, "",
+		foreign := rows(k, k.must(actor.Actor{Role: actor.Service, TenantID: south}, "GET",
+			f.Names+"?id=eq."+theirs[f.Names]+"&select="+col, "",
 			"").Body)[0][col].(string)
 		value := func(id string) string {
 			if f.Type == catalog.Array {
@@ -330,7 +333,8 @@ func (k *kit) names(r *catalog.Resource, ours, theirs map[string]string) {
 		}
 		for who, id := range map[string]string{"nobody's": id(4242), "another tenant's": foreign} {
 			row := `{"` + f.Name + `":` + value(id) + k.bodyWithout(r, f.Name) + `}`
-			tries := map[string]answer{"POST": k.do(key, "POST", r.Name, "", row), "upsert": k.do(key, "POST", r.Name, "resolution=merge-duplicates", row)}
+			tries := map[string]answer{"POST": k.do(key, "POST", r.Name, "", row),
+				"upsert": k.do(key, "POST", r.Name, "resolution=merge-duplicates", row)}
 			if !f.Fixed {
 				tries["PATCH"] = k.do(key, "PATCH", r.Name+"?id=eq."+mine, "", `{"`+f.Name+`":`+value(id)+`}`)
 			}
@@ -404,7 +408,8 @@ func (k *kit) paged(r *catalog.Resource, made map[string]string) {
 	for _, order := range []string{"", "&order=id.desc", "&order=" + r.Fields[2].Name} {
 		seen := map[string]bool{}
 		for off := 0; off < len(whole); off += 2 {
-			for _, row := range rows(k, k.must(owner, "GET", fmt.Sprintf("%s?select=id&limit=2&offset=%d%s", r.Name, off, order), "", "").Body) {
+			for _, row := range rows(k, k.must(owner, "GET",
+				fmt.Sprintf("%s?select=id&limit=2&offset=%d%s", r.Name, off, order), "", "").Body) {
 				seen[row["id"].(string)] = true
 			}
 		}

@@ -39,10 +39,12 @@ func TestMarks(t *testing.T) {
 			return a.Equal(b) || start(a).Equal(a) && start(b).Equal(b)
 		}
 		hour := func(t time.Time) time.Time { return t.Truncate(time.Hour) }
-		if !aligned(p[0], p[1], hour) || !aligned(p[1], p[2], dayOf) || !aligned(p[2], p[3], monthOf) || !aligned(p[3], p[4], dayOf) || !aligned(p[4], p[5], hour) {
+		if !aligned(p[0], p[1], hour) || !aligned(p[1], p[2], dayOf) || !aligned(p[2], p[3], monthOf) ||
+			!aligned(p[3], p[4], dayOf) || !aligned(p[4], p[5], hour) {
 			t.Fatalf("%s to %s: %v is not aligned", from, to, p)
 		}
-		if !p[0].After(from) || p[5].After(to.Add(time.Microsecond)) || p[0].Sub(from) > time.Hour+time.Microsecond || to.Sub(p[5]) >= time.Hour {
+		if !p[0].After(from) || p[5].After(to.Add(time.Microsecond)) || p[0].Sub(from) > time.Hour+time.Microsecond ||
+			to.Sub(p[5]) >= time.Hour {
 			t.Fatalf("%s to %s: %v leaves too much or covers too much", from, to, p)
 		}
 	}

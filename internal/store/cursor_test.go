@@ -39,7 +39,8 @@ func fillItems(b *testing.B, k *kit, n int) {
 	}
 	err := k.d.Write(db.Patient(context.Background(), 10*time.Minute), db.Scope{Tenant: north}, func(tx *db.Tx) error {
 		tx.Queue("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < "+strconv.Itoa(n)+") INSERT INTO items ("+
-			strings.Join(names, ", ")+") SELECT "+strings.Join(values, ", ")+" FROM n CROSS JOIN items s WHERE s.tenant_id = $1 AND s.sku = 'SEED'",
+			strings.Join(names, ", ")+") SELECT "+strings.Join(values,
+			", ")+" FROM n CROSS JOIN items s WHERE s.tenant_id = $1 AND s.sku = 'SEED'",
 			[]any{north}, nil)
 		return tx.Flush()
 	})

@@ -19,7 +19,8 @@ import (
 )
 
 // odd are keys that a path has to find as they are.
-var odd = []string{"a", "A", "0", "-1", `a\`, `q"q`, `a"."b`, `$.a`, "[0]", "", " a", "é", "e\u0301", "\U0001F600", "a'b", "a\tb", "#", "a%b", `\u0061`}
+var odd = []string{"a", "A", "0", "-1", `a\`, `q"q`, `a"."b`, `$.a`, "[0]", "", " a", "é", "e\u0301", "\U0001F600",
+	"a'b", "a\tb", "#", "a%b", `\u0061`}
 
 // A key is found whatever stands in it, an index reads arrays alone and a
 // quoted number objects alone.
@@ -127,8 +128,9 @@ func TestDocumentsAreStoredInOneForm(t *testing.T) {
 			`{"a":1, "b":{"x":1,"x":2},"a":3}`:        `{"a":3,"b":{"x":2}}`,
 			`{"a":"\u0041\/\ud83d\ude00","\u0041":1}`: `{"a":"A/😀","A":1}`,
 			`{"a":"\\ud800","b":"\\u0000"}`:           `{"a":"\\ud800","b":"\\u0000"}`,
-			`{"a":"\ud800"}`:                          "22P02", `{"\udc00":1}`: "22P02", `{"a":"\ud800\ud800"}`: "22P02", `{"a":["\udfff x"]}`: "22P02",
-			`{"a":1e999}`: "22P02", `{"a":"\u0000"}`: "22P05",
+			`{"a":"\ud800"}`:                          "22P02", `{"\udc00":1}`: "22P02", `{"a":"\ud800\ud800"}`: "22P02",
+			`{"a":["\udfff x"]}`: "22P02",
+			`{"a":1e999}`:        "22P02", `{"a":"\u0000"}`: "22P05",
 			`{"lat":"north"}`: `{"lat":"north"}`, `{"city":5}`: "23514", `[1]`: "23514", `"text"`: "23514",
 		} {
 			a := k.do(m, "POST", "orders?select=ship_to", "return=representation", `{"ship_to":`+doc+`}`)
@@ -158,7 +160,8 @@ func TestDocumentsThatAreIllegible(t *testing.T) {
 		for i, doc := range docs {
 			k.must(m, "POST", "orders", "", fmt.Sprintf(`{"order_no":"I-%d","ship_to":{"a":"x"}}`, i))
 			err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
-				tx.Queue("UPDATE orders SET ship_to = $3 WHERE tenant_id = $1 AND order_no = $2", []any{north, fmt.Sprint("I-", i), doc}, nil)
+				tx.Queue("UPDATE orders SET ship_to = $3 WHERE tenant_id = $1 AND order_no = $2",
+					[]any{north, fmt.Sprint("I-", i), doc}, nil)
 				return tx.Flush()
 			})
 			if err != nil {
@@ -166,7 +169,8 @@ func TestDocumentsThatAreIllegible(t *testing.T) {
 			}
 		}
 		want := `[{"v":"\ufffdx"},{"v":"\ufffd\ufffd"},{"v":"\ud83d\ude00"},{"v":"\\ud800 \\\ufffd"},{"v":"x\ufffdy"},{"v":"A"},{"v":"plain"}]`
-		for _, path := range []string{"orders?select=v:ship_to->>a&order=order_no", "orders?select=v:ship_to->>a&order=order_no&ship_to->>a=neq.z",
+		for _, path := range []string{"orders?select=v:ship_to->>a&order=order_no",
+			"orders?select=v:ship_to->>a&order=order_no&ship_to->>a=neq.z",
 			`orders?select=v:ship_to->>a&order=order_no&ship_to=cs.{}`} {
 			var got, expected []map[string]string
 			body := k.get(m, path)
@@ -190,12 +194,15 @@ func TestDocumentsThatAreIllegible(t *testing.T) {
 func TestDocumentContainment(t *testing.T) {
 	each(t, func(t *testing.T, k *kit) {
 		m := as(north, actor.Manager)
-		for i, doc := range []string{`[{"value":"4006381333931","type":"ean13"},{"value":"B-1"}]`, `[{"value":"B-1","n":1.0,"x":[1,[2,3]]}]`, `[]`} {
+		for i, doc := range []string{`[{"value":"4006381333931","type":"ean13"},{"value":"B-1"}]`,
+			`[{"value":"B-1","n":1.0,"x":[1,[2,3]]}]`, `[]`} {
 			k.must(m, "POST", "items", "", fmt.Sprintf(`{"sku":"C-%d","name":"x","barcodes":%s}`, i, doc))
 		}
 		for filter, want := range map[string]string{
-			`cs.[{"value":"B-1"}]`: "C-0 C-1", `cs.[{"value":"B-1","n":1}]`: "C-1", `cs.[]`: "C-0 C-1 C-2", `cs.{}`: "", `cs.[{"x":[[3]]}]`: "C-1",
-			`cs.[{"x":[3]}]`: "", `cs.[{"x":1}]`: "", `not.cs.[{"value":"B-1"}]`: "C-2", `cd.[]`: "C-2", `cd.[{"value":"B-1","n":1,"x":[1,[2,3,4]],"y":0}]`: "C-1 C-2",
+			`cs.[{"value":"B-1"}]`: "C-0 C-1", `cs.[{"value":"B-1","n":1}]`: "C-1", `cs.[]`: "C-0 C-1 C-2", `cs.{}`: "",
+			`cs.[{"x":[[3]]}]`: "C-1",
+			`cs.[{"x":[3]}]`:   "", `cs.[{"x":1}]`: "", `not.cs.[{"value":"B-1"}]`: "C-2", `cd.[]`: "C-2",
+			`cd.[{"value":"B-1","n":1,"x":[1,[2,3,4]],"y":0}]`: "C-1 C-2",
 			`cs."x"`: "",
 		} {
 			a := k.do(m, "GET", "items?select=order_no:sku&order=sku&barcodes="+url.QueryEscape(filter), "", "")
@@ -203,7 +210,8 @@ func TestDocumentContainment(t *testing.T) {
 				t.Errorf("%s: %s (%v), want %s", filter, got, a.err, want)
 			}
 		}
-		for filter, code := range map[string]string{"cs.{a,b}": "22P02", "cs.": "22P02", `cs.["\ud800"]`: "22P02", "ov.[1]": "42883"} {
+		for filter, code := range map[string]string{"cs.{a,b}": "22P02", "cs.": "22P02", `cs.["\ud800"]`: "22P02",
+			"ov.[1]": "42883"} {
 			if a := k.do(m, "GET", "items?barcodes="+url.QueryEscape(filter), "", ""); a.err == nil || a.err.Code != code {
 				t.Errorf("%s: %v, want %s", filter, a, code)
 			}
@@ -235,7 +243,8 @@ func TestEnginesAgreeOnDocuments(t *testing.T) {
 		}
 	}
 	for i := range 60 {
-		both("POST", "orders?select=ship_to", "return=representation", fmt.Sprintf(`{"id":%q,"order_no":"O-%d","ship_to":%s}`, id(10+i), i, g.object(3)))
+		both("POST", "orders?select=ship_to", "return=representation",
+			fmt.Sprintf(`{"id":%q,"order_no":"O-%d","ship_to":%s}`, id(10+i), i, g.object(3)))
 	}
 	for range rounds(t) {
 		path := "ship_to" + g.path()
@@ -273,8 +282,9 @@ func (g *documents) path() (out string) {
 }
 
 func (g *documents) comparison() string {
-	return g.pick("is.null", "not_null", "in.(1,2,x)", g.pick("eq.", "neq.", "gt.", "lte.", "isdistinct.", "like.", "ilike.")+
-		g.pick("1", "1.0", "-0", "x", `"x"`, "null", "true", "", "É", "*", "{}", "1e1", "9007199254740993", "[1,2]"))
+	return g.pick("is.null", "not_null", "in.(1,2,x)",
+		g.pick("eq.", "neq.", "gt.", "lte.", "isdistinct.", "like.", "ilike.")+
+			g.pick("1", "1.0", "-0", "x", `"x"`, "null", "true", "", "É", "*", "{}", "1e1", "9007199254740993", "[1,2]"))
 }
 
 func (g *documents) value(depth int) string {
@@ -284,8 +294,10 @@ func (g *documents) value(depth int) string {
 		}
 		return "[" + g.value(depth-1) + "," + g.value(depth-1) + "]"
 	}
-	return g.pick("0", "-0", "1", "1.0", "1.50", "1e1", "-2", "9007199254740993", "1e300", "1e-300", "12345678901234567890.123", "null", "true", "false",
-		`""`, `"x"`, `"X"`, `"é"`, `"e\u0301"`, `"\ud83d\ude00"`, `"\ud800"`, `"1"`, `"\\"`, `"a\nb"`, `"\u0000"`, "[]", "{}", "1e400")
+	return g.pick("0", "-0", "1", "1.0", "1.50", "1e1", "-2", "9007199254740993", "1e300", "1e-300",
+		"12345678901234567890.123", "null", "true", "false",
+		`""`, `"x"`, `"X"`, `"é"`, `"e\u0301"`, `"\ud83d\ude00"`, `"\ud800"`, `"1"`, `"\\"`, `"a\nb"`, `"\u0000"`, "[]",
+		"{}", "1e400")
 }
 
 func (g *documents) object(depth int) string {

@@ -21,32 +21,41 @@ func TestGroups(t *testing.T) {
 			// every aggregate, cast and named; of no rows
 			{"items?select=unit_cost.sum(),unit_cost.avg(),unit_cost.min(),unit_cost.max(),unit_cost.count()",
 				`[{"sum":14.5001,"avg":4.8333666666666667,"min":0.0001,"max":12,"count":3}]`},
-			{"items?select=shelf_life_days.sum(),shelf_life_days.avg(),shelf_life_days.count(),count()", `[{"sum":430,"avg":215,"count":2,"count":3}]`},
-			{"items?select=a:unit_cost.avg()::int,t:unit_cost.sum()::text,i:unit_cost::int.sum(),n:count()::text", `[{"a":5,"t":"14.5001","i":15,"n":"3"}]`},
+			{"items?select=shelf_life_days.sum(),shelf_life_days.avg(),shelf_life_days.count(),count()",
+				`[{"sum":430,"avg":215,"count":2,"count":3}]`},
+			{"items?select=a:unit_cost.avg()::int,t:unit_cost.sum()::text,i:unit_cost::int.sum(),n:count()::text",
+				`[{"a":5,"t":"14.5001","i":15,"n":"3"}]`},
 			{"items?select=unit_cost.sum(),name.max(),count()&sku=eq.none", `[{"sum":null,"max":null,"count":0}]`},
 			{"items?select=abc_class,count()&sku=eq.none", `[]`},
 			{"items?select=name.min(),sku.max()", `[{"min":"100% nut_a","max":"S-3"}]`},
-			{"orders?select=promised_at.min(),d:promised_at.max()::date", `[{"min":"2026-03-04T00:00:00.000000Z","d":"2026-03-05"}]`},
+			{"orders?select=promised_at.min(),d:promised_at.max()::date",
+				`[{"min":"2026-03-04T00:00:00.000000Z","d":"2026-03-05"}]`},
 			{"zones?select=x.sum(),x.avg()", `[{"sum":1.25,"avg":0.4166666666666667}]`},
 			// groups: null is one, a document's member is, a day is
-			{"items?select=abc_class,count()&order=abc_class", `[{"abc_class":"A","count":1},{"abc_class":"B","count":1},{"abc_class":null,"count":1}]`},
-			{"items?select=has_expiry,unit_cost.sum()&order=has_expiry", `[{"has_expiry":false,"sum":12.0001},{"has_expiry":true,"sum":2.5}]`},
-			{"orders?select=priority,status,count()&order=priority.desc", `[{"priority":2,"status":"draft","count":2},{"priority":1,"status":"draft","count":1}]`},
+			{"items?select=abc_class,count()&order=abc_class",
+				`[{"abc_class":"A","count":1},{"abc_class":"B","count":1},{"abc_class":null,"count":1}]`},
+			{"items?select=has_expiry,unit_cost.sum()&order=has_expiry",
+				`[{"has_expiry":false,"sum":12.0001},{"has_expiry":true,"sum":2.5}]`},
+			{"orders?select=priority,status,count()&order=priority.desc",
+				`[{"priority":2,"status":"draft","count":2},{"priority":1,"status":"draft","count":1}]`},
 			{"items?select=v:barcodes->0->>value,count()&order=barcodes->0->>value.desc.nullslast",
 				`[{"v":"9","count":1},{"v":"123","count":1},{"v":null,"count":1}]`},
 			{"orders?select=day:promised_at::date,count()&order=promised_at",
 				`[{"day":"2026-03-04","count":1},{"day":"2026-03-05","count":1},{"day":null,"count":1}]`},
-			{"items?select=c:unit_cost::int,count()&order=unit_cost", `[{"c":0,"count":1},{"c":3,"count":1},{"c":12,"count":1}]`},
+			{"items?select=c:unit_cost::int,count()&order=unit_cost",
+				`[{"c":0,"count":1},{"c":3,"count":1},{"c":12,"count":1}]`},
 			// order and pages: by a column, by what is folded, then by the groups
 			{"orders?select=priority,count()&order=count.desc", `[{"priority":2,"count":2},{"priority":1,"count":1}]`},
-			{"order_lines?select=item_id,n:qty_ordered.sum()&order=n.desc&limit=2", `[{"item_id":"#11","n":5},{"item_id":"#12","n":2.25}]`},
+			{"order_lines?select=item_id,n:qty_ordered.sum()&order=n.desc&limit=2",
+				`[{"item_id":"#11","n":5},{"item_id":"#12","n":2.25}]`},
 			{"order_lines?select=item_id,qty_ordered.avg()&order=avg.desc&offset=1&limit=1", `[{"item_id":"#12","avg":2.25}]`},
 			{"zones?select=code,x.sum()&order=sum", `[{"code":"b_03","sum":-0.25},{"code":"A-02","sum":0},{"code":"A-01","sum":1.5}]`},
 			{"items?select=sku,count()", `[{"sku":"S-1","count":1},{"sku":"S-2","count":1},{"sku":"S-3","count":1}]`},
 			// embeds: one that groups share, groups of each parent's rows
 			{"order_lines?select=qty_ordered.sum(),orders(order_no)&order=sum.desc",
 				`[{"sum":7.25,"orders":{"order_no":"O-1"}},{"sum":1,"orders":{"order_no":"O-3"}}]`},
-			{"order_lines?select=count(),...orders(order_no)&order=count.desc", `[{"count":2,"order_no":"O-1"},{"count":1,"order_no":"O-3"}]`},
+			{"order_lines?select=count(),...orders(order_no)&order=count.desc",
+				`[{"count":2,"order_no":"O-1"},{"count":1,"order_no":"O-3"}]`},
 			{"order_lines?select=qty_ordered.sum(),orders!inner()&orders.priority=eq.1", `[{"sum":7.25}]`},
 			{"orders?select=order_no,order_lines(qty_ordered.sum(),count())&order=order_no",
 				`[{"order_no":"O-1","order_lines":[{"sum":7.25,"count":2}]},{"order_no":"O-2","order_lines":[{"sum":null,"count":0}]},` +
@@ -55,7 +64,8 @@ func TestGroups(t *testing.T) {
 				`[{"order_no":"O-1","l":[{"line_no":2,"count":1,"items":{"sku":"S-2"}}]},{"order_no":"O-2","l":[]},` +
 					`{"order_no":"O-3","l":[{"line_no":1,"count":1,"items":{"sku":"S-3"}}]}]`},
 			{"order_lines?select=line_no,orders(count())&line_no=eq.2", `[{"line_no":2,"orders":{"count":1}}]`},
-			{"zones?select=code,parent_id(n:count()::text)&order=code&limit=2", `[{"code":"A-01","parent_id":{"n":"0"}},{"code":"A-02","parent_id":{"n":"1"}}]`},
+			{"zones?select=code,parent_id(n:count()::text)&order=code&limit=2",
+				`[{"code":"A-01","parent_id":{"n":"0"}},{"code":"A-02","parent_id":{"n":"1"}}]`},
 		} {
 			a := k.do(m, "GET", c.path, "", "")
 			if got := short(a.String()); got != c.want {
@@ -69,10 +79,12 @@ func TestGroups(t *testing.T) {
 		if a.Total != 2 || a.Status != store.Part || a.Next != nil {
 			t.Errorf("of %d groups, status %d, next %s", a.Total, a.Status, a.Next)
 		}
-		k.want(k.do(m, "GET", "items?select=abc_class,unit_cost.sum()&order=abc_class", "csv", "").String(), "abc_class,sum\nA,2.5\nB,12\n,0.0001")
+		k.want(k.do(m, "GET", "items?select=abc_class,unit_cost.sum()&order=abc_class", "csv", "").String(),
+			"abc_class,sum\nA,2.5\nB,12\n,0.0001")
 		k.want(k.do(m, "GET", "items?select=abc_class,n:shelf_life_days.max()&sku=eq.S-2", "stripped", "").String(), `[{}]`)
 		k.want(k.do(m, "GET", "items?select=unit_cost.sum()", "one", "").String(), `{"sum":14.5001}`)
-		a = k.must(m, "PATCH", "items?sku=neq.none&select=abc_class,count(),unit_cost.sum()&order=abc_class.desc", "return=representation", `{"has_expiry":false}`)
+		a = k.must(m, "PATCH", "items?sku=neq.none&select=abc_class,count(),unit_cost.sum()&order=abc_class.desc",
+			"return=representation", `{"has_expiry":false}`)
 		k.want(string(a.Body), `[{"abc_class":null,"count":1,"sum":0.0001},{"abc_class":"B","count":1,"sum":12},{"abc_class":"A","count":1,"sum":2.5}]`)
 	})
 }
@@ -115,7 +127,8 @@ func TestGroups_refused(t *testing.T) {
 			k.refused(k.do(m, "GET", path, "", ""), code)
 		}
 		driver := as(north, actor.Driver)
-		for _, path := range []string{"drivers?select=last_lat.max()", "drivers?select=last_lat,count()", "drivers?select=last_lat::text,count()",
+		for _, path := range []string{"drivers?select=last_lat.max()", "drivers?select=last_lat,count()",
+			"drivers?select=last_lat::text,count()",
 			"drivers?select=count(),last_lat.count()"} {
 			k.refused(k.do(driver, "GET", path, "", ""), "42501")
 		}
@@ -128,7 +141,8 @@ func TestGroups_sumsAreExact(t *testing.T) {
 	each(t, func(t *testing.T, k *kit) {
 		m := as(north, actor.Manager)
 		var rows []string
-		for i, x := range []string{"922337203685477.5807", "922337203685477.5807", "0.0001", "-922337203685477.5807", "-922337203685477.5807", "-0.0002"} {
+		for i, x := range []string{"922337203685477.5807", "922337203685477.5807", "0.0001", "-922337203685477.5807",
+			"-922337203685477.5807", "-0.0002"} {
 			name := "up"
 			if i > 2 {
 				name = "down"
@@ -186,7 +200,8 @@ func TestGroups_ofManyRows(t *testing.T) {
 // A statement for groups looks at one row more than they may be made of.
 func TestGroups_lookNoFurther(t *testing.T) {
 	each(t, func(t *testing.T, k *kit) {
-		for path, limited := range map[string]bool{"items?select=unit_cost.sum()": true, "items?select=sku,count()": true, "items?select=count()": false} {
+		for path, limited := range map[string]bool{"items?select=unit_cost.sum()": true, "items?select=sku,count()": true,
+			"items?select=count()": false} {
 			name, raw, _ := strings.Cut(path, "?")
 			req, err := query.Parse(raw)
 			if err != nil {

@@ -40,7 +40,8 @@ func TestHeavyFilters(t *testing.T) {
 			{"long ilike", items + "name=ilike(any).{a," + strings.Repeat("x", 60_000) + "}", "22001"},
 			{"values in all", items + strings.Repeat("has_expiry=in.("+many(5000, "t")+")&", 5), "PGRST100"},
 			{"values behind quantifiers", items + strings.Repeat("unit_cost=gt(any).{"+many(5000, "1")+"}&", 7), "PGRST100"},
-			{"text in all", items + `barcodes->>"` + strings.Repeat("k", 5000) + `"=gt(any).{` + many(5000, "1") + "}", "PGRST100"},
+			{"text in all", items + `barcodes->>"` + strings.Repeat("k", 5000) + `"=gt(any).{` + many(5000, "1") + "}",
+				"PGRST100"},
 			{"embeds of embeds", "zones?select=code,zones(zones(zones(zones(code))))" +
 				"&zones.zones.zones.or=(" + many(90, "zones.is.null") + ")&zones.zones.or=(" + many(90, "zones.is.null") + ")" +
 				"&zones.or=(" + many(90, "zones.is.null") + ")&or=(" + many(90, "zones.is.null") + ")", "PGRST100"},
@@ -52,7 +53,8 @@ func TestHeavyFilters(t *testing.T) {
 				t.Errorf("%s: %.200s, want %s", c.name, got, c.want)
 			}
 		}
-		if got := k.do(m, "PATCH", "items?"+strings.Repeat("has_expiry=in.("+many(5000, "t")+")&", 5), "", `{"name":"x"}`).String(); got != "PGRST100" {
+		if got := k.do(m, "PATCH", "items?"+strings.Repeat("has_expiry=in.("+many(5000, "t")+")&", 5), "",
+			`{"name":"x"}`).String(); got != "PGRST100" {
 			t.Errorf("a change: %s", got)
 		}
 	})

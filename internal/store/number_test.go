@@ -74,14 +74,17 @@ func TestNumbers_calm(t *testing.T) {
 func TestNumbers_chosen(t *testing.T) {
 	each(t, func(t *testing.T, k *kit) {
 		m := as(north, actor.Manager)
-		for _, no := range []string{"SO-2026-9223372036854775807", "SO-2026-99999999999999999999", "SO-2026-9A", "SO-2026-7", "SO-2027-1000000", "SO-2026-"} {
+		for _, no := range []string{"SO-2026-9223372036854775807", "SO-2026-99999999999999999999", "SO-2026-9A", "SO-2026-7",
+			"SO-2027-1000000", "SO-2026-"} {
 			k.refused(k.do(m, "POST", "orders", "", fmt.Sprintf(`{"order_no":%q}`, no)), "22023")
 		}
 		for _, no := range []string{"SO-2026-999999", "SO-77", "SO/2026/9A", "4711"} {
 			k.must(m, "POST", "orders", "", fmt.Sprintf(`{"order_no":%q}`, no))
 		}
-		k.want(k.must(m, "POST", "orders?select=order_no", "return=representation", `{}`).String(), `[{"order_no":"SO-2026-1000000"}]`)
-		k.want(k.must(m, "POST", "orders?select=order_no", "return=representation", `{}`).String(), `[{"order_no":"SO-2026-1000001"}]`)
+		k.want(k.must(m, "POST", "orders?select=order_no", "return=representation", `{}`).String(),
+			`[{"order_no":"SO-2026-1000000"}]`)
+		k.want(k.must(m, "POST", "orders?select=order_no", "return=representation", `{}`).String(),
+			`[{"order_no":"SO-2026-1000001"}]`)
 	})
 }
 
@@ -117,10 +120,11 @@ func TestNumbers_byType(t *testing.T) {
 func (k *kit) reserved(resource string) (n int) {
 	k.Helper()
 	err := k.d.Read(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
-		return tx.One("SELECT value FROM sequences WHERE tenant_id = $1 AND name = $2", []any{north, resource}, func(r *db.Row) error {
-			n = int(r.Int(0))
-			return nil
-		})
+		return tx.One("SELECT value FROM sequences WHERE tenant_id = $1 AND name = $2", []any{north, resource},
+			func(r *db.Row) error {
+				n = int(r.Int(0))
+				return nil
+			})
 	})
 	if err != nil {
 		k.Fatal(err)

@@ -74,7 +74,8 @@ func TestOrdersRideAnIndex(t *testing.T) {
 		d := dbtest.Open(t, o)
 		var settings []string
 		if d.Engine() == db.PostgreSQL { // of an empty table anything is cheap to read as it lies
-			settings = []string{"SET LOCAL enable_seqscan = off", "SET LOCAL enable_bitmapscan = off", "SET LOCAL enable_sort = off"}
+			settings = []string{"SET LOCAL enable_seqscan = off", "SET LOCAL enable_bitmapscan = off",
+				"SET LOCAL enable_sort = off"}
 		}
 		for _, r := range roundDecimal.All() {
 			for _, column := range append(r.Orders(), "id") {
@@ -167,8 +168,10 @@ func listings(r *catalog.Resource, column string) []string {
 // ten confirmed.
 func manyOrders(tx *db.Tx, n int) error {
 	var columns []db.Column
-	for _, c := range []string{"tenant_id uuid", "id uuid", "order_no text", "type text", "status text", "priority bigint", "tags text", "line_count bigint",
-		"qty_ordered bigint", "qty_allocated bigint", "qty_picked bigint", "qty_packed bigint", "qty_shipped bigint", "qty_received bigint",
+	for _, c := range []string{"tenant_id uuid", "id uuid", "order_no text", "type text", "status text",
+		"priority bigint", "tags text", "line_count bigint",
+		"qty_ordered bigint", "qty_allocated bigint", "qty_picked bigint", "qty_packed bigint", "qty_shipped bigint",
+		"qty_received bigint",
 		"total_value bigint", "created_at timestamptz", "updated_at timestamptz", "version bigint"} {
 		name, kind, _ := strings.Cut(c, " ")
 		columns = append(columns, db.Column{Name: name, Type: kind})
@@ -179,7 +182,8 @@ func manyOrders(tx *db.Tx, n int) error {
 		if i%10 == 0 {
 			status = "draft"
 		}
-		if err := rows.Add(north, uuid.NewString(), fmt.Sprintf("SO-%07d", i), "outbound", status, 3, "[]", 0, 0, 0, 0, 0, 0, 0, 0, at, at, 1); err != nil {
+		if err := rows.Add(north, uuid.NewString(), fmt.Sprintf("SO-%07d", i), "outbound", status, 3, "[]", 0, 0, 0, 0, 0, 0,
+			0, 0, at, at, 1); err != nil {
 			return err
 		}
 	}
@@ -191,7 +195,8 @@ func manyOrders(tx *db.Tx, n int) error {
 func TestOrdersOfManyRows(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, o db.Options) {
 		d := dbtest.Open(t, o)
-		err := d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error { return manyOrders(tx, 100_000) })
+		err := d.Write(context.Background(), db.Scope{Tenant: north},
+			func(tx *db.Tx) error { return manyOrders(tx, 100_000) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,9 +204,12 @@ func TestOrdersOfManyRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, _ := roundDecimal.Get("orders")
-		for _, text := range []string{"order=created_at.desc&limit=50", "order=created_at&limit=50", "status=eq.confirmed&order=created_at.desc&limit=50",
-			"status=eq.draft&order=created_at.desc&limit=50", "order=id.desc&limit=50", "order=order_no.desc&limit=50", "order=order_no&limit=50",
-			"order=updated_at.desc&limit=50", "status=eq.draft&order=updated_at.desc&limit=50", "status=eq.confirmed&order=updated_at&limit=50",
+		for _, text := range []string{"order=created_at.desc&limit=50", "order=created_at&limit=50",
+			"status=eq.confirmed&order=created_at.desc&limit=50",
+			"status=eq.draft&order=created_at.desc&limit=50", "order=id.desc&limit=50", "order=order_no.desc&limit=50",
+			"order=order_no&limit=50",
+			"order=updated_at.desc&limit=50", "status=eq.draft&order=updated_at.desc&limit=50",
+			"status=eq.confirmed&order=updated_at&limit=50",
 			"order=promised_at&limit=50", "order=promised_at.desc&limit=50", "status=eq.draft&order=promised_at&limit=50"} {
 			if p := plan(t, d, r, text); dear(p) != "" {
 				t.Errorf("%s: %s in\n%s", text, dear(p), p)

@@ -48,7 +48,8 @@ func TestPlantedId(t *testing.T) {
 		}
 		same("planted")
 		k.must(v, "PATCH", "orders?id=eq."+id(21), "", `{"priority":3}`)
-		k.must(v, "POST", "orders?on_conflict=id", "resolution=merge-duplicates", `{"id":"`+id(21)+`","order_no":"P-1","priority":2}`)
+		k.must(v, "POST", "orders?on_conflict=id", "resolution=merge-duplicates",
+			`{"id":"`+id(21)+`","order_no":"P-1","priority":2}`)
 		same("written")
 
 		for _, method := range []string{"PATCH", "DELETE"} {

@@ -16,13 +16,15 @@ func TestRowsTx_orStaysInTenant(t *testing.T) {
 		for _, tenant := range []string{north, south} {
 			a := as(tenant, actor.Service)
 			k.write(a, func(tx *db.Tx) error {
-				_, err := k.s.In(tx, a).InsertRows("zones", []store.Row{{"code": "OR-1", "name": "one"}, {"code": "OR-2", "name": "two"}})
+				_, err := k.s.In(tx, a).InsertRows("zones", []store.Row{{"code": "OR-1", "name": "one"},
+					{"code": "OR-2", "name": "two"}})
 				return err
 			})
 		}
 
 		err := k.d.Read(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
-			rows, err := k.s.In(tx, as(north, actor.Service)).Rows("zones", "code = $2 OR code = $3 ORDER BY code DESC LIMIT 10", "OR-1", "OR-2")
+			rows, err := k.s.In(tx, as(north, actor.Service)).Rows("zones",
+				"code = $2 OR code = $3 ORDER BY code DESC LIMIT 10", "OR-1", "OR-2")
 			if err != nil {
 				return err
 			}

@@ -34,7 +34,8 @@ func TestEveryMove(t *testing.T) {
 					return
 				}
 				for _, from := range f.OneOf {
-					if _, ok := catalog.Find(r.Access.Create, actor.Owner); ok && !slices.Contains(r.States.Initial, from) && !k.others(r) {
+					if _, ok := catalog.Find(r.Access.Create, actor.Owner); ok && !slices.Contains(r.States.Initial, from) &&
+						!k.others(r) {
 						k.refused(k.do(key, "POST", r.Name, "", `{"`+f.Name+`":"`+from+`"`+k.bodyWithout(r, f.Name)+`}`), "HF001")
 					}
 					for _, to := range f.OneOf {
@@ -72,7 +73,8 @@ func (k *kit) moves(r *catalog.Resource, id, from, to string, roles []actor.Role
 			continue // what is no move is none for everybody: the key and the owner stand for all
 		}
 		k.begin(r, id, from, &a)
-		got := k.do(a, "PATCH", r.Name+"?id=eq."+id+"&select="+r.States.Field, "return=representation", `{"`+r.States.Field+`":"`+to+`"}`)
+		got := k.do(a, "PATCH", r.Name+"?id=eq."+id+"&select="+r.States.Field, "return=representation",
+			`{"`+r.States.Field+`":"`+to+`"}`)
 		want := "42501"
 		switch {
 		case granted && !legal:
@@ -93,7 +95,8 @@ func (k *kit) begin(r *catalog.Resource, id, state string, a *actor.Actor) {
 	for _, c := range r.Own {
 		f, _ := r.Field(c)
 		if f.Ref == "workers" {
-			a.WorkerID = rows(k, k.must(actor.Actor{Role: actor.Service, TenantID: north}, "GET", "workers?select=id&order=id&limit=1", "", "").Body)[0]["id"].(string)
+			a.WorkerID = rows(k, k.must(actor.Actor{Role: actor.Service, TenantID: north}, "GET",
+				"workers?select=id&order=id&limit=1", "", "").Body)[0]["id"].(string)
 			args = append(args, a.WorkerID)
 		} else if a.UserID != "" {
 			args = append(args, a.UserID)

@@ -108,7 +108,8 @@ func (k *kit) do(a actor.Actor, method, path, prefer, body string) answer {
 
 func (k *kit) try(a actor.Actor, method, path, preferences, body string) (*store.Result, error) {
 	name, raw, _ := strings.Cut(path, "?")
-	o := query.Options{Form: query.Shape{Singular: strings.Contains(preferences, "one"), CSV: strings.Contains(preferences, "csv"),
+	o := query.Options{Form: query.Shape{Singular: strings.Contains(preferences, "one"),
+		CSV:      strings.Contains(preferences, "csv"),
 		Stripped: strings.Contains(preferences, "stripped")}}
 	var err error
 	if o.Prefer, err = prefer.Parse([]string{preferences}); err != nil {

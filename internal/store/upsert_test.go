@@ -32,7 +32,8 @@ func TestUpsertsInAnyOrder(t *testing.T) {
 					slices.Reverse(rows)
 					slices.Reverse(want)
 				}
-				res, err := k.try(m, "POST", "items?on_conflict=sku&select=sku", "resolution=merge-duplicates,return=representation", "["+strings.Join(rows, ",")+"]")
+				res, err := k.try(m, "POST", "items?on_conflict=sku&select=sku",
+					"resolution=merge-duplicates,return=representation", "["+strings.Join(rows, ",")+"]")
 				if err != nil {
 					t.Errorf("%d: %v", n, err)
 				} else if got := string(res.Body); got != "["+strings.Join(want, ",")+"]" {
@@ -52,7 +53,8 @@ func TestUpsertKeepsParentsFirst(t *testing.T) {
 		for i := range 300 {
 			rows = append(rows, fmt.Sprintf(`{"id":%q,"code":"a%d","name":"bin","parent_id":%q}`, id(2+i), i, id(1)))
 		}
-		k.must(as(north, actor.Manager), "POST", "zones?on_conflict=code", "resolution=merge-duplicates", "["+strings.Join(rows, ",")+"]")
+		k.must(as(north, actor.Manager), "POST", "zones?on_conflict=code", "resolution=merge-duplicates",
+			"["+strings.Join(rows, ",")+"]")
 	})
 }
 
@@ -81,7 +83,8 @@ func TestFoldRefusesWhatDoesNotFit(t *testing.T) {
 		fold := func(deltas ...int64) error {
 			err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
 				for i, n := range deltas {
-					tx.Queue("INSERT INTO counters (tenant_id, name, slot, delta) VALUES ($1, $2, $3, $4)", []any{north, "n", id(1 + i), n}, nil)
+					tx.Queue("INSERT INTO counters (tenant_id, name, slot, delta) VALUES ($1, $2, $3, $4)",
+						[]any{north, "n", id(1 + i), n}, nil)
 				}
 				return tx.Flush()
 			})

@@ -29,11 +29,14 @@ func TestInsert(t *testing.T) {
 		k.want(k.get(m, "zones?select=code,kind,x,status,version,created_by,created_at,hazard_tags,tenant_id"),
 			`[{"code":"Z1","kind":"bin","x":0,"status":"active","version":1,"created_by":"`+m.UserID+
 				`","created_at":"2026-03-01T12:00:00.000000Z","hazard_tags":[],"tenant_id":"`+north+`"}]`)
-		a = k.must(m, "POST", "zones?select=code,name", "return=representation", `[{"code":"Z3","name":"Three"},{"code":"Z2","name":"Two"}]`)
+		a = k.must(m, "POST", "zones?select=code,name", "return=representation",
+			`[{"code":"Z3","name":"Three"},{"code":"Z2","name":"Two"}]`)
 		k.want(string(a.Body), `[{"code":"Z3","name":"Three"},{"code":"Z2","name":"Two"}]`)
-		a = k.must(m, "POST", "zones?select=code&order=code", "return=representation", `[{"code":"Z5","name":"5"},{"code":"Z4","name":"4"}]`)
+		a = k.must(m, "POST", "zones?select=code&order=code", "return=representation",
+			`[{"code":"Z5","name":"5"},{"code":"Z4","name":"4"}]`)
 		k.want(string(a.Body), `[{"code":"Z4"},{"code":"Z5"}]`)
-		a = k.must(m, "POST", "zones?select=code,parent:parent_id(code)", "return=representation,one", `{"code":"Z6","name":"6"}`)
+		a = k.must(m, "POST", "zones?select=code,parent:parent_id(code)", "return=representation,one",
+			`{"code":"Z6","name":"6"}`)
 		k.want(string(a.Body), `{"code":"Z6","parent":null}`)
 		a = k.must(m, "POST", "zones", "return=representation", `[]`)
 		k.want(fmt.Sprint(a.Status)+" "+string(a.Body), "created []")
@@ -42,10 +45,12 @@ func TestInsert(t *testing.T) {
 		// columns= takes only the named keys; what an object lacks is null, or the default
 		k.must(m, "POST", `zones?columns="code","name","x","max_weight_kg"`, "missing=default",
 			`[{"code":"Z8","name":"8","x":2,"nonsense":1},{"code":"Z9","name":"9"}]`)
-		k.want(k.get(m, "zones?select=x,max_weight_kg&code=in.(Z8,Z9)&order=code"), `[{"x":2,"max_weight_kg":null},{"x":0,"max_weight_kg":null}]`)
+		k.want(k.get(m, "zones?select=x,max_weight_kg&code=in.(Z8,Z9)&order=code"),
+			`[{"x":2,"max_weight_kg":null},{"x":0,"max_weight_kg":null}]`)
 		// CSV
 		k.must(m, "POST", "zones", "", "csv:code,name,parent_id\nC1,\"a,\"\"b\",NULL\nC2,x,"+id(5)+"\n")
-		k.want(k.get(m, "zones?select=name,p:parent_id(code)&code=like.C*&order=code"), `[{"name":"a,\"b","p":null},{"name":"x","p":{"code":"Z7"}}]`)
+		k.want(k.get(m, "zones?select=name,p:parent_id(code)&code=like.C*&order=code"),
+			`[{"name":"a,\"b","p":null},{"name":"x","p":{"code":"Z7"}}]`)
 	})
 }
 
@@ -77,7 +82,8 @@ func TestInsert_refused(t *testing.T) {
 			{"zones", "", `{"code":"N","name":"n","created_by":"` + id(1) + `"}`, "428C9", "created_by"},
 			{"zones", "", `{"code":"N","name":"n","version":9}`, "428C9", "version"},
 			{"zones", "", `{"code":"N","name":"n","status":"archived"}`, "HF001", "archived"},
-			{"zones", "", `{"code":"N","name":"n","tenant_id":"` + south + `"}`, "42501", `row-level security policy for table "zones"`},
+			{"zones", "", `{"code":"N","name":"n","tenant_id":"` + south + `"}`, "42501",
+				`row-level security policy for table "zones"`},
 			{"zones", "", `{"code":"N","name":"n","parent_id":"` + id(91) + `"}`, "23503", "zones_parent_id_fkey"},
 			{"zones", "", `{"code":"N","name":"n","parent_id":"` + id(77) + `"}`, "23503", "zones_parent_id_fkey"},
 			{"zones", "", `{"code":"a-01","name":"n"}`, "23505", "zones_code_key"},
@@ -89,7 +95,8 @@ func TestInsert_refused(t *testing.T) {
 			{"zones", "one", `[]`, "PGRST116", ""},
 			{"zones", "one", `[{"code":"N1","name":"n"},{"code":"N2","name":"n"}]`, "PGRST116", ""},
 			{"zones?on_conflict=name", "resolution=merge-duplicates", `{"code":"N","name":"n"}`, "42P10", "code"},
-			{"zones?on_conflict=code", "resolution=merge-duplicates", `[{"code":"N","name":"n"},{"code":"n","name":"m"}]`, "21000", "row 2"},
+			{"zones?on_conflict=code", "resolution=merge-duplicates", `[{"code":"N","name":"n"},{"code":"n","name":"m"}]`,
+				"21000", "row 2"},
 		} {
 			if c.code == "" {
 				continue
@@ -142,9 +149,11 @@ func TestUpdate(t *testing.T) {
 		if a.Status != store.Done || a.Body != nil || a.Count != 1 || a.Total != -1 {
 			t.Errorf("%+v", a.Result)
 		}
-		k.want(k.get(m, "zones?select=name,x,version,updated_at&code=eq.A-02"), `[{"name":"New","x":3,"version":2,"updated_at":"2026-03-01T13:00:00.000000Z"}]`)
+		k.want(k.get(m, "zones?select=name,x,version,updated_at&code=eq.A-02"),
+			`[{"name":"New","x":3,"version":2,"updated_at":"2026-03-01T13:00:00.000000Z"}]`)
 		// a filter column may change in the call; the changed rows come back
-		a = k.must(m, "PATCH", "zones?kind=eq.bin&code=neq.A-01&select=code,kind&order=code.desc", "return=representation,count=exact", `{"kind":"rack"}`)
+		a = k.must(m, "PATCH", "zones?kind=eq.bin&code=neq.A-01&select=code,kind&order=code.desc",
+			"return=representation,count=exact", `{"kind":"rack"}`)
 		k.want(string(a.Body), `[{"code":"b_03","kind":"rack"},{"code":"A-02","kind":"rack"}]`)
 		k.want(fmt.Sprint(a.Status, a.Count, a.Total), "rows 2 2")
 		// nothing to do, nothing matched
@@ -200,25 +209,31 @@ func TestUpsert(t *testing.T) {
 		fixture(k)
 		m := as(north, actor.Manager)
 		// columns of the payload are set, the others keep their values
-		a := k.must(m, "POST", "zones?on_conflict=tenant_id,code&select=code,name,x,version", "resolution=merge-duplicates,return=representation",
+		a := k.must(m, "POST", "zones?on_conflict=tenant_id,code&select=code,name,x,version",
+			"resolution=merge-duplicates,return=representation",
 			`[{"code":"a-01","name":"merged"},{"code":"new","name":"fresh"}]`)
 		k.want(fmt.Sprint(a.Status)+" "+string(a.Body),
 			`created [{"code":"a-01","name":"merged","x":1.5,"version":2},{"code":"new","name":"fresh","x":0,"version":1}]`)
-		a = k.must(m, "POST", "zones?select=name", "resolution=merge-duplicates,return=representation", `{"id":"`+id(2)+`","code":"A-02","name":"by id"}`)
+		a = k.must(m, "POST", "zones?select=name", "resolution=merge-duplicates,return=representation",
+			`{"id":"`+id(2)+`","code":"A-02","name":"by id"}`)
 		k.want(fmt.Sprint(a.Status)+" "+string(a.Body), `rows [{"name":"by id"}]`)
 		a = k.must(m, "POST", "zones?on_conflict=code&select=code", "resolution=ignore-duplicates,return=representation",
 			`[{"code":"A-02","name":"ignored"},{"code":"new2","name":"fresh"}]`)
 		k.want(fmt.Sprint(a.Status)+" "+string(a.Body), `created [{"code":"new2"}]`)
 		k.want(k.get(m, "zones?select=name&code=eq.A-02"), `[{"name":"by id"}]`)
 		// another tenant's id makes a row of one's own and shows nothing
-		a = k.must(m, "POST", "zones?select=code,name", "resolution=merge-duplicates,return=representation", `{"id":"`+id(91)+`","code":"own","name":"own"}`)
+		a = k.must(m, "POST", "zones?select=code,name", "resolution=merge-duplicates,return=representation",
+			`{"id":"`+id(91)+`","code":"own","name":"own"}`)
 		k.want(string(a.Body), `[{"code":"own","name":"own"}]`)
 		k.want(k.get(as(south, actor.Manager), "zones?select=code,name"), `[{"code":"A-01","name":"canary"}]`)
-		k.refused(k.do(m, "POST", "zones?on_conflict=code", "resolution=merge-duplicates", `{"code":"A-01","name":"x","tenant_id":"`+south+`"}`), "42501")
+		k.refused(k.do(m, "POST", "zones?on_conflict=code", "resolution=merge-duplicates",
+			`{"code":"A-01","name":"x","tenant_id":"`+south+`"}`), "42501")
 		// PUT
-		a = k.must(m, "PUT", "zones?id=eq."+id(60)+"&select=code", "return=representation", `{"id":"`+id(60)+`","code":"P","name":"p"}`)
+		a = k.must(m, "PUT", "zones?id=eq."+id(60)+"&select=code", "return=representation",
+			`{"id":"`+id(60)+`","code":"P","name":"p"}`)
 		k.want(fmt.Sprint(a.Status)+" "+string(a.Body), `created [{"code":"P"}]`)
-		k.want(fmt.Sprint(k.must(m, "PUT", "zones?id=eq."+id(60), "", `{"id":"`+id(60)+`","code":"P2","name":"p"}`).Status), "done")
+		k.want(fmt.Sprint(k.must(m, "PUT", "zones?id=eq."+id(60), "", `{"id":"`+id(60)+`","code":"P2","name":"p"}`).Status),
+			"done")
 		k.refused(k.do(m, "PUT", "zones?code=eq.P", "", `{"code":"P","name":"p"}`), "PGRST105")
 		k.refused(k.do(m, "PUT", "zones?id=eq."+id(60)+"&limit=1", "", `{"id":"`+id(60)+`"}`), "PGRST114")
 		k.refused(k.do(m, "PUT", "zones?id=eq."+id(60), "", `{"id":"`+id(61)+`","code":"P","name":"p"}`), "PGRST115")
@@ -228,15 +243,18 @@ func TestUpsert(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	each(t, func(t *testing.T, k *kit) {
 		m := as(north, actor.Manager)
-		k.want(k.must(m, "POST", "orders?select=order_no", "return=representation", `[{"priority":1},{"priority":2}]`).String(),
+		k.want(k.must(m, "POST", "orders?select=order_no", "return=representation",
+			`[{"priority":1},{"priority":2}]`).String(),
 			`[{"order_no":"SO-2026-000001"},{"order_no":"SO-2026-000002"}]`)
 		// the sequence steps over a number somebody chose
 		k.must(m, "POST", "orders", "", `{"order_no":"SO-2026-000004"}`)
 		k.want(k.must(m, "POST", "orders?select=order_no", "return=representation", `[{},{}]`).String(),
 			`[{"order_no":"SO-2026-000005"},{"order_no":"SO-2026-000006"}]`)
 		k.now = k.now.AddDate(1, 0, 0)
-		k.want(k.must(m, "POST", "orders?select=order_no", "return=representation", `{}`).String(), `[{"order_no":"SO-2027-000001"}]`)
-		k.want(k.must(as(south, actor.Manager), "POST", "orders?select=order_no", "return=representation", `{}`).String(), `[{"order_no":"SO-2027-000001"}]`)
+		k.want(k.must(m, "POST", "orders?select=order_no", "return=representation", `{}`).String(),
+			`[{"order_no":"SO-2027-000001"}]`)
+		k.want(k.must(as(south, actor.Manager), "POST", "orders?select=order_no", "return=representation", `{}`).String(),
+			`[{"order_no":"SO-2027-000001"}]`)
 		k.refused(k.do(m, "POST", "orders", "", `{"order_no":"SO-2026-000004"}`), "23505")
 	})
 }
@@ -289,7 +307,8 @@ func TestScopes(t *testing.T) {
 		d := as(north, actor.Driver)
 		d.WorkerID = id(41)
 		k.want(k.get(d, "drivers?select=worker_id,phone"), `[{"worker_id":"`+id(41)+`","phone":null}]`)
-		k.want(k.get(op, "workers?select=name,hired_on&order=employee_no"), `[{"name":"Ann","hired_on":null},{"name":"Bob","hired_on":null}]`)
+		k.want(k.get(op, "workers?select=name,hired_on&order=employee_no"),
+			`[{"name":"Ann","hired_on":null},{"name":"Bob","hired_on":null}]`)
 		k.refused(k.do(op, "GET", "workers?hired_on=eq.2020-01-02", "", ""), "42501")
 		k.refused(k.do(op, "GET", "workers?order=hired_on", "", ""), "42501")
 		k.refused(k.do(op, "GET", "drivers?select=workers(id)&workers.or=(hired_on.eq.2020-01-02)", "", ""), "42501")
@@ -312,7 +331,8 @@ func TestScopes(t *testing.T) {
 func TestServiceKey(t *testing.T) {
 	each(t, func(t *testing.T, k *kit) {
 		fixture(k)
-		k.want(k.get(serviceKey, "zones?select=code,name&code=eq.A-01&order=name"), `[{"code":"A-01","name":"Dock"},{"code":"A-01","name":"canary"}]`)
+		k.want(k.get(serviceKey, "zones?select=code,name&code=eq.A-01&order=name"),
+			`[{"code":"A-01","name":"Dock"},{"code":"A-01","name":"canary"}]`)
 		k.want(k.get(serviceKey, "orders?select=order_no,order_lines(qty_ordered)&order_no=eq.O-1&order=id"),
 			`[{"order_no":"O-1","order_lines":[{"qty_ordered":5},{"qty_ordered":2.25}]},{"order_no":"O-1","order_lines":[{"qty_ordered":9}]}]`)
 		k.refused(k.do(serviceKey, "POST", "zones", "", `{"code":"S","name":"s"}`), "23502")
@@ -320,16 +340,19 @@ func TestServiceKey(t *testing.T) {
 		for _, tenant := range []string{north, south} {
 			k.must(serviceKey, "POST", "zones", "", `{"tenant_id":"`+tenant+`","id":"`+id(70)+`","code":"S","name":"`+tenant+`"}`)
 		}
-		a := k.must(serviceKey, "PATCH", "zones?id=eq."+id(70)+"&tenant_id=eq."+south+"&select=name", "return=representation", `{"name":"changed"}`)
+		a := k.must(serviceKey, "PATCH", "zones?id=eq."+id(70)+"&tenant_id=eq."+south+"&select=name",
+			"return=representation", `{"name":"changed"}`)
 		k.want(string(a.Body), `[{"name":"changed"}]`)
-		k.want(k.get(serviceKey, "zones?select=name&id=eq."+id(70)+"&order=name"), `[{"name":"`+north+`"},{"name":"changed"}]`)
+		k.want(k.get(serviceKey, "zones?select=name&id=eq."+id(70)+"&order=name"),
+			`[{"name":"`+north+`"},{"name":"changed"}]`)
 		// and what hangs on it is each its own
 		for _, tenant := range []string{north, south} {
 			k.must(serviceKey, "POST", "orders", "", `{"tenant_id":"`+tenant+`","id":"`+id(80)+`","order_no":"T-1"}`)
 		}
 		k.must(serviceKey, "POST", "order_lines", "", `{"tenant_id":"`+south+`","id":"`+id(81)+`","order_id":"`+id(80)+`","line_no":1,"item_id":"`+id(92)+
 			`","qty_ordered":1}`)
-		k.want(k.get(serviceKey, "orders?select=order_no,order_lines!inner(line_no)&id=eq."+id(80)+"&tenant_id=eq."+north), `[]`)
+		k.want(k.get(serviceKey, "orders?select=order_no,order_lines!inner(line_no)&id=eq."+id(80)+"&tenant_id=eq."+north),
+			`[]`)
 		k.want(k.get(serviceKey, "orders?select=order_no,order_lines!inner(line_no)&id=eq."+id(80)+"&tenant_id=eq."+south),
 			`[{"order_no":"T-1","order_lines":[{"line_no":1}]}]`)
 		bound := serviceKey
@@ -349,7 +372,8 @@ func TestLedger(t *testing.T) {
 			k.s.Counts(tx, north, got)
 			return tx.Flush()
 		})
-		want := map[string]int64{"items:active:false": 1, "items:discontinued:false": 1, "items:draft:false": 0, "items.stock_value": 0}
+		want := map[string]int64{"items:active:false": 1, "items:discontinued:false": 1, "items:draft:false": 0,
+			"items.stock_value": 0}
 		for n, v := range got {
 			if v == 0 {
 				delete(got, n)
@@ -365,7 +389,8 @@ func TestLedger(t *testing.T) {
 		k.want(k.get(adm, "audit?select=action,before,after->>sku,actor_user_id,session_id,request_id&entity_type=eq.items&action=neq.items.insert&order=id"),
 			`[{"action":"items.update","before":{"name":"c","status":"active","version":1},"sku":null,"actor_user_id":"`+m.UserID+`","session_id":"`+
 				someSession+`","request_id":"test"},`+
-				`{"action":"items.delete","before":`+auditImage(k, adm, "items.delete")+`,"sku":null,"actor_user_id":"`+m.UserID+`","session_id":"`+someSession+
+				`{"action":"items.delete","before":`+auditImage(k, adm,
+				"items.delete")+`,"sku":null,"actor_user_id":"`+m.UserID+`","session_id":"`+someSession+
 				`","request_id":"test"}]`)
 		k.want(k.get(adm, "audit?select=count&action=eq.items.insert"), `[{"count":3}]`)
 		k.want(k.get(as(south, actor.Admin), "audit?select=count&entity_type=eq.items"), `[{"count":0}]`)
@@ -407,8 +432,10 @@ func TestEffects(t *testing.T) {
 		k.s.OnChange(func(tenant string, rs []string) { heard = append(heard, tenant+" "+strings.Join(rs, ",")) })
 		m := as(north, actor.Manager)
 		k.must(m, "POST", "zones", "", `[{"code":"E1","name":"derive"},{"code":"E2","name":"x"}]`)
-		k.want(k.get(m, "zones?select=code,utilization&order=code"), `[{"code":"E1","utilization":12},{"code":"E2","utilization":null}]`)
-		k.want(k.get(m, "sites?select=code,name&order=code"), `[{"code":"E1","name":"made by effect"},{"code":"E2","name":"made by effect"}]`)
+		k.want(k.get(m, "zones?select=code,utilization&order=code"),
+			`[{"code":"E1","utilization":12},{"code":"E2","utilization":null}]`)
+		k.want(k.get(m, "sites?select=code,name&order=code"),
+			`[{"code":"E1","name":"made by effect"},{"code":"E2","name":"made by effect"}]`)
 		if d := cmp.Diff([]string{north + " zones", north + " sites", north + " sites"}, heard); d != "" {
 			t.Error(d)
 		}
@@ -434,7 +461,8 @@ func TestTxVerbs(t *testing.T) {
 		err := k.d.Write(ctx, store.Scope(job), func(tx *db.Tx) error {
 			rows := make([]store.Row, 600)
 			for i := range rows {
-				rows[i] = store.Row{"code": fmt.Sprintf("T%03d", i), "name": "t", "x": int64(i), "utilization": 5.5, "archived_at": k.now}
+				rows[i] = store.Row{"code": fmt.Sprintf("T%03d", i), "name": "t", "x": int64(i), "utilization": 5.5,
+					"archived_at": k.now}
 			}
 			out, err := k.s.In(tx, job).InsertRows(zones.Name, rows)
 			if err != nil {
@@ -462,7 +490,8 @@ func TestTxVerbs(t *testing.T) {
 		for _, f := range bad {
 			names = append(names, f.Name)
 		}
-		if d := cmp.Diff([]string{"code", "x", "nope", "name"}, names); d != "" || out["y"].(interface{ String() string }).String() != "2.5" {
+		if d := cmp.Diff([]string{"code", "x", "nope", "name"}, names); d != "" ||
+			out["y"].(interface{ String() string }).String() != "2.5" {
 			t.Error(d, out)
 		}
 	})
@@ -474,7 +503,8 @@ func TestUpdateEach(t *testing.T) {
 		job := actor.Actor{Role: actor.Service, TenantID: north}
 		err := k.d.Write(context.Background(), store.Scope(job), func(tx *db.Tx) error {
 			return k.s.In(tx, job).UpdateEach("items",
-				[]store.Row{{"id": id(12), "name": "two"}, {"id": id(11), "name": "one", "unit_cost": "3"}, {"id": id(92), "name": "x"}})
+				[]store.Row{{"id": id(12), "name": "two"}, {"id": id(11), "name": "one", "unit_cost": "3"},
+					{"id": id(92), "name": "x"}})
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -526,9 +556,12 @@ func TestLimitsFit(t *testing.T) {
 		m := as(north, actor.Manager)
 		k.want(k.get(m, "items?select=count&"+strings.Repeat("sku=like.S*&", 490)+"a=eq.1"[:0]), `[{"count":3}]`)
 		k.want(k.get(m, "items?select=count&or=("+strings.Repeat("sku.eq.none,", 490)+"sku.eq.S-1)"), `[{"count":1}]`)
-		k.want(k.get(m, "items?select=count&or="+strings.Repeat("(not.and", 19)+"(sku.eq.S-1)"+strings.Repeat(")", 19)), `[{"count":2}]`)
-		for _, list := range []string{"sku=in.(" + strings.Repeat("none,", 4999) + "S-1)", "unit_cost=in.(" + strings.Repeat("99,", 4999) + "2.5)",
-			"id=in.(" + strings.Repeat(id(50)+",", 2900) + id(11) + ")", "created_at=in.(" + strings.Repeat("2020-01-01,", 4000) + "2026-03-01T12:00:00Z)&sku=eq.S-1"} {
+		k.want(k.get(m, "items?select=count&or="+strings.Repeat("(not.and", 19)+"(sku.eq.S-1)"+strings.Repeat(")", 19)),
+			`[{"count":2}]`)
+		for _, list := range []string{"sku=in.(" + strings.Repeat("none,", 4999) + "S-1)",
+			"unit_cost=in.(" + strings.Repeat("99,", 4999) + "2.5)",
+			"id=in.(" + strings.Repeat(id(50)+",", 2900) + id(11) + ")",
+			"created_at=in.(" + strings.Repeat("2020-01-01,", 4000) + "2026-03-01T12:00:00Z)&sku=eq.S-1"} {
 			k.want(k.get(m, "items?select=count&"+list), `[{"count":1}]`)
 		}
 		k.get(m, "order_lines?select=*"+strings.Repeat(",items(order_lines(items(sku)))", 5))
@@ -648,7 +681,8 @@ func TestMissingIsToldFirst(t *testing.T) {
 func given(r *catalog.Resource) (out []string) {
 	for _, f := range r.Fields {
 		common := f.Name == "id" || f.Name == "tenant_id"
-		if f.Required && !f.Filled && f.Default == "" && !f.ReadOnly && !common && f.Format != catalog.Number && (r.States == nil || r.States.Field != f.Name) {
+		if f.Required && !f.Filled && f.Default == "" && !f.ReadOnly && !common && f.Format != catalog.Number &&
+			(r.States == nil || r.States.Field != f.Name) {
 			out = append(out, f.Name)
 		}
 	}

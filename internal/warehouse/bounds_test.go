@@ -18,7 +18,8 @@ import (
 func (k *kit) overflows(err error, field string) {
 	k.Helper()
 	var f *fault.Error
-	if !errors.As(err, &f) || f.Code != "22003" || f.Kind != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Name != field {
+	if !errors.As(err, &f) || f.Code != "22003" || f.Kind != fault.Invalid || len(f.Fields) != 1 ||
+		f.Fields[0].Name != field {
 		k.Errorf("err = %v, want 22003 of %s", err, field)
 	}
 }
@@ -29,7 +30,8 @@ func TestStockValueIsBounded(t *testing.T) {
 		zone := k.add("zones", store.Row{"code": "Z", "name": "Z"})
 		items := make([]string, 6)
 		for i := range items {
-			items[i] = k.add("items", store.Row{"sku": fmt.Sprint("DEAR", i), "name": "Dear", "unit_cost": "2000000", "capacity_units": "0"})
+			items[i] = k.add("items", store.Row{"sku": fmt.Sprint("DEAR", i), "name": "Dear", "unit_cost": "2000000",
+				"capacity_units": "0"})
 		}
 		_, err := k.try("stock_movements", in("receipt", items[0], zone, "50000000.0001"))
 		k.overflows(err, "quantity")
@@ -59,7 +61,8 @@ func TestStockValueIsBoundedAtOnce(t *testing.T) {
 		errs := make([]error, 16)
 		items := make([]string, len(errs))
 		for i := range items {
-			items[i] = k.add("items", store.Row{"sku": fmt.Sprint("DEAR", i), "name": "Dear", "unit_cost": "2000000", "capacity_units": "0"})
+			items[i] = k.add("items", store.Row{"sku": fmt.Sprint("DEAR", i), "name": "Dear", "unit_cost": "2000000",
+				"capacity_units": "0"})
 		}
 		var wg sync.WaitGroup
 		for i := range errs {
@@ -145,7 +148,8 @@ func TestRecountOutlivesBrokenTotals(t *testing.T) {
 		k.add("stock_movements", in("receipt", f.bolt, f.bin, "8"))
 		var diffs []verify.Difference
 		err := k.tx(func(tx *db.Tx) error {
-			tx.Queue("UPDATE items SET stock_value = $2 WHERE tenant_id = $1", []any{north, int64(9_000_000_000_000_000_000)}, nil)
+			tx.Queue("UPDATE items SET stock_value = $2 WHERE tenant_id = $1", []any{north, int64(9_000_000_000_000_000_000)},
+				nil)
 			tx.Queue("UPDATE zones SET load_units = -1 WHERE id = $1", []any{f.area}, nil)
 			return tx.Flush()
 		})
@@ -160,8 +164,9 @@ func TestRecountOutlivesBrokenTotals(t *testing.T) {
 		for _, d := range diffs {
 			told[d.What] = true
 		}
-		for _, want := range []string{"counter items.stock_value passes the number range: it", "item " + f.bolt + " stock_value", "zone " + f.area +
-			" load_units"} {
+		for _, want := range []string{"counter items.stock_value passes the number range: it",
+			"item " + f.bolt + " stock_value", "zone " + f.area +
+				" load_units"} {
 			if !told[want] {
 				t.Errorf("%q is not among %v, %v", want, diffs, err)
 			}

@@ -26,7 +26,8 @@ func TestStockCounts(t *testing.T) {
 			{"0", "0", "0", "true", "0"},
 		} {
 			id := k.add("stock_counts", count(c.counted))
-			for f, want := range map[string]string{"expected": c.expected, "variance": c.variance, "exact": c.exact, "counted_at": "2026-03-01T12:00:00.000000Z"} {
+			for f, want := range map[string]string{"expected": c.expected, "variance": c.variance, "exact": c.exact,
+				"counted_at": "2026-03-01T12:00:00.000000Z"} {
 				k.is("stock_counts", id, f, want)
 			}
 			k.is("items", item, "on_hand", c.onHand)

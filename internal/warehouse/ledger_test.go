@@ -37,7 +37,8 @@ func (k *kit) agree() {
 func TestLedgerInvariant(t *testing.T) {
 	each(t, func(k *kit) {
 		f := build(k)
-		lots := []string{k.add("lots", store.Row{"item_id": f.drum, "lot_no": "L1"}), k.add("lots", store.Row{"item_id": f.drum, "lot_no": "L2"})}
+		lots := []string{k.add("lots", store.Row{"item_id": f.drum, "lot_no": "L1"}),
+			k.add("lots", store.Row{"item_id": f.drum, "lot_no": "L2"})}
 		zones := []string{f.area, f.aisle, f.bin, f.other}
 		var wg sync.WaitGroup
 		for w := range 4 {
@@ -71,7 +72,8 @@ func history(k *kit, f floor, lots, zones []string, rnd *rand.Rand) {
 		var err error
 		switch rnd.IntN(12) {
 		case 0:
-			err = k.change("zones", any1(f.bin, f.other), store.Row{"parent_id": any1(f.area, f.aisle), "max_capacity": decimal.FromInt(rnd.Int64N(20))})
+			err = k.change("zones", any1(f.bin, f.other), store.Row{"parent_id": any1(f.area, f.aisle),
+				"max_capacity": decimal.FromInt(rnd.Int64N(20))})
 		case 1:
 			err = k.change("items", any1(f.bolt, f.drum), store.Row{"capacity_units": decimal.Dec(rnd.Int64N(40000)),
 				"unit_cost": decimal.Dec(rnd.Int64N(90000)), "reorder_point": decimal.FromInt(rnd.Int64N(9))})
@@ -106,7 +108,8 @@ func move(f floor, lots, zones []string, rnd *rand.Rand) store.Row {
 	case 4:
 		m = between(any1("putaway", "pick", "transfer", "pack"), f.bolt, zones[from], zones[to], qty)
 	case 5:
-		m = store.Row{"type": "status_change", "item_id": f.bolt, "from_zone_id": zones[to], "to_zone_id": zones[to], "quantity": qty,
+		m = store.Row{"type": "status_change", "item_id": f.bolt, "from_zone_id": zones[to], "to_zone_id": zones[to],
+			"quantity":    qty,
 			"from_status": "available", "to_status": any1("damaged", "hold")}
 	}
 	if rnd.IntN(2) == 0 {

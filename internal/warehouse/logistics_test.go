@@ -13,8 +13,10 @@ func TestOrders(t *testing.T) {
 		k.is("orders", o, "stage", "unallocated")
 		k.refused(k.change("orders", o, store.Row{"status": "confirmed"}), "HF006")
 
-		l := k.add("order_lines", store.Row{"order_id": o, "line_no": 1, "item_id": f.bolt, "qty_ordered": "10", "qty_cancelled": "1", "unit_price": "0.3333"})
-		k.add("order_lines", store.Row{"order_id": o, "line_no": 2, "item_id": f.drum, "qty_ordered": "2.5", "unit_price": "100.01"})
+		l := k.add("order_lines", store.Row{"order_id": o, "line_no": 1, "item_id": f.bolt, "qty_ordered": "10",
+			"qty_cancelled": "1", "unit_price": "0.3333"})
+		k.add("order_lines", store.Row{"order_id": o, "line_no": 2, "item_id": f.drum, "qty_ordered": "2.5",
+			"unit_price": "100.01"})
 		k.is("orders", o, "line_count", "2")
 		k.is("orders", o, "qty_ordered", "12.5")
 		k.is("orders", o, "total_value", "253.0247") // 9 x 0.3333 + 2.5 x 100.01

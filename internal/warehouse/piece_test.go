@@ -32,12 +32,15 @@ func TestSerialNumbersAreInStockOnce(t *testing.T) {
 		}{
 			{"stock_movements", []store.Row{move(in("receipt", saw, f.bin, "1"), "S1")}, held, ""},
 			{"stock_movements", []store.Row{move(in("return_in", saw, f.other, "1"), "S1")}, held, ""},
-			{"stock_movements", []store.Row{in("receipt", f.bolt, f.bin, "1"), move(in("receipt", saw, f.other, "1"), "S1")}, held, "row 2"},
-			{"stock_movements", []store.Row{move(in("receipt", saw, f.bin, "1"), "S2"), move(in("adjust_gain", saw, f.other, "1"), "S2")},
+			{"stock_movements", []store.Row{in("receipt", f.bolt, f.bin, "1"), move(in("receipt", saw, f.other, "1"), "S1")},
+				held, "row 2"},
+			{"stock_movements", []store.Row{move(in("receipt", saw, f.bin, "1"), "S2"),
+				move(in("adjust_gain", saw, f.other, "1"), "S2")},
 				"S2 of SAW would come into stock twice", "row 2"},
 			{"stock_counts", []store.Row{count(f.other, "1")}, held, ""},
 			{"stock_counts", []store.Row{bolts, count(f.other, "1")}, held, "row 2"},
-			{"stock_counts", []store.Row{bolts, {"zone_id": f.bin, "item_id": f.bolt, "counted": "4", "lpn": "P"}, count(f.other, "1")}, held, "row 3"},
+			{"stock_counts", []store.Row{bolts, {"zone_id": f.bin, "item_id": f.bolt, "counted": "4", "lpn": "P"},
+				count(f.other, "1")}, held, "row 3"},
 		} {
 			_, err := k.try(c.of, c.rows...)
 			k.refused(err, warehouse.CodeStock)

@@ -30,7 +30,8 @@ func TestAvailable(t *testing.T) {
 			k.add("stock_movements", in)
 			var diffs []verify.Difference
 			err := k.tx(func(tx *db.Tx) error {
-				if _, err := tx.Exec("UPDATE stock_levels SET reserved = $2 WHERE tenant_id = $1 AND stock_status = $3", north, d(c.reserved), c.status); err != nil {
+				if _, err := tx.Exec("UPDATE stock_levels SET reserved = $2 WHERE tenant_id = $1 AND stock_status = $3", north,
+					d(c.reserved), c.status); err != nil {
 					return err
 				}
 				_, err := tx.Exec("UPDATE items SET available = $2 WHERE tenant_id = $1 AND id = $3", north, d(c.want), f.bolt)

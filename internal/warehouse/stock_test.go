@@ -20,7 +20,8 @@ func build(k *kit) floor {
 	f.bin = k.add("zones", store.Row{"code": "C", "name": "Bin", "parent_id": f.aisle, "max_capacity": "10"})
 	f.other = k.add("zones", store.Row{"code": "D", "name": "Bin", "parent_id": f.aisle})
 	f.bolt = k.add("items", store.Row{"sku": "BOLT", "name": "Bolt", "unit_cost": "0.25", "reorder_point": "5"})
-	f.drum = k.add("items", store.Row{"sku": "DRUM", "name": "Drum", "unit_cost": "80", "capacity_units": "2.5", "tracking": "lot"})
+	f.drum = k.add("items", store.Row{"sku": "DRUM", "name": "Drum", "unit_cost": "80", "capacity_units": "2.5",
+		"tracking": "lot"})
 	return f
 }
 
@@ -58,7 +59,8 @@ func TestMovementsKeepStock(t *testing.T) {
 		k.is("zones", f.other, "load_units", "3.5")
 		k.is("zones", f.area, "load_units", "8")
 
-		k.add("stock_movements", store.Row{"type": "status_change", "item_id": f.bolt, "from_zone_id": f.bin, "to_zone_id": f.bin, "to_status": "damaged",
+		k.add("stock_movements", store.Row{"type": "status_change", "item_id": f.bolt, "from_zone_id": f.bin,
+			"to_zone_id": f.bin, "to_status": "damaged",
 			"quantity": "4"})
 		k.is("items", f.bolt, "on_hand", "8")
 		k.is("items", f.bolt, "available", "4")
@@ -70,7 +72,8 @@ func TestMovementsKeepStock(t *testing.T) {
 		k.is("items", f.bolt, "on_hand", "4.5")
 		k.is("items", f.bolt, "stock_value", "1.125")
 		got := k.counts()
-		for name, want := range map[string]int64{"items:active:true": 1, "items:active:false": 1, "items.stock_value": int64(d("1.125")), "zones:active": 4} {
+		for name, want := range map[string]int64{"items:active:true": 1, "items:active:false": 1,
+			"items.stock_value": int64(d("1.125")), "zones:active": 4} {
 			if got[name] != want {
 				t.Errorf("counter %s = %d, want %d", name, got[name], want)
 			}
@@ -105,8 +108,9 @@ func TestMovementsAreBookedTogether(t *testing.T) {
 		rows = nil
 		for i := range 3 * 40 {
 			if i < 40 {
-				rows = append(rows, in("receipt", f.bolt, k.add("zones", store.Row{"code": fmt.Sprint("many", i), "name": "z", "parent_id": f.aisle,
-					"max_capacity": "4"}), "1"))
+				rows = append(rows, in("receipt", f.bolt, k.add("zones",
+					store.Row{"code": fmt.Sprint("many", i), "name": "z", "parent_id": f.aisle,
+						"max_capacity": "4"}), "1"))
 			} else {
 				rows = append(rows, in("receipt", f.bolt, rows[i%40]["to_zone_id"].(string), "1"))
 			}
@@ -153,12 +157,15 @@ func TestMovementShapes(t *testing.T) {
 		k.add("stock_movements", with(in("receipt", saw, f.bin, "1"), "serial", "S1"))
 		k.add("stock_movements", with(between("transfer", saw, f.bin, f.other, "1"), "serial", "S1"))
 		k.add("stock_movements", with(between("transfer", saw, f.other, f.bin, "1"), "serial", "S1"))
-		k.add("stock_movements", with(store.Row{"type": "ship", "item_id": saw, "from_zone_id": f.bin, "quantity": "1"}, "serial", "S1"))
+		k.add("stock_movements", with(store.Row{"type": "ship", "item_id": saw, "from_zone_id": f.bin, "quantity": "1"},
+			"serial", "S1"))
 		k.add("stock_movements", with(in("return_in", saw, f.bin, "1"), "serial", "S1"))
-		k.add("stock_movements", with(with(in("receipt", f.drum, f.bin, "4"), "lot_id", lot), "override_reason", "no other bin"))
+		k.add("stock_movements", with(with(in("receipt", f.drum, f.bin, "4"), "lot_id", lot), "override_reason",
+			"no other bin"))
 		k.is("zones", f.bin, "load_units", "11")
 		k.is("zones", f.bin, "utilization", "110")
-		k.is("stock_movements", k.add("stock_movements", in("receipt", f.bolt, f.other, "1")), "occurred_at", "2026-03-01T12:00:00.000000Z")
+		k.is("stock_movements", k.add("stock_movements", in("receipt", f.bolt, f.other, "1")), "occurred_at",
+			"2026-03-01T12:00:00.000000Z")
 	})
 }
 
@@ -191,7 +198,8 @@ func TestItemChanges(t *testing.T) {
 		k.refused(k.change("items", f.bolt, store.Row{"tracking": "lot"}), "HF004")
 		k.set("items", f.bolt, store.Row{"archived_at": "2026-03-01T00:00:00Z"})
 		k.is("items", f.bolt, "status", "discontinued")
-		if got := k.counts(); got["items:active:true"] != 0 || got["items:discontinued:true"] != 1 || got["items.stock_value"] != int64(d("12")) {
+		if got := k.counts(); got["items:active:true"] != 0 || got["items:discontinued:true"] != 1 ||
+			got["items.stock_value"] != int64(d("12")) {
 			t.Errorf("counters = %v", got)
 		}
 	})

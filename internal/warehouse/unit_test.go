@@ -35,12 +35,13 @@ func TestMovementsInOtherUnits(t *testing.T) {
 		}
 		k.is("items", f.bolt, "on_hand", "76")
 		for name, m := range map[string]store.Row{
-			"half a box":              move("BX", store.Row{"uom_quantity": "0.5"}),
-			"finer than four places":  move("MIL", store.Row{"uom_quantity": "0.5"}),
-			"unknown unit":            move("PL", store.Row{"uom_quantity": "1"}),
-			"unknown unit, quantity":  move("PL", store.Row{"quantity": "1"}),
-			"quantities that differ":  move("BX", store.Row{"uom_quantity": "2", "quantity": "24"}),
-			"another item's unit":     {"type": "receipt", "item_id": f.drum, "to_zone_id": f.other, "uom": "BX", "uom_quantity": "1"},
+			"half a box":             move("BX", store.Row{"uom_quantity": "0.5"}),
+			"finer than four places": move("MIL", store.Row{"uom_quantity": "0.5"}),
+			"unknown unit":           move("PL", store.Row{"uom_quantity": "1"}),
+			"unknown unit, quantity": move("PL", store.Row{"quantity": "1"}),
+			"quantities that differ": move("BX", store.Row{"uom_quantity": "2", "quantity": "24"}),
+			"another item's unit": {"type": "receipt", "item_id": f.drum, "to_zone_id": f.other, "uom": "BX",
+				"uom_quantity": "1"},
 			"a negative number of it": move("BX", store.Row{"uom_quantity": "-1"}),
 		} {
 			if _, err := k.try("stock_movements", m); err == nil {
@@ -66,7 +67,8 @@ func TestBarcodesAreUnique(t *testing.T) {
 			return raw
 		}
 		k.set("items", f.bolt, store.Row{"gtin": "4006381333931", "barcodes": codes("BOLT-1", "4006381333931")})
-		box := k.add("item_uoms", store.Row{"item_id": f.bolt, "uom": "BX", "factor": "12", "gtin": "14006381333938", "barcode": "BOLT-BOX"})
+		box := k.add("item_uoms", store.Row{"item_id": f.bolt, "uom": "BX", "factor": "12", "gtin": "14006381333938",
+			"barcode": "BOLT-BOX"})
 		k.same("04006381333931 EA, 14006381333938 BX, BOLT-1 EA, BOLT-BOX BX", k.barcodes(f.bolt))
 
 		k.refused(k.change("items", f.drum, store.Row{"gtin": "04006381333931"}), "23505")
@@ -75,7 +77,8 @@ func TestBarcodesAreUnique(t *testing.T) {
 		k.refused(err, "23505")
 		_, err = k.try("item_uoms", store.Row{"item_id": f.drum, "uom": "BX", "factor": "2", "barcode": "BOLT-1"})
 		k.refused(err, "23505")
-		_, err = k.try("items", store.Row{"sku": "N1", "name": "N", "gtin": "96385074"}, store.Row{"sku": "N2", "name": "N", "gtin": "96385074"})
+		_, err = k.try("items", store.Row{"sku": "N1", "name": "N", "gtin": "96385074"},
+			store.Row{"sku": "N2", "name": "N", "gtin": "96385074"})
 		k.refused(err, "23505")
 
 		k.set("items", f.bolt, store.Row{"barcodes": codes("OTHER"), "base_uom": "PCE"})

@@ -20,7 +20,8 @@ func TestStaleWalk(t *testing.T) {
 		var lines []string
 		for i, y := range []string{"9", "1", "5"} {
 			zone := k.add("zones", store.Row{"code": "Z" + y, "name": y, "y": y})
-			lines = append(lines, k.add("pick_lines", store.Row{"pick_list_id": list, "seq": int64(i + 1), "zone_id": zone, "item_id": item, "qty": "1"}))
+			lines = append(lines, k.add("pick_lines", store.Row{"pick_list_id": list, "seq": int64(i + 1), "zone_id": zone,
+				"item_id": item, "qty": "1"}))
 		}
 		take := func(between func()) error {
 			w, err := walking.FindWalk(context.Background(), k.s, k.as, list, "")
@@ -40,7 +41,8 @@ func TestStaleWalk(t *testing.T) {
 		// 8 m from 1 over 5 to 9 or back.
 		k.is("pick_lists", list, "route_m", "8")
 		k.is("pick_lines", lines[2], "seq", "3")
-		if err := take(func() { k.set("pick_lists", list, store.Row{"status": "cancelled"}) }); !fault.HasCode(err, warehouse.CodeOrder) {
+		if err := take(func() { k.set("pick_lists", list, store.Row{"status": "cancelled"}) }); !fault.HasCode(err,
+			warehouse.CodeOrder) {
 			t.Errorf("the list was cancelled meanwhile: %v", err)
 		}
 	})

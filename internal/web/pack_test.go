@@ -59,7 +59,8 @@ func TestAnswersArePacked(t *testing.T) {
 			}
 			if c.packed {
 				z, err := gzip.NewReader(w.Body)
-				if err != nil || w.Header().Get("Content-Length") != "" || w.Header().Get("Vary") != "Accept-Encoding" || size > len(c.body)/8 {
+				if err != nil || w.Header().Get("Content-Length") != "" || w.Header().Get("Vary") != "Accept-Encoding" ||
+					size > len(c.body)/8 {
 					t.Errorf("%s %s: %v, %d bytes of %d, %v", c.method, c.path, err, size, len(c.body), w.Header())
 					continue
 				}

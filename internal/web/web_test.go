@@ -123,7 +123,8 @@ func TestFail_callerLeft(t *testing.T) {
 		if left {
 			leave()
 		}
-		Fail(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/", nil), simpleShape, errors.New("cut short"))
+		Fail(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/", nil), simpleShape,
+			errors.New("cut short"))
 		leave()
 		if strings.Contains(log.String(), "level=ERROR") == left {
 			t.Errorf("left: %v: %s", left, log.String())
@@ -137,7 +138,8 @@ func TestCORS(t *testing.T) {
 	for origin, want := range map[string]string{
 		"https://app.example": "https://app.example", "https://app.example.evil": "", "https://app.example:8443": "",
 		"https://evil.app.example": "", "https://evilapp.example": "",
-		"http://app.example": "", "null": "", "https://app.example, https://evil.example": "", "HTTPS://APP.EXAMPLE": "", "https://evil.example": "", "*": "",
+		"http://app.example": "", "null": "", "https://app.example, https://evil.example": "", "HTTPS://APP.EXAMPLE": "",
+		"https://evil.example": "", "*": "",
 	} {
 		for _, method := range []string{"GET", "OPTIONS"} {
 			r := httptest.NewRequest(method, "/", nil)
@@ -146,7 +148,8 @@ func TestCORS(t *testing.T) {
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, r)
 			got := w.Header()
-			if got.Get("Access-Control-Allow-Origin") != want || got.Get("Vary") != "Origin" || got.Get("Access-Control-Allow-Credentials") != "" {
+			if got.Get("Access-Control-Allow-Origin") != want || got.Get("Vary") != "Origin" ||
+				got.Get("Access-Control-Allow-Credentials") != "" {
 				t.Errorf("%s with origin %q: %v", method, origin, got)
 			}
 			if got.Get("X-Content-Type-Options") != "nosniff" || got.Get("Referrer-Policy") != "no-referrer" {
@@ -159,8 +162,9 @@ func TestCORS(t *testing.T) {
 // A caller's request id is kept when it is harmless in headers and logs.
 func TestRequestIDs(t *testing.T) {
 	h := (&Front{}).Handler(http.NotFoundHandler())
-	for id, kept := range map[string]bool{"given-id_1.x": true, strings.Repeat("a", 64): true, "short": false, strings.Repeat("a", 65): false,
-		"with blank 1": false, "a\r\nSet-Cookie: x=y": false, "\x1b[31mred-red": false, `{"level":"x"}`: false} {
+	for id, kept := range map[string]bool{"given-id_1.x": true, strings.Repeat("a", 64): true, "short": false,
+		strings.Repeat("a", 65): false,
+		"with blank 1":          false, "a\r\nSet-Cookie: x=y": false, "\x1b[31mred-red": false, `{"level":"x"}`: false} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Header["X-Request-Id"] = []string{id}
 		w := httptest.NewRecorder()
@@ -183,8 +187,9 @@ func TestReadBody(t *testing.T) {
 		"too long, unsaid": {func(r *http.Request) {
 			r.ContentLength, r.Body = -1, io.NopCloser(strings.NewReader(strings.Repeat(" ", 101)))
 		}, fault.TooLarge},
-		"text":           {func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, fault.Unsupported},
-		"a form":         {func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") }, fault.Unsupported},
+		"text": {func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, fault.Unsupported},
+		"a form": {func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") },
+			fault.Unsupported},
 		"no type at all": {func(r *http.Request) { r.Header.Set("Content-Type", "json") }, fault.Unsupported},
 	} {
 		r := httptest.NewRequest("POST", "/", strings.NewReader(`{"a":1}`))
@@ -202,7 +207,11 @@ func TestReadBody(t *testing.T) {
 func TestCORS_preflight(t *testing.T) {
 	served := 0
 	front := &Front{Origins: []string{"https://app.example"}, Shape: simpleShape}
-	h := front.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { served++; w.WriteHeader(http.StatusOK) }))
+	h := front.Handler(http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
+		served++
+		w.WriteHeader(http.StatusOK)
+	}))
 	for _, c := range []struct {
 		asked   []string
 		status  int
@@ -223,7 +232,8 @@ func TestCORS_preflight(t *testing.T) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		got := w.Header()
-		if w.Code != c.status || got.Get("Access-Control-Allow-Headers") != c.allowed || got.Get("Access-Control-Allow-Credentials") != "" ||
+		if w.Code != c.status || got.Get("Access-Control-Allow-Headers") != c.allowed ||
+			got.Get("Access-Control-Allow-Credentials") != "" ||
 			c.status == 204 && got.Get("Access-Control-Max-Age") == "" ||
 			c.status == 400 && !strings.Contains(w.Body.String(), "Access-Control-Request-Headers") {
 			t.Errorf("%.40q: %d %.100s %v", c.asked, w.Code, w.Body, got)

@@ -20,8 +20,10 @@ import (
 // resolver knows a few names.
 func resolver(_ context.Context, host string) ([]netip.Addr, error) {
 	known := map[string]string{
-		"hooks.example.com": "93.184.215.14", "rebind.example.com": "93.184.215.14 10.0.0.1", "inside.example.com": "192.168.1.1",
-		"meta.example.com": "169.254.169.254", "six.example.com": "2606:2800:21f:cb07:6820:80da:af6b:8b2c", "loop6.example.com": "::1",
+		"hooks.example.com": "93.184.215.14", "rebind.example.com": "93.184.215.14 10.0.0.1",
+		"inside.example.com": "192.168.1.1",
+		"meta.example.com":   "169.254.169.254", "six.example.com": "2606:2800:21f:cb07:6820:80da:af6b:8b2c",
+		"loop6.example.com":  "::1",
 		"mapped.example.com": "::ffff:127.0.0.1",
 	}
 	text, ok := known[strings.TrimSuffix(host, ".")]
@@ -48,15 +50,19 @@ func TestInternalTargets(t *testing.T) {
 			"https://db.internal/", "https://router.lan/", "https://host.home.arpa/",
 			"https://127.0.0.1/", "https://127.1/", "https://2130706433/", "https://0x7f000001/", "https://0177.0.0.1/",
 			"https://0x7f.0.0.1/", "https://127.0.0.1.:8443/", "https://0/", "https://0.0.0.0/",
-			"https://10.1.2.3/", "https://172.16.0.1/", "https://192.168.0.1/", "https://169.254.169.254/latest/", "https://100.64.0.1/",
+			"https://10.1.2.3/", "https://172.16.0.1/", "https://192.168.0.1/", "https://169.254.169.254/latest/",
+			"https://100.64.0.1/",
 			"https://224.0.0.1/", "https://255.255.255.255/", "https://198.18.0.1/", "https://203.0.113.5/",
 			"https://[::1]/", "https://[::]/", "https://[::ffff:127.0.0.1]/", "https://[::ffff:7f00:1]/", "https://[fe80::1]/",
-			"https://[fe80::1%25eth0]/", "https://[fc00::1]/", "https://[64:ff9b::7f00:1]/", "https://[2002:7f00:1::]/", "https://[2001:db8::1]/", "https://[ff02::1]/",
+			"https://[fe80::1%25eth0]/", "https://[fc00::1]/", "https://[64:ff9b::7f00:1]/", "https://[2002:7f00:1::]/",
+			"https://[2001:db8::1]/", "https://[ff02::1]/",
 			"https://\uff11\uff12\uff17.0.0.1/", "https://①②⑦.⓪.⓪.①/", "https://%31%32%37.0.0.1/",
-			"https://user:pw@hooks.example.com/", "https://hooks.example.com#@127.0.0.1/", "https://hooks.example.com\\@127.0.0.1/",
+			"https://user:pw@hooks.example.com/", "https://hooks.example.com#@127.0.0.1/",
+			"https://hooks.example.com\\@127.0.0.1/",
 			"https://hooks.example.com:22/", "https://hooks.example.com:0/", "https://hooks.example.com:65536/",
 			"https://hooks.example.com:x/", "https://hooks.example.com/ x", "https://hooks.example.com/\n",
-			"https://rebind.example.com/", "https://inside.example.com/", "https://meta.example.com/", "https://loop6.example.com/",
+			"https://rebind.example.com/", "https://inside.example.com/", "https://meta.example.com/",
+			"https://loop6.example.com/",
 			"https://mapped.example.com/", "https://unknown.example.com/",
 			"https://hooks.example.com/" + strings.Repeat("x", 2000),
 		}
@@ -66,13 +72,15 @@ func TestInternalTargets(t *testing.T) {
 				t.Errorf("%q: %v", u, err)
 			}
 		}
-		for _, u := range []string{"https://hooks.example.com/in?x=1", "https://hooks.example.com:8443/", "https://hooks.example.com:80/",
+		for _, u := range []string{"https://hooks.example.com/in?x=1", "https://hooks.example.com:8443/",
+			"https://hooks.example.com:80/",
 			"https://93.184.215.14/", "https://six.example.com/", "https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]:443/"} {
 			if _, err := k.s.Create(context.Background(), admin(north), In{URL: u}); err != nil {
 				t.Errorf("%q: %v", u, err)
 			}
 		}
-		inside, unknown := k.s.checkResolves(context.Background(), "inside.example.com"), k.s.checkResolves(context.Background(), "nowhere.example.com")
+		inside, unknown := k.s.checkResolves(context.Background(), "inside.example.com"),
+			k.s.checkResolves(context.Background(), "nowhere.example.com")
 		if strings.ReplaceAll(inside.Error(), "inside", "nowhere") != unknown.Error() {
 			t.Errorf("told apart: %v / %v", inside, unknown)
 		}
@@ -85,9 +93,11 @@ func TestDialGuard(t *testing.T) {
 	each(t, func(t *testing.T, k *kit) {
 		s := service(t, k, Options{})
 		for address, ok := range map[string]bool{
-			"127.0.0.1:443": false, "10.0.0.1:443": false, "169.254.169.254:80": false, "[::1]:443": false, "[::ffff:10.0.0.1]:443": false,
-			"[64:ff9b::a00:1]:443": false,
-			"93.184.215.14:443":    true, "93.184.215.14:22": false, "93.184.215.14:8443": true, "[2606:2800::1]:443": true, "nonsense": false,
+			"127.0.0.1:443": false, "10.0.0.1:443": false, "169.254.169.254:80": false, "[::1]:443": false,
+			"[::ffff:10.0.0.1]:443": false,
+			"[64:ff9b::a00:1]:443":  false,
+			"93.184.215.14:443":     true, "93.184.215.14:22": false, "93.184.215.14:8443": true, "[2606:2800::1]:443": true,
+			"nonsense": false,
 		} {
 			network := "tcp4"
 			if address[0] == '[' {
@@ -102,7 +112,8 @@ func TestDialGuard(t *testing.T) {
 		}
 		sink := newSink(t, nil)
 		o := s.sendOnce(context.Background(),
-			&endpoint{url: strings.Replace(sink.URL, "http://127.0.0.1", "https://localhost", 1), secrets: [][]byte{newSecret()}}, &delivery{event: "e", payload: "{}"})
+			&endpoint{url: strings.Replace(sink.URL, "http://127.0.0.1", "https://localhost", 1),
+				secrets: [][]byte{newSecret()}}, &delivery{event: "e", payload: "{}"})
 		if o.status != 0 || sink.count() != 0 {
 			t.Errorf("a request got through to loopback: %+v", o)
 		}
@@ -116,7 +127,8 @@ func TestChanges(t *testing.T) {
 		k.s = service(t, k, Options{Lookup: resolver})
 		e := k.create(north, "https://hooks.example.com/")
 		for _, set := range []store.Row{
-			{"url": "https://127.0.0.1/"}, {"url": "http://hooks.example.com/"}, {"events": `["orders.*"]`}, {"status": "broken"},
+			{"url": "https://127.0.0.1/"}, {"url": "http://hooks.example.com/"}, {"events": `["orders.*"]`},
+			{"status": "broken"},
 		} {
 			if err := k.set(north, e.ID, set); !fault.Is(err, fault.Invalid) {
 				t.Errorf("%v: %v", set, err)
@@ -126,11 +138,13 @@ func TestChanges(t *testing.T) {
 			t.Error(err)
 		}
 		if _, err := k.s.Create(context.Background(), admin(north),
-			In{URL: "https://hooks.example.com/", Events: []string{"order.eaten"}}); !fault.Is(err, fault.Invalid) || fault.As(err).Fields[0].Name != "events" {
+			In{URL: "https://hooks.example.com/", Events: []string{"order.eaten"}}); !fault.Is(err, fault.Invalid) ||
+			fault.As(err).Fields[0].Name != "events" {
 			t.Errorf("an unknown event: %v", err)
 		}
 		for _, role := range []actor.Role{actor.Manager, actor.Safety, actor.Viewer, actor.Anon} {
-			if _, err := k.s.Create(context.Background(), actor.Actor{TenantID: north, Role: role}, In{URL: "https://hooks.example.com/"}); !fault.Is(err,
+			if _, err := k.s.Create(context.Background(), actor.Actor{TenantID: north, Role: role},
+				In{URL: "https://hooks.example.com/"}); !fault.Is(err,
 				fault.Forbidden) {
 				t.Errorf("%s made a webhook: %v", role, err)
 			}
@@ -180,7 +194,10 @@ func TestDelays(t *testing.T) {
 // neither at the form of an address nor at the dial.
 func TestLoopback(t *testing.T) {
 	k := newKit(t, db.Options{Dir: t.TempDir(), Migrate: true})
-	here := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	here := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
+		w.WriteHeader(http.StatusNoContent)
+	}))
 	defer here.Close()
 	_, port, err := net.SplitHostPort(here.Listener.Addr().String())
 	if err != nil {
@@ -196,7 +213,8 @@ func TestLoopback(t *testing.T) {
 			t.Errorf("%s is taken without being asked for", raw)
 		}
 	}
-	for _, raw := range []string{"http://10.0.0.1/", "http://hooks.example.com/", "https://192.168.1.9/", "http://[fe80::1]/", "https://box.local/",
+	for _, raw := range []string{"http://10.0.0.1/", "http://hooks.example.com/", "https://192.168.1.9/",
+		"http://[fe80::1]/", "https://box.local/",
 		"https://2130706433/", "https://169.254.169.254/"} {
 		if _, err := demo.parseURL(raw); err == nil {
 			t.Errorf("%s is taken for this machine", raw)
@@ -221,7 +239,8 @@ func TestLoopback(t *testing.T) {
 }
 
 func FuzzAddress(f *testing.F) {
-	for _, s := range []string{"https://hooks.example.com/", "https://127.1/", "https://[::1%25x]:443/", "https://a.b.c:99999"} {
+	for _, s := range []string{"https://hooks.example.com/", "https://127.1/", "https://[::1%25x]:443/",
+		"https://a.b.c:99999"} {
 		f.Add(s)
 	}
 	k := newKit(f, db.Options{Dir: f.TempDir(), Migrate: true})

@@ -118,7 +118,8 @@ func (k *kit) enqueueTest(webhook string, n int) {
 		list[i] = queued{tenant: north, webhook: webhook, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}
 	}
 	k.write(north, func(tx *db.Tx) error {
-		return k.s.enqueueDeliveries(tx, list, map[string]chooser{webhook: {tenant: north, id: webhook, active: true}}, k.now())
+		return k.s.enqueueDeliveries(tx, list, map[string]chooser{webhook: {tenant: north, id: webhook, active: true}},
+			k.now())
 	})
 }
 
@@ -127,10 +128,11 @@ func (k *kit) serveNext(webhook string) {
 	k.t.Helper()
 	var due time.Time
 	if err := k.d.Read(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.Query("SELECT next_at, open_until FROM webhook_lanes WHERE webhook_id = $1", []any{webhook}, func(r *db.Row) error {
-			due = latestTime(r.Time(0), r.Time(1))
-			return nil
-		})
+		return tx.Query("SELECT next_at, open_until FROM webhook_lanes WHERE webhook_id = $1", []any{webhook},
+			func(r *db.Row) error {
+				due = latestTime(r.Time(0), r.Time(1))
+				return nil
+			})
 	}); err != nil {
 		k.t.Fatal(err)
 	}

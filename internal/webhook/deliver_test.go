@@ -35,11 +35,13 @@ func TestReceiverFaults(t *testing.T) {
 		hook   string        // status of the webhook
 	}
 	receivers := map[string]receiver{
-		"500": {func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(500) }, "retrying", 500, "answered 500", 3 * time.Second, "active"},
+		"500": {func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(500) }, "retrying", 500, "answered 500",
+			3 * time.Second, "active"},
 		"301": {func(w http.ResponseWriter, r *http.Request, _ int) {
 			http.Redirect(w, r, "/elsewhere", http.StatusMovedPermanently)
 		}, "retrying", 301, "answered 301", 3 * time.Second, "active"},
-		"410": {func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(410) }, "dead", 410, "answered 410", 0, "disabled"},
+		"410": {func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(410) }, "dead", 410, "answered 410", 0,
+			"disabled"},
 		"429": {func(w http.ResponseWriter, _ *http.Request, _ int) {
 			w.Header().Set("Retry-After", "120")
 			w.WriteHeader(429)
@@ -48,8 +50,10 @@ func TestReceiverFaults(t *testing.T) {
 			w.Header().Set("Retry-After", time.Now().Add(10*time.Minute).UTC().Format(http.TimeFormat))
 			w.WriteHeader(503)
 		}, "retrying", 503, "answered 503", 9 * time.Minute, "active"},
-		"hang":  {func(_ http.ResponseWriter, r *http.Request, _ int) { waitFor(r, hang) }, "retrying", 0, noAnswer, 3 * time.Second, "active"},
-		"reset": {func(http.ResponseWriter, *http.Request, int) { panic(http.ErrAbortHandler) }, "retrying", 0, noAnswer, 3 * time.Second, "active"},
+		"hang": {func(_ http.ResponseWriter, r *http.Request, _ int) { waitFor(r, hang) }, "retrying", 0, noAnswer,
+			3 * time.Second, "active"},
+		"reset": {func(http.ResponseWriter, *http.Request, int) { panic(http.ErrAbortHandler) }, "retrying", 0, noAnswer,
+			3 * time.Second, "active"},
 		"200 with 1 GB": {func(w http.ResponseWriter, _ *http.Request, _ int) {
 			chunk := bytes.Repeat([]byte("x\x00\xff"), 1<<20)
 			for range 400 {
@@ -87,7 +91,10 @@ func TestReceiverFaults(t *testing.T) {
 			if len(d.response) > 16<<10 || strings.Contains(d.response, `\u0000`) {
 				t.Errorf("%s: kept %d bytes of the answer", name, len(d.response))
 			}
-			k.until(name+": the webhook to be "+c.hook, func() bool { return k.webhook(north, ids[name]).Text("status") == c.hook })
+			k.until(name+": the webhook to be "+c.hook, func() bool {
+				return k.webhook(north,
+					ids[name]).Text("status") == c.hook
+			})
 		}
 		if n := taken.Load(); n < readAtMost || n > 2*readAtMost {
 			t.Errorf("%d bytes were taken from all receivers; of one answer at most %d are", n, readAtMost)
@@ -154,7 +161,8 @@ func TestSignature(t *testing.T) {
 		if err := old.Verify(append([]byte(" "), a.body...), a.header); err == nil {
 			t.Error("a changed body verifies")
 		}
-		if a.header.Get("Webhook-Id") != b.header.Get("Webhook-Id") || a.header.Get("Webhook-Timestamp") == b.header.Get("Webhook-Timestamp") {
+		if a.header.Get("Webhook-Id") != b.header.Get("Webhook-Id") ||
+			a.header.Get("Webhook-Timestamp") == b.header.Get("Webhook-Timestamp") {
 			t.Errorf("id and timestamp of two attempts: %v %v", a.header, b.header)
 		}
 		r, err := k.s.Rotate(context.Background(), admin(north), e.ID)
@@ -271,8 +279,9 @@ func TestPayload(t *testing.T) {
 		long := strings.Repeat("ü", 200)
 		k.write(north, func(tx *db.Tx) error {
 			_, err := k.st.In(tx, admin(north)).InsertRows("incidents", []store.Row{{
-				"kind": "injury", "title": long, "description": canary, "reported_by": admin(north).UserID, "occurred_at": "2026-01-01T00:00:00Z",
-				"entities": json.RawMessage(`[{"entity_type":"worker","role":"` + canary + `"}]`)}})
+				"kind": "injury", "title": long, "description": canary, "reported_by": admin(north).UserID,
+				"occurred_at": "2026-01-01T00:00:00Z",
+				"entities":    json.RawMessage(`[{"entity_type":"worker","role":"` + canary + `"}]`)}})
 			return err
 		})
 		k.until("the delivery", func() bool { return s.count() == 1 })
@@ -287,7 +296,8 @@ func TestPayload(t *testing.T) {
 			TenantID  string    `json:"tenant_id"`
 			Timestamp time.Time `json:"timestamp"`
 		}
-		if err := json.Unmarshal(g.body, &p); err != nil || p.ID != g.header.Get("Webhook-Id") || p.Type != "incident.reported" || p.TenantID != north ||
+		if err := json.Unmarshal(g.body, &p); err != nil || p.ID != g.header.Get("Webhook-Id") ||
+			p.Type != "incident.reported" || p.TenantID != north ||
 			p.Timestamp.IsZero() {
 			t.Errorf("payload %s: %v", g.body, err)
 		}
@@ -417,7 +427,8 @@ func TestDeadNode(t *testing.T) {
 		s := newSink(t, nil)
 		e := k.create(north, s.URL)
 		k.write(north, func(tx *db.Tx) error {
-			return k.s.enqueueDeliveries(tx, []queued{{tenant: north, webhook: e.ID, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}},
+			return k.s.enqueueDeliveries(tx, []queued{{tenant: north, webhook: e.ID, event: uuid.NewString(),
+				typ: "webhook.test", payload: "{}"}},
 				map[string]chooser{e.ID: {tenant: north, id: e.ID, active: true}}, k.now())
 		})
 		lanes, err := k.s.claimLanes(context.Background(), 5, nil)
@@ -462,7 +473,8 @@ func TestSchedule(t *testing.T) {
 			t.Errorf("after %v and %d attempts: %s", k.now().Sub(begin), d.attempt, d.status)
 		}
 		var tries []try
-		if err := json.Unmarshal([]byte(d.history), &tries); err != nil || len(tries) == 0 || len(tries) > keepTries || *tries[0].Status != 500 {
+		if err := json.Unmarshal([]byte(d.history), &tries); err != nil || len(tries) == 0 || len(tries) > keepTries ||
+			*tries[0].Status != 500 {
 			t.Errorf("history %s: %v", d.history, err)
 		}
 		if row := k.webhook(north, e.ID); row["failing_since"] == nil {
@@ -519,10 +531,11 @@ func (k *kit) tripped(webhook string) {
 	k.until("the breaker to be kept", func() bool {
 		kept := false
 		if err := k.d.Read(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
-			return tx.Query("SELECT 1 FROM webhook_lanes WHERE webhook_id = $1 AND owner IS NULL AND open_until > $2", []any{webhook, k.now()}, func(*db.Row) error {
-				kept = true
-				return nil
-			})
+			return tx.Query("SELECT 1 FROM webhook_lanes WHERE webhook_id = $1 AND owner IS NULL AND open_until > $2",
+				[]any{webhook, k.now()}, func(*db.Row) error {
+					kept = true
+					return nil
+				})
 		}); err != nil {
 			k.t.Fatal(err)
 		}
@@ -549,7 +562,8 @@ func TestDisabledAfterFiveDays(t *testing.T) {
 		k.until("another failure", func() bool { return s.count() > n })
 		k.until("the webhook to be disabled", func() bool { return k.webhook(north, e.ID).Text("status") == "disabled" })
 		k.until("a notice", func() bool { k.mu.Lock(); defer k.mu.Unlock(); return len(k.notices) > 0 })
-		if got := k.notices[0]; len(k.notices) != 1 || got.WebhookID != e.ID || len(got.Emails) != 1 || got.Emails[0] != "admin@0.example" {
+		if got := k.notices[0]; len(k.notices) != 1 || got.WebhookID != e.ID || len(got.Emails) != 1 ||
+			got.Emails[0] != "admin@0.example" {
 			t.Errorf("notices %+v", k.notices)
 		}
 		for _, d := range k.log(e.ID) {
@@ -633,14 +647,16 @@ func TestReplay(t *testing.T) {
 			t.Fatal(err)
 		}
 		k.until("the replay", func() bool { return s.count() == 2 })
-		if a, b := s.all()[0], s.all()[1]; !bytes.Equal(a.body, b.body) || a.header.Get("Webhook-Id") != b.header.Get("Webhook-Id") {
+		if a, b := s.all()[0], s.all()[1]; !bytes.Equal(a.body, b.body) ||
+			a.header.Get("Webhook-Id") != b.header.Get("Webhook-Id") {
 			t.Errorf("replayed %s %s, was %s %s", b.header, b.body, a.header, a.body)
 		}
 		n, err := k.s.ReplayRange(ctx, admin(north), e.ID, Range{From: begin, To: k.now()})
 		if err != nil || n != 1 {
 			t.Errorf("range of failures: %d %v", n, err)
 		}
-		if n, err = k.s.ReplayRange(ctx, admin(north), e.ID, Range{From: k.now(), To: k.now().Add(time.Hour), All: true}); err != nil || n != 0 {
+		if n, err = k.s.ReplayRange(ctx, admin(north), e.ID,
+			Range{From: k.now(), To: k.now().Add(time.Hour), All: true}); err != nil || n != 0 {
 			t.Errorf("empty range: %d %v", n, err)
 		}
 		id, err := k.s.Test(ctx, admin(north), e.ID)

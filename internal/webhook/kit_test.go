@@ -28,7 +28,8 @@ const (
 )
 
 func admin(tenant string) actor.Actor {
-	return actor.Actor{UserID: "0190b000-0000-7000-8000-000000000001", TenantID: tenant, Role: actor.Admin, RequestID: "test"}
+	return actor.Actor{UserID: "0190b000-0000-7000-8000-000000000001", TenantID: tenant, Role: actor.Admin,
+		RequestID: "test"}
 }
 
 func fullCatalog(t testing.TB) *catalog.Catalog {
@@ -130,7 +131,8 @@ func service(t testing.TB, k *kit, o Options) *Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.pace = pace{attempt: 3 * time.Second, turn: 2 * time.Second, lease: 45 * time.Second, poll: 50 * time.Millisecond, lanes: 8, perTenant: 4, perLane: 4}
+	s.pace = pace{attempt: 3 * time.Second, turn: 2 * time.Second, lease: 45 * time.Second, poll: 50 * time.Millisecond,
+		lanes: 8, perTenant: 4, perLane: 4}
 	return s
 }
 
@@ -216,7 +218,8 @@ func (k *kit) log(webhook string) []record {
 	if err := k.d.Read(context.Background(), db.Scope{All: true}, func(tx *db.Tx) error {
 		return tx.Query("SELECT id, event_id, status, error, attempt, response_status, next_at, request, response, attempts FROM webhook_deliveries WHERE "+
 			"webhook_id = $1 ORDER BY id", []any{webhook}, func(r *db.Row) error {
-			out = append(out, record{r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Int(4), r.Int(5), r.Time(6), r.Text(7), r.Text(8), r.Text(9)})
+			out = append(out, record{r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Int(4), r.Int(5), r.Time(6), r.Text(7),
+				r.Text(8), r.Text(9)})
 			return nil
 		})
 	}); err != nil {

@@ -87,7 +87,8 @@ func TestChangedDuringATurn(t *testing.T) {
 			})
 			id = k.create(north, s.URL).ID
 			k.write(north, func(tx *db.Tx) error {
-				return k.s.enqueueDeliveries(tx, []queued{{tenant: north, webhook: id, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}},
+				return k.s.enqueueDeliveries(tx, []queued{{tenant: north, webhook: id, event: uuid.NewString(),
+					typ: "webhook.test", payload: "{}"}},
 					map[string]chooser{id: {tenant: north, id: id, active: true}}, k.now())
 			})
 			lanes, err := k.s.claimLanes(t.Context(), 20, nil)
@@ -115,7 +116,8 @@ func TestChangedBeforeATurn(t *testing.T) {
 		s := newSink(t, func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(500) })
 		id := k.create(north, "http://127.0.0.1:9/").ID
 		k.write(north, func(tx *db.Tx) error {
-			return k.s.enqueueDeliveries(tx, []queued{{tenant: north, webhook: id, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}},
+			return k.s.enqueueDeliveries(tx, []queued{{tenant: north, webhook: id, event: uuid.NewString(), typ: "webhook.test",
+				payload: "{}"}},
 				map[string]chooser{id: {tenant: north, id: id, active: true}}, k.now())
 		})
 		k.write(north, func(tx *db.Tx) error {
@@ -135,12 +137,13 @@ func TestChangedBeforeATurn(t *testing.T) {
 			k.s.serveLane(t.Context(), lanes[0])
 		}
 		if err := k.d.Read(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
-			return tx.One("SELECT failures, trips, open_until FROM webhook_lanes WHERE webhook_id = $1", []any{id}, func(r *db.Row) error {
-				if s.count() != 1 || r.Int(0) != 1 || r.Int(1) != 0 || !r.Null(2) {
-					t.Errorf("%d attempts, %d failures, tripped %d times, open until %v", s.count(), r.Int(0), r.Int(1), r.Time(2))
-				}
-				return nil
-			})
+			return tx.One("SELECT failures, trips, open_until FROM webhook_lanes WHERE webhook_id = $1", []any{id},
+				func(r *db.Row) error {
+					if s.count() != 1 || r.Int(0) != 1 || r.Int(1) != 0 || !r.Null(2) {
+						t.Errorf("%d attempts, %d failures, tripped %d times, open until %v", s.count(), r.Int(0), r.Int(1), r.Time(2))
+					}
+					return nil
+				})
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +185,8 @@ func TestLeaseTrustsNoClock(t *testing.T) {
 	each(t, func(t *testing.T, k *kit) {
 		id := k.create(north, "http://127.0.0.1:9/").ID
 		k.write(north, func(tx *db.Tx) error {
-			return k.s.enqueueDeliveries(tx, []queued{{tenant: north, webhook: id, event: uuid.NewString(), typ: "webhook.test", payload: "{}"}},
+			return k.s.enqueueDeliveries(tx, []queued{{tenant: north, webhook: id, event: uuid.NewString(), typ: "webhook.test",
+				payload: "{}"}},
 				map[string]chooser{id: {tenant: north, id: id, active: true}}, k.now())
 		})
 		other := node(t, k.d)
@@ -191,7 +195,8 @@ func TestLeaseTrustsNoClock(t *testing.T) {
 			who   *kit
 			after time.Duration
 			want  int
-		}{{k, 0, 1}, {other, 0, 0}, {other, k.s.pace.lease - time.Second, 0}, {k, 0, 0}, {other, 2 * time.Second, 1}, {k, 0, 0}} {
+		}{{k, 0, 1}, {other, 0, 0}, {other, k.s.pace.lease - time.Second, 0}, {k, 0, 0}, {other, 2 * time.Second, 1},
+			{k, 0, 0}} {
 			step.who.ahead(step.after)
 			lanes, err := step.who.s.claimLanes(t.Context(), 5, nil)
 			if err != nil || len(lanes) != step.want {

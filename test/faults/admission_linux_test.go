@@ -65,13 +65,19 @@ func TestDatabasePasswordChanges(t *testing.T) {
 	v := s.Serve()
 	change(second)
 	admin(o, ended)
-	s.Eventually("not ready", func() bool { return v.Call("GET", "/readyz", "", nil).Status == http.StatusServiceUnavailable })
+	s.Eventually("not ready", func() bool {
+		return v.Call("GET", "/readyz", "",
+			nil).Status == http.StatusServiceUnavailable
+	})
 	nobody := map[string]string{"email": "a@x.example", "password": "not-this-one-0"}
 	s.Eventually("a sign-in is refused", func() bool {
 		admin(o, ended) // who showed the first password while it changed is not among the sessions yet
 		return v.Call("POST", "/auth/v1/token?grant_type=password", "", nobody).Status == http.StatusServiceUnavailable
 	})
-	s.Eventually("the log says why", func() bool { return strings.Contains(v.Out.String(), "password authentication failed") })
+	s.Eventually("the log says why", func() bool {
+		return strings.Contains(v.Out.String(),
+			"password authentication failed")
+	})
 	put(second)
 	s.Eventually("ready again", func() bool { return v.Call("GET", "/readyz", "", nil).Status == http.StatusOK })
 	v.Stop()
@@ -104,7 +110,8 @@ func TestDatabaseCertificateEnds(t *testing.T) {
 	a := newSigner(t)
 	certify := func(end time.Time) {
 		cert, key := a.sign(t, end)
-		for name, text := range map[string]string{"server.crt": cert, "server.key": key} { // its own user's, and nobody else's
+		for name, text := range map[string]string{"server.crt": cert,
+			"server.key": key} { // its own user's, and nobody else's
 			admin(o, "COPY (SELECT unnest(string_to_array('"+strings.TrimSpace(text)+"', E'\\n'))) TO PROGRAM 'umask 077; cat > "+filepath.Join(folder, name)+"'")
 		}
 		admin(o, "ALTER SYSTEM SET ssl = on", "SELECT pg_reload_conf()")
@@ -140,8 +147,9 @@ func newSigner(t *testing.T) *signer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cert := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: time.Now().Add(48 * time.Hour), KeyUsage: x509.KeyUsageCertSign}
+	cert := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, IsCA: true,
+		BasicConstraintsValid: true,
+		NotBefore:             time.Now().Add(-48 * time.Hour), NotAfter: time.Now().Add(48 * time.Hour), KeyUsage: x509.KeyUsageCertSign}
 	der, err := x509.CreateCertificate(rand.Reader, cert, cert, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +164,8 @@ func (a *signer) sign(t *testing.T, end time.Time) (cert, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-24 * time.Hour), NotAfter: end,
+	made := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-24 * time.Hour),
+		NotAfter:    end,
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	der, err := x509.CreateCertificate(rand.Reader, made, a.cert, &own.PublicKey, a.key)
 	if err != nil {
@@ -166,5 +175,6 @@ func (a *signer) sign(t *testing.T, end time.Time) (cert, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw}))
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
+		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw}))
 }

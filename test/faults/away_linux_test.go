@@ -64,11 +64,15 @@ func TestSignOutWithoutDatabase(t *testing.T) {
 		got, _ := v.SignIn("viewer@north.example", "holdfast-demo")
 		user := func() int { return v.Call("GET", "/auth/v1/user", got.AccessToken, nil).Status }
 		back := away(v)
-		if r := v.Call("POST", "/auth/v1/logout", got.AccessToken, nil); r.Status != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" {
+		if r := v.Call("POST", "/auth/v1/logout", got.AccessToken, nil); r.Status != http.StatusServiceUnavailable ||
+			r.Header.Get("Retry-After") == "" {
 			s.Errorf("without the database: %d %v %s", r.Status, r.Header, r.Body)
 		}
 		back()
-		s.Eventually("the server is ready again", func() bool { return v.Call("GET", "/readyz", "", nil).Status == http.StatusOK })
+		s.Eventually("the server is ready again", func() bool {
+			return v.Call("GET", "/readyz", "",
+				nil).Status == http.StatusOK
+		})
 		if a := user(); a != http.StatusOK {
 			s.Errorf("the session that was not ended: %d", a)
 		}
@@ -153,7 +157,8 @@ func TestDatabaseEmptied(t *testing.T) {
 	if err := os.Truncate(file, 0); err != nil {
 		t.Fatal(err)
 	}
-	if got := v.Call("POST", "/v1/zones", bearer, map[string]any{"code": "EMPTIED", "name": "Emptied"}); got.Status != http.StatusServiceUnavailable {
+	if got := v.Call("POST", "/v1/zones", bearer, map[string]any{"code": "EMPTIED",
+		"name": "Emptied"}); got.Status != http.StatusServiceUnavailable {
 		t.Errorf("a write: %d %s", got.Status, got.Body)
 	}
 	if got := v.Call("GET", "/readyz", "", nil); got.Status != http.StatusServiceUnavailable {

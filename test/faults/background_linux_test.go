@@ -46,7 +46,10 @@ func TestBackgroundWorkWithoutWrites(t *testing.T) {
 					s.Errorf("the server used the processor for %s of 20 seconds", used)
 				}
 				back()
-				s.Eventually("the server is ready again", func() bool { return v.Call("GET", "/readyz", "", nil).Status == http.StatusOK })
+				s.Eventually("the server is ready again", func() bool {
+					return v.Call("GET", "/readyz", "",
+						nil).Status == http.StatusOK
+				})
 				failing, again := map[string]int{}, map[string]int{}
 				s.Eventually("all work goes on", func() bool {
 					failing, again = workLines(v)
@@ -77,7 +80,8 @@ func addDueJobs(s *program.Site) {
 		return d.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 			jobs := make([]job.Job, 100)
 			for i := range jobs {
-				jobs[i] = job.Job{Tenant: db.NoTenant, Kind: "expire-lots", Key: uuid.NewString(), Made: now, Due: now.Add(5 * time.Second)}
+				jobs[i] = job.Job{Tenant: db.NoTenant, Kind: "expire-lots", Key: uuid.NewString(), Made: now,
+					Due: now.Add(5 * time.Second)}
 			}
 			return job.Add(tx, jobs...)
 		})

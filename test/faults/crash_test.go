@@ -31,7 +31,8 @@ func ownCluster(s *program.Site) *pgtest.Cluster {
 		s.Fatal(err)
 	}
 	defer conn.Close(ctx)
-	for _, sql := range []string{"alter system set fsync = on", "alter system set synchronous_commit = on", "alter system set full_page_writes = on",
+	for _, sql := range []string{"alter system set fsync = on", "alter system set synchronous_commit = on",
+		"alter system set full_page_writes = on",
 		"select pg_reload_conf()", "create database crashed template template0 encoding 'UTF8' locale 'C'"} {
 		if _, err := conn.Exec(ctx, sql); err != nil {
 			s.Fatalf("%s: %v", sql, err)

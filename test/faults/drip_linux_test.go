@@ -38,7 +38,8 @@ func TestDrippingSenders(t *testing.T) {
 	program.EachDemo(t, func(s *program.Site) {
 		admin := program.ClosedPort(s.T)
 		v := s.Serve("--dev", "--admin-listen", admin)
-		o := &other{Server: v, bearer: v.Token("admin@north.example", "holdfast-demo"), kept: &http.Client{Transport: &http.Transport{}}}
+		o := &other{Server: v, bearer: v.Token("admin@north.example", "holdfast-demo"),
+			kept: &http.Client{Transport: &http.Transport{}}}
 		peace := o.ask(func() bool { return o.asked >= 200 })
 		bearer := "Authorization: Bearer " + o.bearer
 		file := v.Uploaded(o.bearer, 1)
@@ -242,7 +243,8 @@ func TestDrippingReaders(t *testing.T) {
 		admin := program.ClosedPort(s.T)
 		// Of what it no longer needs it keeps little: what is measured is what it needs.
 		v := s.ServeAs(func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "GOGC=25") }, "--dev", "--admin-listen", admin)
-		o := &other{Server: v, bearer: v.Token("admin@north.example", "holdfast-demo"), kept: &http.Client{Transport: &http.Transport{}}}
+		o := &other{Server: v, bearer: v.Token("admin@north.example", "holdfast-demo"),
+			kept: &http.Client{Transport: &http.Transport{}}}
 		file := "/v1/import-jobs/" + largeFile(v, o.bearer) + "/corrected"
 		whole := v.Call("GET", file, o.bearer, nil)
 		if whole.Status != http.StatusOK || len(whole.Body) < 9<<19 {
@@ -268,9 +270,11 @@ func TestDrippingReaders(t *testing.T) {
 		if n := dripped(); n > 0 {
 			s.Errorf("%d of %d readers were cut off: they are no test of what follows", n, len(readers))
 		}
-		s.Logf("resident: %d MB before, %d MB with %d readers, %d MB at most beside them", before>>20, held>>20, len(readers), most>>20)
+		s.Logf("resident: %d MB before, %d MB with %d readers, %d MB at most beside them", before>>20, held>>20,
+			len(readers), most>>20)
 		if held-before > int64(len(readers))<<20 || most-held > 64<<20 {
-			s.Errorf("the server grew by %d MB for %d readers, and by %d MB while they dripped", (held-before)>>20, len(readers), (most-held)>>20)
+			s.Errorf("the server grew by %d MB for %d readers, and by %d MB while they dripped", (held-before)>>20,
+				len(readers), (most-held)>>20)
 		}
 		if s.DSN == "" {
 			writtenBack(s)
@@ -278,7 +282,10 @@ func TestDrippingReaders(t *testing.T) {
 		for _, c := range readers {
 			c.Close()
 		}
-		s.Eventually("nobody is served any more", func() bool { return metric(v, admin, "holdfast_db_connections_in_use") == 0 })
+		s.Eventually("nobody is served any more", func() bool {
+			return metric(v, admin,
+				"holdfast_db_connections_in_use") == 0
+		})
 		o.near("readers", beside, peace)
 		v.Stop()
 	})
@@ -298,7 +305,8 @@ func largeFile(v *program.Server, bearer string) (job string) {
 	if err != nil || status >= 300 {
 		v.Fatalf("upload: %d %v", status, err)
 	}
-	if r := v.Call("POST", "/functions/v1/process-import-job", bearer, map[string]string{"job_id": made.ID}); r.Status != http.StatusOK {
+	if r := v.Call("POST", "/functions/v1/process-import-job", bearer,
+		map[string]string{"job_id": made.ID}); r.Status != http.StatusOK {
 		v.Fatalf("process: %d %s", r.Status, r.Body)
 	}
 	return made.ID
@@ -323,7 +331,10 @@ func put(url, bearer, text string) (int, error) {
 func askedBySixty(v *program.Server, path, bearer string) (all []net.Conn) {
 	v.Helper()
 	narrow := func(_, _ string, c syscall.RawConn) (err error) {
-		return errors.Join(c.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, 4096) }), err)
+		return errors.Join(c.Control(func(fd uintptr) {
+			err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF,
+				4096)
+		}), err)
 	}
 	for range 60 {
 		c, err := (&net.Dialer{Control: narrow, Timeout: 30 * time.Second}).Dial("tcp", strings.TrimPrefix(v.URL, "http://"))
@@ -331,7 +342,8 @@ func askedBySixty(v *program.Server, path, bearer string) (all []net.Conn) {
 			v.Fatal(err)
 		}
 		v.Cleanup(func() { c.Close() })
-		if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", path, bearer); err != nil {
+		if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", path,
+			bearer); err != nil {
 			v.Fatal(err)
 		}
 		c.SetReadDeadline(time.Now().Add(time.Minute))

@@ -74,7 +74,8 @@ func TestLogDiskFull(t *testing.T) {
 		if err != nil {
 			s.Fatal(err)
 		}
-		v := s.ServeAs(func(cmd *exec.Cmd) { cmd.Stderr = file; fileSizes(cmd) }, "--dev", "--log-level", "info", "--admin-listen", admin)
+		v := s.ServeAs(func(cmd *exec.Cmd) { cmd.Stderr = file; fileSizes(cmd) }, "--dev", "--log-level", "info",
+			"--admin-listen", admin)
 		file.Close()
 		bearer := v.Token("admin@north.example", "holdfast-demo")
 		write := func(code string) int {
@@ -97,7 +98,10 @@ func TestLogDiskFull(t *testing.T) {
 			return metric(v, admin, "holdfast_log_dropped_total") > 5
 		})
 		free()
-		s.Eventually("writes go on", func() bool { return write("LOG-"+strconv.FormatInt(time.Now().UnixNano(), 36)) == http.StatusCreated })
+		s.Eventually("writes go on", func() bool {
+			return write("LOG-"+strconv.FormatInt(time.Now().UnixNano(),
+				36)) == http.StatusCreated
+		})
 		var told, pieces int
 		s.Eventually("the log says what is missing", func() bool {
 			text, err := os.ReadFile(path)
@@ -152,7 +156,8 @@ func TestDescriptorsRunOut(t *testing.T) {
 		c := &http.Client{Timeout: time.Second}
 		for range 4 {
 			// A connection that is opened now waits until it can be taken.
-			if got, err := get(c, v.URL+"/v1/zones?limit=1", bearer); err == nil && got != http.StatusOK && got != http.StatusServiceUnavailable {
+			if got, err := get(c, v.URL+"/v1/zones?limit=1", bearer); err == nil && got != http.StatusOK &&
+				got != http.StatusServiceUnavailable {
 				s.Errorf("a read without descriptors: %d", got)
 			}
 			time.Sleep(250 * time.Millisecond) // a time in which nothing is asked
@@ -166,7 +171,8 @@ func TestDescriptorsRunOut(t *testing.T) {
 		}
 		http.DefaultClient.CloseIdleConnections()
 		s.Eventually("a new connection is served", func() bool {
-			res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}).Get(v.URL + "/readyz")
+			res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true},
+				Timeout: 5 * time.Second}).Get(v.URL + "/readyz")
 			if err != nil {
 				return false
 			}

@@ -79,7 +79,10 @@ func TestDatabaseHangs(t *testing.T) {
 			return v.Call("POST", "/v1/zones", bearer, map[string]any{"code": rand.Text(), "name": "Hung"})
 		})
 	}()
-	s.Eventually("it is not ready", func() bool { return v.Call("GET", "/readyz", "", nil).Status == http.StatusServiceUnavailable })
+	s.Eventually("it is not ready", func() bool {
+		return v.Call("GET", "/readyz", "",
+			nil).Status == http.StatusServiceUnavailable
+	})
 	if got := v.Call("GET", "/healthz", "", nil); got.Status != http.StatusOK {
 		t.Errorf("healthz: %d %s", got.Status, got.Body)
 	}
@@ -90,7 +93,8 @@ func TestDatabaseHangs(t *testing.T) {
 		t.Errorf("writes: %v", got)
 	}
 	http.DefaultClient.CloseIdleConnections() // each is two goroutines of the server
-	s.Eventually("the goroutines of the requests end", func() bool { return metric(v, admin, "go_goroutines") < before+50 })
+	s.Eventually("the goroutines of the requests end",
+		func() bool { return metric(v, admin, "go_goroutines") < before+50 })
 	goOn()
 	s.Eventually("it is ready again", func() bool { return v.Call("GET", "/readyz", "", nil).Status == http.StatusOK })
 	s.Eventually("writes go on", func() bool { return write("AFTER") == http.StatusCreated })
@@ -121,7 +125,8 @@ func TestDatabaseConnectionsRunOut(t *testing.T) {
 	bearer := v.Token("jo@acme.example", program.Passphrase)
 	zones := func() program.Reply { return v.Call("GET", "/v1/zones?limit=1", bearer, nil) }
 	taken := takeAll(s)
-	if got := statuses(v, 200, zones); got[http.StatusOK]+got[http.StatusServiceUnavailable] != 200 || got[http.StatusOK] == 0 {
+	if got := statuses(v, 200, zones); got[http.StatusOK]+got[http.StatusServiceUnavailable] != 200 ||
+		got[http.StatusOK] == 0 {
 		t.Errorf("200 requests over the connections that are left: %v", got)
 	}
 	// Now the server's own are taken as well.
@@ -166,7 +171,8 @@ func TestDatabaseCutOff(t *testing.T) {
 	bearer := v.Token("admin@north.example", "holdfast-demo")
 	file := filepath.Join(s.Data, db.FileName)
 	before := map[string][]byte{}
-	for _, path := range []string{"/v1/zones?limit=1000", "/v1/items?limit=1000", "/v1/orders?limit=1000", "/v1/incidents?limit=1000"} {
+	for _, path := range []string{"/v1/zones?limit=1000", "/v1/items?limit=1000", "/v1/orders?limit=1000",
+		"/v1/incidents?limit=1000"} {
 		r := v.Call("GET", path, bearer, nil)
 		if r.Status != http.StatusOK {
 			t.Fatalf("%s: %d %s", path, r.Status, r.Body)
@@ -186,7 +192,8 @@ func TestDatabaseCutOff(t *testing.T) {
 			t.Errorf("%s: %d %.200s", path, r.Status, r.Body)
 		}
 	}
-	if r := v.Call("POST", "/v1/zones", bearer, map[string]any{"code": "CUT", "name": "x"}); r.Status != http.StatusServiceUnavailable {
+	if r := v.Call("POST", "/v1/zones", bearer, map[string]any{"code": "CUT",
+		"name": "x"}); r.Status != http.StatusServiceUnavailable {
 		t.Errorf("a write: %d %s", r.Status, r.Body)
 	}
 	if r := v.Call("GET", "/readyz", "", nil); r.Status != http.StatusServiceUnavailable {
@@ -206,7 +213,8 @@ func TestDatabaseVacuumed(t *testing.T) {
 	bearer := v.Token("admin@north.example", "holdfast-demo")
 	write := func(code string) {
 		t.Helper()
-		if r := v.Call("POST", "/v1/zones", bearer, map[string]any{"code": code, "name": "x"}); r.Status != http.StatusCreated {
+		if r := v.Call("POST", "/v1/zones", bearer, map[string]any{"code": code,
+			"name": "x"}); r.Status != http.StatusCreated {
 			t.Errorf("%s: %d %s", code, r.Status, r.Body)
 		}
 	}

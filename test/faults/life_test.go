@@ -118,7 +118,8 @@ func TestStopUnderLoad(t *testing.T) {
 		v := s.Serve(append([]string{"--dev"}, program.AsByDefault...)...)
 		bearer := v.Token("owner@north.example", "holdfast-demo")
 		job := v.Uploaded(bearer, 3000)
-		if r := v.Call("POST", "/functions/v1/process-import-job", bearer, map[string]string{"job_id": job}); r.Status != http.StatusOK {
+		if r := v.Call("POST", "/functions/v1/process-import-job", bearer,
+			map[string]string{"job_id": job}); r.Status != http.StatusOK {
 			s.Fatalf("process: %d %s", r.Status, r.Body)
 		}
 		var made atomic.Int64
@@ -235,7 +236,8 @@ func stopHung(s *program.Site, signals int) {
 			s.Fatalf("webhook: %d %s", r.Status, r.Body)
 		}
 	}
-	v.Call("POST", "/v1/incidents", bearer, map[string]any{"kind": "near_miss", "title": "Loose rail", "occurred_at": time.Now().Add(-time.Hour)})
+	v.Call("POST", "/v1/incidents", bearer, map[string]any{"kind": "near_miss", "title": "Loose rail",
+		"occurred_at": time.Now().Add(-time.Hour)})
 	for _, head := range []string{"GET / HTTP/1.1\r\nHo",
 		"POST /auth/v1/signup HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{"} {
 		c, err := net.Dial("tcp", strings.TrimPrefix(v.URL, "http://"))
@@ -252,7 +254,10 @@ func stopHung(s *program.Site, signals int) {
 	})
 	v.Signal(syscall.SIGTERM)
 	// Asked over HTTP, a busy server might answer when it has already ended.
-	s.Eventually("the first signal is taken", func() bool { return strings.Contains(v.Out.String(), "stopping: no new requests") })
+	s.Eventually("the first signal is taken", func() bool {
+		return strings.Contains(v.Out.String(),
+			"stopping: no new requests")
+	})
 	if signals == 1 {
 		s.Write("UPDATE webhooks SET status = 'active'")
 		s.Write("UPDATE webhook_lanes SET active = TRUE")
@@ -310,7 +315,8 @@ func TestMigrateTogetherAndKilled(t *testing.T) {
 			s.Serve().Stop()
 			return
 		}
-		one, two := s.Serve(), (&program.Site{T: s.T, Data: filepath.Join(s.TempDir(), "data"), DSN: s.DSN}).Serve("--master-key-file", s.MasterKeyFile())
+		one, two := s.Serve(), (&program.Site{T: s.T, Data: filepath.Join(s.TempDir(), "data"),
+			DSN: s.DSN}).Serve("--master-key-file", s.MasterKeyFile())
 		one.Stop()
 		two.Stop()
 	})

@@ -123,11 +123,13 @@ func (f *floor) furnish(v *program.Server) {
 		}
 		for o := range i.orders {
 			i.orders[o] = f.made(v, "orders", map[string]any{"type": "outbound", "party_name": tag})
-			i.lines[o] = f.made(v, "order_lines", map[string]any{"order_id": i.orders[o], "line_no": 1, "item_id": i.id, "qty_ordered": modelWant})
+			i.lines[o] = f.made(v, "order_lines", map[string]any{"order_id": i.orders[o], "line_no": 1, "item_id": i.id,
+				"qty_ordered": modelWant})
 			verb("confirm_order", map[string]any{"order_id": i.orders[o]})
 		}
 		for l := range i.lots {
-			i.lots[l] = f.made(v, "lots", map[string]any{"item_id": i.id, "lot_no": fmt.Sprintf("%s-%d", tag, l), "expires_on": fmt.Sprintf("20%d-01-01", 90+l)})
+			i.lots[l] = f.made(v, "lots", map[string]any{"item_id": i.id, "lot_no": fmt.Sprintf("%s-%d", tag, l),
+				"expires_on": fmt.Sprintf("20%d-01-01", 90+l)})
 			for p := range i.places {
 				verb("adjust_stock", f.request(deed{kind: "adjust", from: l*modelPlaces + p, q: 2}, *i))
 			}
@@ -150,11 +152,13 @@ func (f *floor) request(d deed, i stocked) map[string]any {
 	return in
 }
 
-var linearVerbs = map[string]string{"adjust": "adjust_stock", "move": "move_stock", "allocate": "allocate_order", "deallocate": "deallocate_order"}
+var linearVerbs = map[string]string{"adjust": "adjust_stock", "move": "move_stock", "allocate": "allocate_order",
+	"deallocate": "deallocate_order"}
 
 // chosen is something to do by chance. A move stays within its lot.
 func chosen(r *rand.Rand) deed {
-	kinds := []string{"adjust", "adjust", "adjust", "move", "move", "allocate", "allocate", "deallocate", "levels", "levels", "promised", "total"}
+	kinds := []string{"adjust", "adjust", "adjust", "move", "move", "allocate", "allocate", "deallocate", "levels",
+		"levels", "promised", "total"}
 	d := deed{kind: kinds[r.IntN(len(kinds))], from: r.IntN(modelSpots), order: r.IntN(modelOrders), q: 1 + r.IntN(3)}
 	d.to = d.from/modelPlaces*modelPlaces + (d.from+1+r.IntN(modelPlaces-1))%modelPlaces
 	if d.kind == "adjust" && r.IntN(2) == 0 {
@@ -244,7 +248,8 @@ func (f *floor) record(c *http.Client, client int, url string, item int, d deed)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.seen[kind]++
-	f.history[item] = append(f.history[item], porcupine.Operation{ClientId: client, Input: d, Output: t, Call: call, Return: ret})
+	f.history[item] = append(f.history[item], porcupine.Operation{ClientId: client, Input: d, Output: t, Call: call,
+		Return: ret})
 	return t, !t.silent
 }
 

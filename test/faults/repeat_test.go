@@ -56,7 +56,8 @@ func TestVerbsAreRepeatedAcrossKill(t *testing.T) {
 		f := &floor{Site: s, bearer: map[string]string{v.URL: bearer}}
 		item := f.made(v, "items", map[string]any{"sku": "AGAIN", "name": "Again"})
 		zone := f.made(v, "zones", map[string]any{"code": "AGAIN", "name": "Again", "kind": "bin"})
-		x := &repeats{answers: map[string]string{}, in: map[string]any{"item_id": item, "zone_id": zone, "quantity": 1, "reason_code": "found"}}
+		x := &repeats{answers: map[string]string{}, in: map[string]any{"item_id": item, "zone_id": zone, "quantity": 1,
+			"reason_code": "found"}}
 		var clients sync.WaitGroup
 		for n := range 8 {
 			clients.Go(func() { x.say(v, bearer, fmt.Sprintf("again-%d", n)) })

@@ -251,7 +251,8 @@ func side(old, later *program.Server, bearer string) {
 			old.Errorf("a token of the other program: %d %s", r.Status, r.Body)
 		}
 	}
-	if r := later.Call("POST", "/v1/zones", bearer, map[string]any{"code": "SIDE", "name": "Side", "next_note": "kept"}); r.Status != http.StatusCreated {
+	if r := later.Call("POST", "/v1/zones", bearer, map[string]any{"code": "SIDE", "name": "Side",
+		"next_note": "kept"}); r.Status != http.StatusCreated {
 		old.Errorf("a record with what is new: %d %s", r.Status, r.Body)
 	}
 	if r := old.Call("PATCH", "/v1/zones?code=eq.SIDE", bearer, map[string]any{"name": "By the other"}); r.Status >= 300 {
@@ -261,7 +262,8 @@ func side(old, later *program.Server, bearer string) {
 	for _, v := range []*program.Server{old, later} {
 		v.Call("GET", "/v1/zones?code=eq.SIDE", bearer, nil).Into(v, &rows)
 		_, knows := rows[0]["next_note"]
-		if len(rows) != 1 || rows[0]["name"] != "By the other" || knows != (v == later) || knows && rows[0]["next_note"] != "kept" {
+		if len(rows) != 1 || rows[0]["name"] != "By the other" || knows != (v == later) || knows &&
+			rows[0]["next_note"] != "kept" {
 			old.Errorf("the record: %v", rows)
 		}
 	}

@@ -125,20 +125,27 @@ func TestJudgeOfHistories(t *testing.T) {
 		want    porcupine.CheckResult
 		history []porcupine.Operation
 	}{
-		"one of two takers": {porcupine.Ok, []porcupine.Operation{op(0, 9, take, told{}), op(1, 8, take, told{refused: true})}},
-		"taken twice":       {porcupine.Illegal, []porcupine.Operation{op(0, 9, take, told{}), op(1, 8, take, told{})}},
+		"one of two takers": {porcupine.Ok, []porcupine.Operation{op(0, 9, take, told{}),
+			op(1, 8, take, told{refused: true})}},
+		"taken twice": {porcupine.Illegal, []porcupine.Operation{op(0, 9, take, told{}), op(1, 8, take, told{})}},
 		"refused for no reason": {porcupine.Illegal, []porcupine.Operation{
 			op(0, 1, take, told{refused: true}), op(2, 3, take, told{})}},
-		"read meanwhile":   {porcupine.Ok, []porcupine.Operation{op(0, 9, take, told{}), op(1, 2, look, told{on: perSpot{4, 4}})}},
-		"read from behind": {porcupine.Illegal, []porcupine.Operation{op(0, 1, take, told{}), op(2, 3, look, told{on: perSpot{4, 4}})}},
+		"read meanwhile": {porcupine.Ok, []porcupine.Operation{op(0, 9, take, told{}),
+			op(1, 2, look, told{on: perSpot{4, 4}})}},
+		"read from behind": {porcupine.Illegal, []porcupine.Operation{op(0, 1, take, told{}),
+			op(2, 3, look, told{on: perSpot{4, 4}})}},
 		"seen and gone again": {porcupine.Illegal, []porcupine.Operation{op(0, math.MaxInt64, take, told{silent: true}),
 			op(2, 3, look, told{on: perSpot{0, 4}}), op(4, 5, look, told{on: perSpot{4, 4}})}},
-		"silent and done":     {porcupine.Ok, []porcupine.Operation{op(0, math.MaxInt64, take, told{silent: true}), op(2, 3, look, told{on: perSpot{0, 4}})}},
-		"silent and not done": {porcupine.Ok, []porcupine.Operation{op(0, math.MaxInt64, take, told{silent: true}), op(2, 3, look, told{on: perSpot{4, 4}})}},
+		"silent and done": {porcupine.Ok, []porcupine.Operation{op(0, math.MaxInt64, take, told{silent: true}),
+			op(2, 3, look, told{on: perSpot{0, 4}})}},
+		"silent and not done": {porcupine.Ok, []porcupine.Operation{op(0, math.MaxInt64, take, told{silent: true}),
+			op(2, 3, look, told{on: perSpot{4, 4}})}},
 		"promised twice": {porcupine.Illegal, []porcupine.Operation{
-			op(0, 9, deed{kind: "allocate", order: 0}, told{held: perSpot{4, 1}}), op(0, 9, deed{kind: "allocate", order: 1}, told{held: perSpot{4, 1}})}},
+			op(0, 9, deed{kind: "allocate", order: 0}, told{held: perSpot{4, 1}}),
+			op(0, 9, deed{kind: "allocate", order: 1}, told{held: perSpot{4, 1}})}},
 		"promised in turn": {porcupine.Ok, []porcupine.Operation{
-			op(0, 9, deed{kind: "allocate", order: 0}, told{held: perSpot{0, 3}}), op(0, 9, deed{kind: "allocate", order: 1}, told{held: perSpot{4, 1}})}},
+			op(0, 9, deed{kind: "allocate", order: 0}, told{held: perSpot{0, 3}}),
+			op(0, 9, deed{kind: "allocate", order: 1}, told{held: perSpot{4, 1}})}},
 		"the later lot first": {porcupine.Illegal, []porcupine.Operation{
 			op(0, 9, deed{kind: "allocate"}, told{held: perSpot{1, 4}})}},
 	} {

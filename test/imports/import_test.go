@@ -60,7 +60,8 @@ func TestImportRealFiles(t *testing.T) {
 				func(d snapshot) bool { return d.Inventory.Metrics.Items == 52 }},
 			{"openboxes_mainWarehouseInventory.csv", "stock_movements", "57 rows, 43 valid, 14 refused", []string{
 				"4, Physical QOH", "8, Bin location", "9, Bin location", "12, Physical QOH", "17, Product code", "18, Product code",
-				"28, Physical QOH", "31, Product code", "31, Physical QOH", "32, Product code", "33, Physical QOH", "44, Physical QOH",
+				"28, Physical QOH", "31, Product code", "31, Physical QOH", "32, Product code", "33, Physical QOH",
+				"44, Physical QOH",
 				"45, Product code", "45, Physical QOH", "54, Physical QOH", "57, Physical QOH",
 			}, nil},
 			{"ihm_incidents.csv", "incidents", "439 rows, 439 valid, 0 refused", nil,
@@ -123,8 +124,10 @@ func TestImportRefuses(t *testing.T) {
 			s.Fatal(err)
 		}
 		s.Refused(`empty|no rows`, "import", empty, "--target", "zones", "--tenant", "acme")
-		out := s.Refused("no row of .* could be imported", "import", file("openboxes_WHO_products.csv"), "--target", "items", "--tenant", "acme").Out
-		if !strings.Contains(out, "729 rows, 0 valid, 729 refused") || !strings.Contains(out, "... and more") || len(named(out)) != 20 {
+		out := s.Refused("no row of .* could be imported", "import", file("openboxes_WHO_products.csv"), "--target", "items",
+			"--tenant", "acme").Out
+		if !strings.Contains(out, "729 rows, 0 valid, 729 refused") || !strings.Contains(out, "... and more") ||
+			len(named(out)) != 20 {
 			s.Errorf("products without a code: %s", out)
 		}
 		for _, table := range []string{"zones", "items"} {
@@ -194,10 +197,11 @@ func applying(s *program.Site, tenant string) {
 		there := program.Within(time.Minute, func() bool {
 			n := int64(0)
 			read = d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-				return tx.One("SELECT COUNT(*) FROM import_jobs WHERE tenant_id = $1 AND status IN ('applying', 'completed')", []any{tenant}, func(r *db.Row) error {
-					n = r.Int(0)
-					return nil
-				})
+				return tx.One("SELECT COUNT(*) FROM import_jobs WHERE tenant_id = $1 AND status IN ('applying', 'completed')",
+					[]any{tenant}, func(r *db.Row) error {
+						n = r.Int(0)
+						return nil
+					})
 			})
 			return n > 0 || read != nil
 		})

@@ -166,12 +166,15 @@ func TestBackupRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no passphrase":    {nil, []string{filepath.Join(dir, "a.backup")}, "backup_passphrase"},
-		"short passphrase": {[]string{"HOLDFAST_BACKUP_PASSPHRASE=hunter2"}, []string{filepath.Join(dir, "a.backup")}, "too short"},
-		"no recipient":     {nil, []string{filepath.Join(dir, "a.backup"), "--recipient", "nobody"}, "age public key"},
-		"file is there":    {withPassphrase, []string{taken}, "exists already"},
-		"no such base":     {withPassphrase, []string{filepath.Join(dir, "a.backup"), "--base", dir + "/none"}, "no such file"},
-		"bucket away":      {withPassphrase, []string{"s3://key:secret@127.0.0.1:1/files?tls=off&region=x"}, "cannot be reached"},
+		"no passphrase": {nil, []string{filepath.Join(dir, "a.backup")}, "backup_passphrase"},
+		"short passphrase": {[]string{"HOLDFAST_BACKUP_PASSPHRASE=hunter2"}, []string{filepath.Join(dir, "a.backup")},
+			"too short"},
+		"no recipient":  {nil, []string{filepath.Join(dir, "a.backup"), "--recipient", "nobody"}, "age public key"},
+		"file is there": {withPassphrase, []string{taken}, "exists already"},
+		"no such base": {withPassphrase, []string{filepath.Join(dir, "a.backup"), "--base", dir + "/none"},
+			"no such file"},
+		"bucket away": {withPassphrase, []string{"s3://key:secret@127.0.0.1:1/files?tls=off&region=x"},
+			"cannot be reached"},
 	} {
 		o := s.Finish(s.Command(r.env, append([]string{"backup"}, r.args...)...), "")
 		if o.Code != 1 || !strings.Contains(o.Err, r.want) || strings.Contains(o.Err, "hunter2") {
@@ -251,7 +254,8 @@ func TestBackupToRecipient(t *testing.T) {
 		for name, c := range map[string]struct{ file, want string }{
 			"another identity": {other.String(), "does not open the backup"}, "no identity": {"hello", "holds no age identity"},
 		} {
-			if o := n.Finish(n.Command(nil, "restore", base, "--identity-file", s.File(filepath.Join(s.TempDir(), "id"), c.file)), ""); o.Code != 1 ||
+			if o := n.Finish(n.Command(nil, "restore", base, "--identity-file",
+				s.File(filepath.Join(s.TempDir(), "id"), c.file)), ""); o.Code != 1 ||
 				!strings.Contains(o.Err, c.want) {
 				s.Errorf("%s: %s", name, o)
 			}
@@ -329,7 +333,8 @@ func TestBackupInBucket(t *testing.T) {
 		backup(s, address)
 		two := upload(s, 1<<10)
 		next := strings.Replace(address, "one.backup", "two.backup", 1)
-		if o := s.Finish(s.Command(withPassphrase, "backup", next, "--base", address), ""); o.Code != 0 || strings.Contains(o.String(), "secret") {
+		if o := s.Finish(s.Command(withPassphrase, "backup", next, "--base", address), ""); o.Code != 0 ||
+			strings.Contains(o.String(), "secret") {
 			s.Fatalf("a backup on one of the bucket: %s", o)
 		}
 		n := another(s)
@@ -341,7 +346,8 @@ func TestBackupInBucket(t *testing.T) {
 				s.Errorf("%s came back with %d bytes", key, len(got))
 			}
 		}
-		if o := s.Finish(s.Command(withPassphrase, "backup", address), ""); o.Code != 1 || !strings.Contains(o.Err, "exists already") {
+		if o := s.Finish(s.Command(withPassphrase, "backup", address), ""); o.Code != 1 ||
+			!strings.Contains(o.Err, "exists already") {
 			s.Errorf("over one that is there: %s", o)
 		}
 	})

@@ -42,7 +42,8 @@ func TestDataOfTheFirstRelease(t *testing.T) {
 		n.Exec("verify")
 		v := n.Serve()
 		bearer := v.Token("jo@acme.example", program.Passphrase)
-		for path, want := range map[string]int{"zones": 2, "items": 30, "stock_levels": 10, "stock_movements": 10, "orders": 1, "members": 1, "import_jobs": 1} {
+		for path, want := range map[string]int{"zones": 2, "items": 30, "stock_levels": 10, "stock_movements": 10,
+			"orders": 1, "members": 1, "import_jobs": 1} {
 			r := v.Call("GET", "/v1/"+path+"?select=count", bearer, nil)
 			var got []struct{ Count int }
 			r.Into(s, &got)
@@ -118,7 +119,8 @@ func packedTo(s *program.Site, file string) {
 		s.Fatal(err)
 	}
 	_, err = z.Write(append(append(bytes.TrimSpace(key), '\n'), database...))
-	if err := errors.Join(err, z.Close(), os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, b.Bytes(), 0o644)); err != nil {
+	if err := errors.Join(err, z.Close(), os.MkdirAll(filepath.Dir(file), 0o755),
+		os.WriteFile(file, b.Bytes(), 0o644)); err != nil {
 		s.Fatal(err)
 	}
 }

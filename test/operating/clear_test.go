@@ -33,10 +33,11 @@ func rests(s *program.Site) (all []byte) {
 	s.Open(func(ctx context.Context, d *db.DB) error {
 		return d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 			var tables []string
-			err := tx.Query("SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()", nil, func(r *db.Row) error {
-				tables = append(tables, r.Text(0))
-				return nil
-			})
+			err := tx.Query("SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()", nil,
+				func(r *db.Row) error {
+					tables = append(tables, r.Text(0))
+					return nil
+				})
 			for _, name := range tables {
 				if err != nil {
 					break

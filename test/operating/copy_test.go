@@ -17,7 +17,8 @@ import (
 type places struct{ files, backups string }
 
 func (p places) flags() []string {
-	return []string{"--blob-url", "file://" + p.files, "--backup-to", p.backups, "--backup-passphrase", program.BackupPassphrase}
+	return []string{"--blob-url", "file://" + p.files, "--backup-to", p.backups, "--backup-passphrase",
+		program.BackupPassphrase}
 }
 
 // countUploads counts the uploaded files, and makes them so old that a sweep takes
@@ -118,7 +119,8 @@ func TestCopyLeavesTheOriginalAlone(t *testing.T) {
 		if countMails(restored, "viewer@north.example") != 0 || countMails(original, "viewer@north.example") != 1 {
 			s.Error("the copy mails people, or the original does not")
 		}
-		if found, code := doctor(n, nil, shared.flags()...); code != 1 || !strings.Contains(found["copy"].What, "restored copy") {
+		if found, code := doctor(n, nil, shared.flags()...); code != 1 ||
+			!strings.Contains(found["copy"].What, "restored copy") {
 			s.Errorf("doctor of the copy: %d %+v", code, found["copy"])
 		}
 		sweep(n, shared)
@@ -160,7 +162,10 @@ func TestCopyLeavesTheOriginalAlone(t *testing.T) {
 		if got := shared.countBackups(s); got != 2 {
 			s.Error("the server whose places were taken over goes on with them")
 		}
-		if !program.Within(2*time.Minute, func() bool { return strings.Contains(original.Out.String(), "belongs to installation") }) {
+		if !program.Within(2*time.Minute, func() bool {
+			return strings.Contains(original.Out.String(),
+				"belongs to installation")
+		}) {
 			s.Error("the server whose places were taken over does not say so")
 		}
 	})
@@ -197,7 +202,8 @@ func TestRestoredSettingsNameNothingOutside(t *testing.T) {
 				s.Errorf("restored.conf names what the original uses: %s", line)
 			}
 		}
-		if !strings.Contains(string(text), "# the original's: smtp_url = smtp://mail.example:25") || !strings.Contains(string(text), "\nsignup_taken = tell\n") {
+		if !strings.Contains(string(text), "# the original's: smtp_url = smtp://mail.example:25") ||
+			!strings.Contains(string(text), "\nsignup_taken = tell\n") {
 			s.Errorf("restored.conf: %s", text)
 		}
 	})

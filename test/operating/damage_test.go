@@ -24,7 +24,8 @@ func TestDamagedPage(t *testing.T) {
 	v := s.Serve(at...)
 	bearer := v.Token("admin@north.example", "holdfast-demo")
 	const told = "A zone on the page that is damaged"
-	if r := v.Call("POST", "/v1/zones", bearer, map[string]any{"code": "DAMAGED", "name": told}); r.Status != http.StatusCreated {
+	if r := v.Call("POST", "/v1/zones", bearer, map[string]any{"code": "DAMAGED",
+		"name": told}); r.Status != http.StatusCreated {
 		t.Fatalf("%d %s", r.Status, r.Body)
 	}
 	v.Stop()
@@ -86,7 +87,8 @@ func TestDamagedAuditLog(t *testing.T) {
 	if _, status := v.SignIn("admin@north.example", "holdfast-demo"); status != http.StatusServiceUnavailable {
 		t.Errorf("a sign-in: %d", status)
 	}
-	if r := v.Call("POST", "/v1/zones", bearer, map[string]any{"code": "UNHEARD", "name": "Unheard"}); r.Status != http.StatusServiceUnavailable {
+	if r := v.Call("POST", "/v1/zones", bearer, map[string]any{"code": "UNHEARD",
+		"name": "Unheard"}); r.Status != http.StatusServiceUnavailable {
 		t.Errorf("a change: %d %s", r.Status, r.Body)
 	}
 	if r := v.Call("GET", "/v1/zones?limit=1", bearer, nil); r.Status != http.StatusOK {

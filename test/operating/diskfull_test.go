@@ -30,7 +30,8 @@ var fullWords = regexp.MustCompile("full|large|size limit|cannot be read or writ
 func full(s *program.Site, blocks string, args ...string) program.Outcome {
 	s.Helper()
 	cmd := s.Command(withPassphrase, args...)
-	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", "trap '' XFSZ; ulimit -f " + blocks + `; exec "$0" "$@"`}, cmd.Args...)
+	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", "trap '' XFSZ; ulimit -f " + blocks + `; exec "$0" "$@"`},
+		cmd.Args...)
 	return s.Finish(cmd, "")
 }
 

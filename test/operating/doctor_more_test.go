@@ -32,7 +32,8 @@ func TestDoctorFindsSettings(t *testing.T) {
 	for _, every := range []string{"0.0.0.0/0", "::/0", "10.0.0.1,0.0.0.0/0"} {
 		expect(s, "configuration", "failure", "holds every address", nil, append(reached, "--trusted-proxies", every)...)
 	}
-	for _, sound := range [][]string{{"--trusted-proxies", "10.0.0.0/8"}, {"--autoconfirm", "--listen", "127.0.0.1:8443"}} {
+	for _, sound := range [][]string{{"--trusted-proxies", "10.0.0.0/8"},
+		{"--autoconfirm", "--listen", "127.0.0.1:8443"}} {
 		if found, _ := doctor(s, nil, append(reached, sound...)...); found["configuration"].Level == "failure" {
 			s.Errorf("%v: %+v", sound, found["configuration"])
 		}

@@ -38,7 +38,8 @@ func TestDoctorSound(t *testing.T) {
 		if code != 0 {
 			s.Errorf("exit status %d: %+v", code, found)
 		}
-		for _, c := range []string{"master key", "disk", "schema", "clock", "keys", "row security", "files", "tls", "webhooks"} {
+		for _, c := range []string{"master key", "disk", "schema", "clock", "keys", "row security", "files", "tls",
+			"webhooks"} {
 			if f := found[c]; f.Level != "ok" && (c != "disk" || f.Level != "warning") {
 				s.Errorf("%s: %+v", c, f)
 			}
@@ -90,7 +91,8 @@ func TestDoctorFinds(t *testing.T) {
 			s.Errorf("another master key: %+v", found["keys"])
 		}
 		s.Write("INSERT INTO schema_migrations VALUES (9999, 'future', $1)", time.Now())
-		if found, _ := doctor(s, nil); found["schema"].Level != "failure" || !strings.Contains(found["schema"].What, "newer") {
+		if found, _ := doctor(s, nil); found["schema"].Level != "failure" ||
+			!strings.Contains(found["schema"].What, "newer") {
 			s.Errorf("a newer schema: %+v", found["schema"])
 		}
 	})

@@ -31,7 +31,8 @@ type logged struct {
 func serveLogged(s *program.Site, dir string, args ...string) *logged {
 	s.Helper()
 	x := &logged{Site: s, dir: dir}
-	x.Server = s.Serve(append([]string{"--dev", "--backup-to", x.dir, "--backup-log", "--backup-passphrase", program.BackupPassphrase}, args...)...)
+	x.Server = s.Serve(append([]string{"--dev", "--backup-to", x.dir, "--backup-log", "--backup-passphrase",
+		program.BackupPassphrase}, args...)...)
 	x.bearer = x.Token("admin@north.example", "holdfast-demo")
 	return x
 }
@@ -54,7 +55,8 @@ func (x *logged) shipped() {
 
 func (x *logged) zone(code string) {
 	x.Site.Helper()
-	if r := x.Call("POST", "/v1/zones", x.bearer, map[string]any{"code": code, "name": code}); r.Status != http.StatusCreated {
+	if r := x.Call("POST", "/v1/zones", x.bearer, map[string]any{"code": code,
+		"name": code}); r.Status != http.StatusCreated {
 		x.Site.Fatalf("a zone: %d %s", r.Status, r.Body)
 	}
 }
@@ -124,7 +126,8 @@ func TestLogShipped(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := another(s)
-	if o := restore(n, base); o.Code != 0 || !strings.Contains(o.Out, "segments of the log behind it lead to") || !strings.Contains(o.Out, "audit log agree") {
+	if o := restore(n, base); o.Code != 0 || !strings.Contains(o.Out, "segments of the log behind it lead to") ||
+		!strings.Contains(o.Out, "audit log agree") {
 		t.Fatalf("restore: %s", o)
 	}
 	have := n.Codes("LOAD-")
@@ -152,7 +155,8 @@ func TestLogShipped(t *testing.T) {
 	}
 	n.Exec("verify")
 	v := n.Serve("--dev")
-	if r := v.Call("GET", "/v1/import_jobs?id=eq."+job, v.Token("admin@north.example", "holdfast-demo"), nil); !strings.Contains(string(r.Body), job) {
+	if r := v.Call("GET", "/v1/import_jobs?id=eq."+job, v.Token("admin@north.example", "holdfast-demo"),
+		nil); !strings.Contains(string(r.Body), job) {
 		t.Errorf("the import job: %d %s", r.Status, r.Body)
 	}
 }
@@ -287,7 +291,8 @@ func TestLogRefuses(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "backups")
 	s.Refused("backup_log needs backup_to", "serve", "--backup-log")
 	pg := &program.Site{T: t, Data: s.Data, DSN: "postgres://nobody@127.0.0.1:1/none"}
-	pg.Refused("PostgreSQL archives its own log", "serve", "--backup-log", "--backup-to", dir, "--backup-passphrase", program.BackupPassphrase)
+	pg.Refused("PostgreSQL archives its own log", "serve", "--backup-log", "--backup-to", dir, "--backup-passphrase",
+		program.BackupPassphrase)
 	plain := backup(s, filepath.Join(t.TempDir(), "plain.backup"))
 	x := serveLogged(s, dir)
 	base := x.based(1)
@@ -308,7 +313,8 @@ func TestLogRefuses(t *testing.T) {
 	}
 	refuse("a time before the backup", "restore an earlier one", "--until", "2020-01-01T00:00:00Z")
 	refuse("no time", "is no time", "--until", "yesterday")
-	if o := restore(n, plain, "--dry-run", "--until", time.Now().UTC().Format(time.RFC3339)); o.Code != 1 || !strings.Contains(o.Err, "no log was shipped") {
+	if o := restore(n, plain, "--dry-run", "--until", time.Now().UTC().Format(time.RFC3339)); o.Code != 1 ||
+		!strings.Contains(o.Err, "no log was shipped") {
 		t.Errorf("a time of a backup without a log: %s", o)
 	}
 	changing := func(name, want string, change func(path string, text []byte) []byte) {

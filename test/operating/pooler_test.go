@@ -30,7 +30,8 @@ func TestBehindPgBouncer(t *testing.T) {
 			all.Go(func() {
 				for i := range each {
 					code := fmt.Sprintf("POOL-%s-%d-%d", tenant, client, i)
-					if r := v.Call("POST", "/v1/zones", bearer, map[string]any{"code": code, "name": "x"}); r.Status != http.StatusCreated {
+					if r := v.Call("POST", "/v1/zones", bearer, map[string]any{"code": code,
+						"name": "x"}); r.Status != http.StatusCreated {
 						t.Errorf("%s: %d %s", code, r.Status, r.Body)
 						return
 					}
@@ -53,7 +54,8 @@ func TestBehindPgBouncer(t *testing.T) {
 	bearer := v.Token("admin@north.example", "holdfast-demo")
 	job := v.Uploaded(bearer, 500)
 	for _, step := range []string{"process", "apply"} {
-		if r := v.Call("POST", "/functions/v1/"+step+"-import-job", bearer, map[string]string{"job_id": job}); r.Status != http.StatusOK {
+		if r := v.Call("POST", "/functions/v1/"+step+"-import-job", bearer,
+			map[string]string{"job_id": job}); r.Status != http.StatusOK {
 			t.Errorf("%s: %d %s", step, r.Status, r.Body)
 		}
 	}

@@ -131,7 +131,8 @@ func TestExposedMasterKeyIsReported(t *testing.T) {
 			{"ignored by its name", func() { ignore("*.key\n") }, "ok", ""},
 			{"ignored with its directory", func() { ignore("data/\n") }, "ok", ""},
 			{"taken back", func() { ignore("data/*\n!data/*.key\n") }, "warning", "does not ignore it"},
-			{"tracked, though ignored", func() { ignore("data/\n"); inTree("add", "-f", s.MasterKeyFile()) }, "failure", "git tracks"},
+			{"tracked, though ignored", func() { ignore("data/\n"); inTree("add", "-f", s.MasterKeyFile()) }, "failure",
+				"git tracks"},
 			{"a repository that git refuses", func() { s.File(head, "nothing") }, "warning", "git does not say"},
 		} {
 			step.change()

@@ -50,9 +50,11 @@ func (o *outside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		o.events <- signed
 	case "/.well-known/openid-configuration":
-		json.NewEncoder(w).Encode(map[string]any{"issuer": o.URL, "authorization_endpoint": o.URL + "/authorize", "token_endpoint": o.URL + "/token",
+		json.NewEncoder(w).Encode(map[string]any{"issuer": o.URL, "authorization_endpoint": o.URL + "/authorize",
+			"token_endpoint":           o.URL + "/token",
 			"jwks_uri":                 o.URL + "/jwks",
-			"response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"}})
+			"response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"},
+			"id_token_signing_alg_values_supported": []string{"RS256"}})
 	case "/token":
 		form, _ := url.ParseQuery(string(body))
 		_, secret, ok := r.BasicAuth()
@@ -96,12 +98,13 @@ func sealedRows(s *program.Site, c secrets.Column) map[string][]byte {
 	out := map[string][]byte{}
 	s.Open(func(ctx context.Context, d *db.DB) error {
 		return d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-			return tx.Query("SELECT id, "+c.Name()+" FROM "+c.Table()+" WHERE "+c.Name()+" IS NOT NULL", nil, func(r *db.Row) error {
-				if out[r.Text(0)] = append([]byte(nil), r.Bytes(1)...); c.Text() {
-					out[r.Text(0)] = []byte(r.Text(1))
-				}
-				return nil
-			})
+			return tx.Query("SELECT id, "+c.Name()+" FROM "+c.Table()+" WHERE "+c.Name()+" IS NOT NULL", nil,
+				func(r *db.Row) error {
+					if out[r.Text(0)] = append([]byte(nil), r.Bytes(1)...); c.Text() {
+						out[r.Text(0)] = []byte(r.Text(1))
+					}
+					return nil
+				})
 		})
 	})
 	return out
@@ -175,10 +178,12 @@ func (k *rekeying) fill(v *program.Server) {
 	made = posted(v, "/v1/webhooks/"+k.hook+"/rotate", who, nil)
 	k.key, _ = base64.StdEncoding.DecodeString(strings.TrimPrefix(made["secret"].(string), "whsec_"))
 	made = posted(v, "/auth/v1/sso/connections", who,
-		map[string]any{"kind": "oidc", "name": "Corp", "client_id": "client", "client_secret": "secret-of-the-client", "issuer": k.URL,
+		map[string]any{"kind": "oidc", "name": "Corp", "client_id": "client", "client_secret": "secret-of-the-client",
+			"issuer":  k.URL,
 			"domains": []string{"corp.example"}})
 	k.provider = made["id"].(string)
-	posted(v, "/auth/v1/recover", "", map[string]string{"email": k.email, "code_challenge": strings.Repeat("a", 43), "code_challenge_method": "s256"})
+	posted(v, "/auth/v1/recover", "", map[string]string{"email": k.email, "code_challenge": strings.Repeat("a", 43),
+		"code_challenge_method": "s256"})
 	k.works(v, who, "before")
 }
 
@@ -191,14 +196,16 @@ func (k *rekeying) works(v *program.Server, who, when string) {
 		k.Fatal(err)
 	}
 	k.step++
-	raised := posted(v, "/auth/v1/factors/"+k.factor+"/verify", who, map[string]any{"challenge_id": asked["id"], "code": code})
+	raised := posted(v, "/auth/v1/factors/"+k.factor+"/verify", who,
+		map[string]any{"challenge_id": asked["id"], "code": code})
 	who, _ = raised["access_token"].(string)
 	begun := posted(v, "/auth/v1/sso/connections/"+k.provider+"/test", who, nil)
 	there, err := url.Parse(begun["url"].(string))
 	if err != nil {
 		k.Fatal(err)
 	}
-	v.Call("GET", "/auth/v1/sso/oidc/"+k.provider+"/callback?"+url.Values{"code": {"x"}, "state": {there.Query().Get("state")}}.Encode(), "", nil)
+	v.Call("GET", "/auth/v1/sso/oidc/"+k.provider+"/callback?"+url.Values{"code": {"x"},
+		"state": {there.Query().Get("state")}}.Encode(), "", nil)
 	if got := taken(k.T, k.secrets); got != "secret-of-the-client" {
 		k.Errorf("%s: the OpenID client's secret is %q", when, got)
 	}
@@ -223,14 +230,16 @@ func TestRekey(t *testing.T) {
 		before, left := v.Token(k.email, k.password), s.Keys("--master-key-file", first)
 		jwks := string(v.Call("GET", "/auth/v1/.well-known/jwks.json", "", nil).Body)
 		signed, _ := v.SignIn(k.email, k.password)
-		s.Refused(`runs on this database|uses the data directory`, "keys", "rekey", "--master-key-file", first, "--new-key-file", second)
+		s.Refused(`runs on this database|uses the data directory`, "keys", "rekey", "--master-key-file", first,
+			"--new-key-file", second)
 		v.Stop()
 		for _, c := range []secrets.Column{secrets.SigningKey, secrets.FactorSecret, secrets.ConnectionSecret} {
 			unname(s, c)
 		}
 
 		third, _ := keyFile(s.T, "third.key")
-		s.Refused(`is this the master key it was sealed with`, "keys", "rekey", "--old-key-file", third, "--new-key-file", second)
+		s.Refused(`is this the master key it was sealed with`, "keys", "rekey", "--old-key-file", third, "--new-key-file",
+			second)
 		s.Refused(`are the same`, "keys", "rekey", "--old-key-file", first, "--new-key-file", first)
 		s.Refused(`--new-key-file`, "keys", "rekey", "--master-key-file", first)
 		s.Exec("keys", "rekey", "--master-key-file", first, "--new-key-file", second)
@@ -249,10 +258,12 @@ func TestRekey(t *testing.T) {
 			}
 		}
 		// As after a crash before the settings were changed.
-		if out := s.Exec("keys", "rekey", "--master-key-file", second, "--old-key-file", first); !strings.Contains(out, "already") {
+		if out := s.Exec("keys", "rekey", "--master-key-file", second, "--old-key-file", first); !strings.Contains(out,
+			"already") {
 			s.Errorf("once more: %s", out)
 		}
-		if out := s.Finish(s.Command(nil, "serve", "--listen", "127.0.0.1:0", "--master-key-file", first), ""); out.Code != 1 ||
+		if out := s.Finish(s.Command(nil, "serve", "--listen", "127.0.0.1:0", "--master-key-file", first),
+			""); out.Code != 1 ||
 			!strings.Contains(out.Err, "master key") {
 			s.Errorf("a server with the old key: %s", out)
 		}

@@ -52,7 +52,8 @@ func TestRestoreRefuses(t *testing.T) {
 			untouched(n, name)
 		}
 		n := another(s)
-		refusedRestore(n, "wrong passphrase", path, []string{"HOLDFAST_BACKUP_PASSPHRASE=not the one it was"}, "does not open the backup")
+		refusedRestore(n, "wrong passphrase", path, []string{"HOLDFAST_BACKUP_PASSPHRASE=not the one it was"},
+			"does not open the backup")
 		refusedRestore(n, "no passphrase", path, nil, "passphrase")
 		refusedRestore(n, "no such file", path+"x", withPassphrase, "no such file")
 		untouched(n, "after refusals")
@@ -112,12 +113,14 @@ func TestRestoreReplaces(t *testing.T) {
 		v := s.Serve("--dev")
 		path := backup(s, filepath.Join(s.TempDir(), "one.backup"))
 		for _, args := range [][]string{nil, {"--replace"}} {
-			if o := restore(s, path, args...); o.Code != 1 || !strings.Contains(o.Err, s.Data) && !strings.Contains(o.Err, "not empty") {
+			if o := restore(s, path, args...); o.Code != 1 || !strings.Contains(o.Err, s.Data) &&
+				!strings.Contains(o.Err, "not empty") {
 				s.Errorf("over a running server, %v: %s", args, o)
 			}
 		}
 		bearer := v.Token("admin@north.example", "holdfast-demo")
-		if r := v.Call("POST", "/v1/zones", bearer, map[string]any{"code": "LATER", "name": "x", "max_capacity": 1}); r.Status != http.StatusCreated {
+		if r := v.Call("POST", "/v1/zones", bearer, map[string]any{"code": "LATER", "name": "x",
+			"max_capacity": 1}); r.Status != http.StatusCreated {
 			s.Fatalf("a zone: %d %s", r.Status, r.Body)
 		}
 		if s.DSN != "" {
@@ -176,7 +179,8 @@ func TestRestoreTwiceAtOnce(t *testing.T) {
 			switch {
 			case o.Code == 0:
 				won = append(won, places[i])
-			case !strings.Contains(o.Err, "another restore") && !strings.Contains(o.Err, "in use") && !strings.Contains(o.Err, "not empty"):
+			case !strings.Contains(o.Err, "another restore") && !strings.Contains(o.Err, "in use") &&
+				!strings.Contains(o.Err, "not empty"):
 				s.Errorf("one that lost: %s", o)
 			}
 		}
@@ -233,7 +237,8 @@ func TestRestoreComparesAll(t *testing.T) {
 	program.EachDemo(t, func(s *program.Site) {
 		v := s.Serve("--dev")
 		bearer := v.Token("admin@north.example", "holdfast-demo")
-		if r := v.Call("POST", "/v1/zones", bearer, map[string]any{"code": "SEALED", "name": "x", "max_capacity": 1}); r.Status != http.StatusCreated {
+		if r := v.Call("POST", "/v1/zones", bearer, map[string]any{"code": "SEALED", "name": "x",
+			"max_capacity": 1}); r.Status != http.StatusCreated {
 			s.Fatalf("a zone: %d %s", r.Status, r.Body)
 		}
 		s.Eventually("the audit log is sealed", func() bool { return s.Number("SELECT COUNT(*) FROM audit WHERE seal_no > 0") > 0 })
@@ -244,7 +249,8 @@ func TestRestoreComparesAll(t *testing.T) {
 			s.Fatalf("of a sound one: %s", o)
 		}
 		for i, c := range []struct{ fault, mend, want string }{
-			{"UPDATE stock_levels SET quantity = quantity + 10000", "UPDATE stock_levels SET quantity = quantity - 10000", "do not agree with the records"},
+			{"UPDATE stock_levels SET quantity = quantity + 10000", "UPDATE stock_levels SET quantity = quantity - 10000",
+				"do not agree with the records"},
 			{"UPDATE counters SET delta = delta + 1", "UPDATE counters SET delta = delta - 1", "do not agree with the records"},
 			{"UPDATE audit SET entity_type = 'x' WHERE seal_no > 0", "", "the audit log of tenant"},
 		} {

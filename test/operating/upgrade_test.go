@@ -31,7 +31,8 @@ func alter(s *program.Site, statements ...string) {
 // only writes the first rows of two tables, the other mends stored values.
 func behind(s *program.Site) {
 	s.Helper()
-	for _, text := range []string{"DELETE FROM outbox_head", "DELETE FROM notices_head", "DELETE FROM schema_migrations WHERE version >= 4"} {
+	for _, text := range []string{"DELETE FROM outbox_head", "DELETE FROM notices_head",
+		"DELETE FROM schema_migrations WHERE version >= 4"} {
 		s.Write(text)
 	}
 }
@@ -98,7 +99,8 @@ func TestUpgradeFromBefore(t *testing.T) {
 		v.Stop()
 		next := *s
 		next.Program = program.Later(s.T)
-		if out := next.Exec("upgrade", "check"); !strings.Contains(out, "_"+program.LaterMigration) || !strings.Contains(out, "zones") {
+		if out := next.Exec("upgrade", "check"); !strings.Contains(out, "_"+program.LaterMigration) ||
+			!strings.Contains(out, "zones") {
 			s.Errorf("of what is due: %s", out)
 		}
 		s.Exec("verify") // the check has changed nothing: the program of before takes it
@@ -150,11 +152,13 @@ func TestScheduledBackups(t *testing.T) {
 	program.EachDemo(t, func(s *program.Site) {
 		dir := filepath.Join(s.TempDir(), "backups")
 		s.Refused("backup_to needs", "serve", "--backup-to", dir)
-		s.Refused("backup_every", "serve", "--backup-to", dir, "--backup-passphrase", program.BackupPassphrase, "--backup-every", "1s")
+		s.Refused("backup_every", "serve", "--backup-to", dir, "--backup-passphrase", program.BackupPassphrase,
+			"--backup-every", "1s")
 		for i := range 3 { // as if made long ago
 			name := "holdfast-old-" + string(rune('a'+i)) + ".backup"
 			s.Write("INSERT INTO backups (id, made_at, place, name, bytes, scheduled, chain) VALUES ($1, $2, $3, $4, 1, $5, $1)",
-				"00000000-0000-4000-8000-00000000000"+string(rune('1'+i)), time.Now().Add(-time.Duration(100-i)*time.Hour), dir, name, true)
+				"00000000-0000-4000-8000-00000000000"+string(rune('1'+i)), time.Now().Add(-time.Duration(100-i)*time.Hour), dir,
+				name, true)
 		}
 		v := s.Serve("--dev", "--backup-to", dir, "--backup-passphrase", program.BackupPassphrase, "--backup-keep", "2")
 		bearer := v.Token("admin@north.example", "holdfast-demo")

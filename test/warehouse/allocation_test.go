@@ -77,7 +77,8 @@ func TestWholePlatesFirst(t *testing.T) {
 			zone, plate string
 			quantity    int
 		}{{bin("P-LOOSE", 1), "", 20}, {bin("P-BIG", 2), "PLATE-40", 40}, {bin("P-FITS", 3), "PLATE-12", 12}} {
-			rows = append(rows, map[string]any{"type": "receipt", "item_id": g.item, "to_zone_id": r.zone, "quantity": r.quantity, "lpn": db.Null(r.plate)})
+			rows = append(rows, map[string]any{"type": "receipt", "item_id": g.item, "to_zone_id": r.zone,
+				"quantity": r.quantity, "lpn": db.Null(r.plate)})
 		}
 		made[struct{ ID string }](t, k, g.as, "stock_movements", rows)
 		for _, c := range []struct {
@@ -106,7 +107,8 @@ func TestWholeOrders(t *testing.T) {
 		order, line := g.order(6)
 		k.Insert(t, g.as, "order_lines", map[string]any{"order_id": order, "line_no": 2, "item_id": short, "qty_ordered": 1})
 		g.say("confirm_order", map[string]any{"order_id": order}, 200, nil)
-		g.is("orders?select=status,stage,qty_allocated&id=eq."+order, `[{"status":"confirmed","stage":"unallocated","qty_allocated":0}]`)
+		g.is("orders?select=status,stage,qty_allocated&id=eq."+order,
+			`[{"status":"confirmed","stage":"unallocated","qty_allocated":0}]`)
 		next, _ := g.order(10)
 		g.say("confirm_order", map[string]any{"order_id": next}, 200, nil)
 		g.is("orders?select=stage&id=eq."+next, `[{"stage":"allocated"}]`)
@@ -124,7 +126,8 @@ func TestWholeOrders(t *testing.T) {
 // set changes a setting that the demonstration has.
 func set(t *testing.T, k *testkit.Kit, key string, value any) {
 	t.Helper()
-	r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/settings?key=eq." + key, As: testkit.As(actor.Admin), Body: map[string]any{"value": value},
+	r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/settings?key=eq." + key, As: testkit.As(actor.Admin),
+		Body:   map[string]any{"value": value},
 		Header: map[string]string{"Prefer": "return=representation"}})
 	if r.Status != 200 || string(r.Body) == "[]" {
 		t.Fatalf("%s: %d %s", key, r.Status, r.Body)

@@ -16,11 +16,13 @@ import (
 func books(t *testing.T, k *testkit.Kit) string {
 	t.Helper()
 	sums := []string{"COALESCE(SUM(quantity), 0), COALESCE(SUM(reserved), 0) FROM stock_levels",
-		"COALESCE(SUM(quantity), 0), COUNT(*) FROM stock_movements", "COALESCE(SUM(quantity), 0), COUNT(*) FROM reservations WHERE state = 'active'",
+		"COALESCE(SUM(quantity), 0), COUNT(*) FROM stock_movements",
+		"COALESCE(SUM(quantity), 0), COUNT(*) FROM reservations WHERE state = 'active'",
 		"COALESCE(SUM(qty_allocated), 0), COALESCE(SUM(qty_picked + qty_packed + qty_shipped + qty_received), 0) FROM order_lines",
 		"COALESCE(SUM(version), 0), COUNT(*) FROM orders", "COALESCE(SUM(version), 0), COUNT(*) FROM pick_lines",
 		"COALESCE(SUM(version), 0), COUNT(*) FROM items"}
-	for _, table := range []string{"packages", "package_lines", "shipments", "receipts", "receipt_lines", "lots", "count_tasks", "putaway_tasks",
+	for _, table := range []string{"packages", "package_lines", "shipments", "receipts", "receipt_lines", "lots",
+		"count_tasks", "putaway_tasks",
 		"stock_adjustments"} {
 		sums = append(sums, "COUNT(*), 0 FROM "+table)
 	}
@@ -54,7 +56,8 @@ type floor struct {
 func newFloor(t *testing.T, k *testkit.Kit) *floor {
 	t.Helper()
 	m := testkit.As(actor.Manager)
-	f := &floor{goods: newGoods(t, k, map[string]any{"tracking": "lot", "has_expiry": true, "gtin": "4006381333931"}), yard: newYard(t, k, "BADG", nil)}
+	f := &floor{goods: newGoods(t, k, map[string]any{"tracking": "lot", "has_expiry": true, "gtin": "4006381333931"}),
+		yard: newYard(t, k, "BADG", nil)}
 	zone := func(code string, more map[string]any) string {
 		more["code"], more["name"] = code, code
 		return k.Insert(t, m, "zones", more)
@@ -77,7 +80,8 @@ func newFloor(t *testing.T, k *testkit.Kit) *floor {
 	f.bin("G-A", 10, f.recalled)
 	f.say("recall_lot", map[string]any{"lot_id": f.recalled, "reason": "glass"}, 200, nil)
 	f.client = k.Insert(t, m, "goods_owners", map[string]any{"code": "BADG", "name": "Client"})
-	stock(t, k, f.item, zone("BADG-CLIENT", map[string]any{}), 4, map[string]any{"owner_id": f.client, "lot_id": f.lot("THEIRS", 90, "released")})
+	stock(t, k, f.item, zone("BADG-CLIENT", map[string]any{}), 4,
+		map[string]any{"owner_id": f.client, "lot_id": f.lot("THEIRS", 90, "released")})
 	f.bin("G-B", 20, f.lot("GOOD", 90, "released"))
 	f.order, f.line = f.goods.order(8)
 	_, picks := f.released(f.order)
@@ -101,7 +105,8 @@ type bad struct {
 func TestBadGoods(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		f := newFloor(t, k)
-		k.Insert(t, "admin@south.example", "items", map[string]any{"sku": "BADG-THEIRS", "name": "Theirs", "gtin": "96385074"})
+		k.Insert(t, "admin@south.example", "items", map[string]any{"sku": "BADG-THEIRS", "name": "Theirs",
+			"gtin": "96385074"})
 		move := func(more map[string]any) map[string]any {
 			in := map[string]any{"item_id": f.yard.item, "from_zone_id": f.yard.bin, "to_zone_id": f.yard.dock, "quantity": 1}
 			for name, v := range more {
@@ -116,9 +121,11 @@ func TestBadGoods(t *testing.T) {
 		receive := func(lines ...any) map[string]any { return map[string]any{"zone_id": f.yard.dock, "lines": lines} }
 		k.Say(t, testkit.As(actor.Operator), "move_stock", move(map[string]any{"idempotency_key": "badg"}), 200, nil)
 		before := books(t, k)
-		stale := testkit.Request{Method: http.MethodPatch, Path: "/v1/orders/" + f.order, As: f.as, Body: map[string]any{"notes": "late"},
+		stale := testkit.Request{Method: http.MethodPatch, Path: "/v1/orders/" + f.order, As: f.as,
+			Body:   map[string]any{"notes": "late"},
 			Header: map[string]string{"If-Match": `"1"`}}
-		if r := k.Call(stale); r.Status != http.StatusConflict || !strings.Contains(string(r.Body), "version") || books(t, k) != before {
+		if r := k.Call(stale); r.Status != http.StatusConflict || !strings.Contains(string(r.Body), "version") ||
+			books(t, k) != before {
 			t.Errorf("a stale version: %d %s", r.Status, r.Body)
 		}
 		for name, c := range map[string]bad{
@@ -193,14 +200,16 @@ func TestBadGoods(t *testing.T) {
 				map[string]any{"pick_line_id": f.pick, "quantity": 1, "item_scan": "BADG"},
 				409, "HF025", "item_scan",
 			},
-			"another owner's stock": {"move_stock", "", move(map[string]any{"item_id": f.item, "from_zone_id": f.where(f.client), "lot_id": f.lotOf("THEIRS")}), 409,
+			"another owner's stock": {"move_stock", "", move(map[string]any{"item_id": f.item,
+				"from_zone_id": f.where(f.client), "lot_id": f.lotOf("THEIRS")}), 409,
 				"HF026", "owner"},
 			"a pick above its promise": {
 				"pick_line", "",
 				map[string]any{"pick_line_id": f.pick, "quantity": 6},
 				409, "HF022", "quantity",
 			},
-			"packed above what is picked": {"pack", "", map[string]any{"order_id": f.order, "lines": []any{map[string]any{"order_line_id": f.line, "quantity": 3}}},
+			"packed above what is picked": {"pack", "", map[string]any{"order_id": f.order,
+				"lines": []any{map[string]any{"order_line_id": f.line, "quantity": 3}}},
 				409, "HF022", "lines[0].quantity"},
 			"a package closed twice": {
 				"close_package", "",
@@ -234,7 +243,8 @@ func TestBadGoods(t *testing.T) {
 				q.Method = http.MethodPatch
 			}
 			r := k.Call(q)
-			if r.Status != c.status || !strings.Contains(string(r.Body), `"code":"`+c.code) || !strings.Contains(string(r.Body), c.says) {
+			if r.Status != c.status || !strings.Contains(string(r.Body), `"code":"`+c.code) ||
+				!strings.Contains(string(r.Body), c.says) {
 				t.Errorf("%s: %d %s, want %d %s %s", name, r.Status, r.Body, c.status, c.code, c.says)
 			}
 			if after := books(t, k); after != before {
@@ -261,7 +271,8 @@ func (f *floor) lotOf(no string) string {
 // patch changes a record that may be changed.
 func (f *floor) patch(path string, set map[string]any) {
 	f.t.Helper()
-	if r := f.k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/" + path, As: f.as, Body: set}); r.Status != http.StatusOK {
+	if r := f.k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/" + path, As: f.as,
+		Body: set}); r.Status != http.StatusOK {
 		f.t.Fatalf("%s %v: %d %s", path, set, r.Status, r.Body)
 	}
 }

@@ -23,7 +23,8 @@ func TestCarriers(t *testing.T) {
 			Body: map[string]any{"archived_at": time.Now().UTC().Format(time.RFC3339)}}); r.Status/100 != 2 {
 			t.Fatalf("archive: %d %s", r.Status, r.Body)
 		}
-		if r := k.Post(testkit.As(actor.Operator), "/v1/carriers", map[string]any{"code": "X", "name": "X"}); r.Status != 403 {
+		if r := k.Post(testkit.As(actor.Operator), "/v1/carriers",
+			map[string]any{"code": "X", "name": "X"}); r.Status != 403 {
 			t.Errorf("an operator makes a carrier: %d %s", r.Status, r.Body)
 		}
 		is := func(id, carrier, service string) {
@@ -50,7 +51,8 @@ func TestCarriers(t *testing.T) {
 				t.Errorf("%v: %d %s, want %d and %s", c.set, r.Status, r.Body, c.status, c.names)
 			}
 		}
-		both := map[string]any{"carrier": "PARCEL", "carrier_id": fast, "lines": []any{map[string]any{"order_line_id": line, "quantity": 1}}}
+		both := map[string]any{"carrier": "PARCEL", "carrier_id": fast,
+			"lines": []any{map[string]any{"order_line_id": line, "quantity": 1}}}
 		if r := g.say("create_shipment", both, 400, nil); !strings.Contains(string(r.Body), "carrier_id") {
 			t.Errorf("two carriers: %s", r.Body)
 		}
@@ -63,7 +65,8 @@ func TestCarriers(t *testing.T) {
 			{map[string]any{"carrier_id": fast}, `"FAST","carrier_id":"` + fast + `"`},
 			{map[string]any{"carrier": nil}, `null,"carrier_id":null`},
 		} {
-			if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/shipments/" + other, As: g.as, Body: c.set}); r.Status != 200 {
+			if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/shipments/" + other, As: g.as,
+				Body: c.set}); r.Status != 200 {
 				t.Errorf("%v: %d %s", c.set, r.Status, r.Body)
 			}
 			is(other, c.want, "null")

@@ -16,7 +16,8 @@ import (
 // clientsSee are the collections of which a client sees what is about its goods, with a
 // column that says whose that is.
 var clientsSee = map[string]string{
-	"goods_owners": "id", "items": "owner_id", "stock_levels": "owner_id", "stock_movements": "owner_id", "orders": "owner_id", "shipments": "owner_id",
+	"goods_owners": "id", "items": "owner_id", "stock_levels": "owner_id", "stock_movements": "owner_id",
+	"orders": "owner_id", "shipments": "owner_id",
 	"lots": "items(owner_id)", "order_lines": "orders(owner_id)", "shipment_lines": "orders(owner_id)",
 }
 
@@ -28,14 +29,17 @@ func consigned(t *testing.T, k *testkit.Kit, code string) (owner string, rows ma
 	rows = map[string]string{}
 	owner = k.Insert(t, m, "goods_owners", map[string]any{"code": code, "name": "Owner " + code})
 	rows["goods_owners"] = owner
-	rows["items"] = k.Insert(t, m, "items", map[string]any{"sku": "OWN-" + code, "name": code, "tracking": "lot", "owner_id": owner})
+	rows["items"] = k.Insert(t, m, "items", map[string]any{"sku": "OWN-" + code, "name": code, "tracking": "lot",
+		"owner_id": owner})
 	rows["lots"] = k.Insert(t, m, "lots", map[string]any{"item_id": rows["items"], "lot_no": "L-" + code})
 	bin := k.Insert(t, m, "zones", map[string]any{"code": "OWN-" + code, "name": "Bin"})
-	rows["stock_movements"] = k.Insert(t, m, "stock_movements", map[string]any{"type": "receipt", "item_id": rows["items"], "lot_id": rows["lots"],
-		"to_zone_id": bin, "quantity": 20, "owner_id": owner})
+	rows["stock_movements"] = k.Insert(t, m, "stock_movements",
+		map[string]any{"type": "receipt", "item_id": rows["items"], "lot_id": rows["lots"],
+			"to_zone_id": bin, "quantity": 20, "owner_id": owner})
 	rows["stock_levels"] = list1(t, k, m, "stock_levels?select=id&item_id=eq."+rows["items"])
 	rows["orders"] = k.Insert(t, m, "orders", map[string]any{"party_name": "Receiver " + code, "owner_id": owner})
-	rows["order_lines"] = k.Insert(t, m, "order_lines", map[string]any{"order_id": rows["orders"], "line_no": 1, "item_id": rows["items"], "qty_ordered": 4})
+	rows["order_lines"] = k.Insert(t, m, "order_lines",
+		map[string]any{"order_id": rows["orders"], "line_no": 1, "item_id": rows["items"], "qty_ordered": 4})
 	k.Say(t, m, "confirm_order", map[string]any{"order_id": rows["orders"]}, 200, nil)
 	var out struct{ Shipment struct{ ID string } }
 	k.Say(t, m, "create_shipment", map[string]any{"order_ids": []string{rows["orders"]}, "carrier": "PARCEL"}, 200, &out)
@@ -54,7 +58,8 @@ func TestClients(t *testing.T) {
 		m, client := testkit.As(actor.Manager), testkit.As(actor.Viewer)
 		member := list1(t, k, m, "members?select=id&email=eq."+client)
 		admin := func(id string, set map[string]any) testkit.Response {
-			return k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/members/" + id, As: testkit.As(actor.Admin), Body: set})
+			return k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/members/" + id, As: testkit.As(actor.Admin),
+				Body: set})
 		}
 		if r := admin(list1(t, k, m, "members?select=id&email=eq."+m), map[string]any{"owner_id": mine}); r.Status != 400 ||
 			!strings.Contains(string(r.Body), "owner_id") {
@@ -72,7 +77,8 @@ func TestClients(t *testing.T) {
 			t.Errorf("the role is %s", may.Role)
 		}
 		for _, r := range catalog.Default().All() {
-			got := k.Call(testkit.Request{Method: "GET", Path: "/v1/" + r.Name + "?select=id", As: client, Header: map[string]string{"Prefer": "count=exact"}})
+			got := k.Call(testkit.Request{Method: "GET", Path: "/v1/" + r.Name + "?select=id", As: client,
+				Header: map[string]string{"Prefer": "count=exact"}})
 			column := clientsSee[r.Name]
 			if column == "" && r.Name != "members" {
 				if got.Status != http.StatusForbidden || may.Collections[r.Name].Read != nil {
@@ -91,8 +97,10 @@ func TestClients(t *testing.T) {
 			}
 		}
 		for _, path := range []string{
-			"orders?select=id,order_lines(id,items(sku)),shipments:shipment_lines(shipment_id)", "shipments?select=id,shipment_lines(orders(owner_id))",
-			"stock_levels?select=owner_id,quantity.sum()", "order_lines?select=order_id,qty_ordered.sum(),count()", "stock_movements?select=quantity.max()",
+			"orders?select=id,order_lines(id,items(sku)),shipments:shipment_lines(shipment_id)",
+			"shipments?select=id,shipment_lines(orders(owner_id))",
+			"stock_levels?select=owner_id,quantity.sum()", "order_lines?select=order_id,qty_ordered.sum(),count()",
+			"stock_movements?select=quantity.max()",
 		} {
 			r := k.Get(client, "/v1/"+path)
 			if r.Status != 200 || strings.Contains(string(r.Body), theirs) {
@@ -113,22 +121,27 @@ func TestClients(t *testing.T) {
 		if r := k.Post(client, "/v1/orders", map[string]any{"party_name": "x"}); r.Status != http.StatusForbidden {
 			t.Errorf("a client writes an order: %d %s", r.Status, r.Body)
 		}
-		if r := k.Get(client, "/v1/shipments?select=freight_cost"); r.Status == 200 && !strings.Contains(string(r.Body), `"freight_cost":null`) {
+		if r := k.Get(client, "/v1/shipments?select=freight_cost"); r.Status == 200 &&
+			!strings.Contains(string(r.Body), `"freight_cost":null`) {
 			t.Errorf("what the carrier costs: %d %s", r.Status, r.Body)
 		}
 		for _, f := range k.App.Functions() {
-			if r := k.Call(testkit.Request{Method: f.Methods[0], Path: "/functions/v1/" + f.Name, As: client, Body: "{}"}); r.Status != http.StatusForbidden {
+			if r := k.Call(testkit.Request{Method: f.Methods[0], Path: "/functions/v1/" + f.Name, As: client,
+				Body: "{}"}); r.Status != http.StatusForbidden {
 				t.Errorf("%s: %d %s", f.Name, r.Status, r.Body)
 			}
 		}
-		for _, path := range []string{"audit-chain", "backup-status", "eu/accidents.csv?year=2025", "eu/esaw.csv?year=2025", "jobs", "osha/300.pdf?year=2025",
-			"osha/ita-cases.csv?year=2025", "rate-limit/refusals", "incidents/" + list1(t, k, m, "incidents?select=id&limit=1") + "/photos"} {
+		for _, path := range []string{"audit-chain", "backup-status", "eu/accidents.csv?year=2025", "eu/esaw.csv?year=2025",
+			"jobs", "osha/300.pdf?year=2025",
+			"osha/ita-cases.csv?year=2025", "rate-limit/refusals",
+			"incidents/" + list1(t, k, m, "incidents?select=id&limit=1") + "/photos"} {
 			if r := k.Get(client, "/v1/"+path); r.Status != http.StatusForbidden {
 				t.Errorf("%s: %d %s", path, r.Status, r.Body)
 			}
 		}
 		for _, v := range k.App.Verbs() {
-			if r := k.Post(client, "/v1/rpc/"+v.Name, map[string]any{}); v.Name != "owner_activity" && r.Status != http.StatusForbidden {
+			if r := k.Post(client, "/v1/rpc/"+v.Name, map[string]any{}); v.Name != "owner_activity" &&
+				r.Status != http.StatusForbidden {
 				t.Errorf("%s: %d %s", v.Name, r.Status, r.Body)
 			}
 		}
@@ -148,7 +161,8 @@ func onlyOf(t *testing.T, k *testkit.Kit, as, name, column, owner, own, other st
 	var rows []map[string]any
 	got.JSON(t, &rows)
 	_, total, _ := strings.Cut(got.Header.Get("Content-Range"), "/")
-	if total != fmt.Sprint(len(rows)) || !slices.ContainsFunc(rows, func(r map[string]any) bool { return r["id"] == own }) {
+	if total != fmt.Sprint(len(rows)) || !slices.ContainsFunc(rows,
+		func(r map[string]any) bool { return r["id"] == own }) {
 		t.Errorf("%s rows counted, own one %s: %s", total, own, got.Body)
 	}
 	whose := string(k.Get(as, "/v1/"+name+"?select="+column).Body)
@@ -200,7 +214,8 @@ func TestOwnerActivity(t *testing.T) {
 		}
 		var out struct{ Days days }
 		k.Say(t, m, "owner_activity", map[string]any{"owner_id": mine, "from": day(4), "to": day(0)}, 200, &out)
-		want := fmt.Sprintf("[{%s 0 []} {%s 12 [{receipt 2 12}]} {%s 12 []} {%s 10 [{scrap 1 2}]} {%s 30 [{receipt 1 20}]}]", day(4), day(3), day(2), day(1), day(0))
+		want := fmt.Sprintf("[{%s 0 []} {%s 12 [{receipt 2 12}]} {%s 12 []} {%s 10 [{scrap 1 2}]} {%s 30 [{receipt 1 20}]}]",
+			day(4), day(3), day(2), day(1), day(0))
 		if got := fmt.Sprint(out.Days); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}

@@ -31,7 +31,8 @@ func TestMovementsKeepTheirCost(t *testing.T) {
 		k.Insert(t, g.as, "stock_movements", leave(nil))
 		k.Insert(t, g.as, "stock_movements", leave(map[string]any{"reversal_of": first}))
 		k.Insert(t, g.as, "stock_movements", leave(map[string]any{"reversal_of": first, "unit_cost": 2.5}))
-		k.Insert(t, g.as, "stock_movements", map[string]any{"type": "receipt", "item_id": g.item, "to_zone_id": bin, "quantity": 3, "unit_cost": 3.75})
+		k.Insert(t, g.as, "stock_movements", map[string]any{"type": "receipt", "item_id": g.item, "to_zone_id": bin,
+			"quantity": 3, "unit_cost": 3.75})
 		want := `[{"type":"receipt","quantity":10,"unit_cost":2.5},{"type":"adjust_loss","quantity":2,"unit_cost":4},` +
 			`{"type":"adjust_loss","quantity":2,"unit_cost":2.5},{"type":"adjust_loss","quantity":2,"unit_cost":2.5},` +
 			`{"type":"receipt","quantity":3,"unit_cost":3.75}]`
@@ -58,7 +59,8 @@ func TestWorkPostsCosts(t *testing.T) {
 		g.say("pick_line", map[string]any{"pick_line_id": lines[0], "quantity": 4}, 200, nil)
 		g.is(costed+g.item, `[{"type":"receipt","quantity":10,"unit_cost":2.5},{"type":"pick","quantity":4,"unit_cost":4}]`)
 		g.patched("items/"+g.item, map[string]any{"unit_cost": 5}, http.StatusOK)
-		g.say("adjust_stock", map[string]any{"item_id": g.item, "zone_id": g.bins["G-A"], "quantity": -1, "reason_code": "damage"}, 200, nil)
+		g.say("adjust_stock", map[string]any{"item_id": g.item, "zone_id": g.bins["G-A"], "quantity": -1,
+			"reason_code": "damage"}, 200, nil)
 		g.is("stock_movements?select=type&unit_cost=is.null&item_id=eq."+g.item, `[]`)
 		g.is("stock_movements?select=unit_cost&type=eq.adjust_loss&item_id=eq."+g.item, `[{"unit_cost":5}]`)
 		k.Verified(t)
@@ -72,9 +74,11 @@ func TestCostsOfClientsGoods(t *testing.T) {
 		g := newGoods(t, k, map[string]any{"unit_cost": 2.5})
 		bin := g.bin("G-A", 10, "")
 		owner := k.Insert(t, g.as, "goods_owners", map[string]any{"code": "COSTS", "name": "Client"})
-		own := k.Insert(t, g.as, "items", map[string]any{"sku": "G-OWN", "name": "The client's", "unit_cost": 7, "owner_id": owner})
+		own := k.Insert(t, g.as, "items", map[string]any{"sku": "G-OWN", "name": "The client's", "unit_cost": 7,
+			"owner_id": owner})
 		for _, item := range []string{g.item, own} {
-			k.Insert(t, g.as, "stock_movements", map[string]any{"type": "receipt", "item_id": item, "to_zone_id": bin, "quantity": 1,
+			k.Insert(t, g.as, "stock_movements", map[string]any{"type": "receipt", "item_id": item, "to_zone_id": bin,
+				"quantity": 1,
 				"owner_id": owner})
 		}
 		g.is("stock_movements?select=unit_cost&order=id&owner_id=eq."+owner, `[{"unit_cost":null},{"unit_cost":7}]`)

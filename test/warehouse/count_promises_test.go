@@ -126,7 +126,8 @@ func TestCountersReadNoBooks(t *testing.T) {
 				t.Errorf("a manager reads %s, want %s", r.Body, want)
 			}
 		}
-		for _, path := range []string{counts + "&variance=gt.-3", task + "&variance_value=gt.600", counts + "&order=variance"} {
+		for _, path := range []string{counts + "&variance=gt.-3", task + "&variance_value=gt.600",
+			counts + "&order=variance"} {
 			if r := k.Get(op, path); r.Status != http.StatusForbidden {
 				t.Errorf("%s: %d %s", path, r.Status, r.Body)
 			}

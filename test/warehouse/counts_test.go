@@ -45,7 +45,8 @@ func TestCountsOfPlaces(t *testing.T) {
 		}
 		enter := func(c tally, lines ...any) (out tally) {
 			t.Helper()
-			k.Say(t, op, "enter_count", map[string]any{"count_task_id": c.Task.ID, "lines": append([]any{}, lines...)}, 200, &out)
+			k.Say(t, op, "enter_count", map[string]any{"count_task_id": c.Task.ID, "lines": append([]any{}, lines...)}, 200,
+				&out)
 			return out
 		}
 		full := begin(map[string]any{"method": "full", "blind": false})
@@ -65,14 +66,17 @@ func TestCountsOfPlaces(t *testing.T) {
 		}
 		is(`[{"quantity":6}]`)
 		zero := begin(map[string]any{"method": "zero_check"})
-		if done := enter(zero); done.Task.Status != "approved" || len(done.Movements) != 1 || done.Movements[0].Type != "count_loss" {
+		if done := enter(zero); done.Task.Status != "approved" || len(done.Movements) != 1 ||
+			done.Movements[0].Type != "count_loss" {
 			t.Errorf("an empty place: %+v", done)
 		}
 		is(`[]`)
-		if done := enter(begin(map[string]any{"method": "zero_check"})); done.Task.Status != "approved" || len(done.Movements) != 0 {
+		if done := enter(begin(map[string]any{"method": "zero_check"})); done.Task.Status != "approved" ||
+			len(done.Movements) != 0 {
 			t.Errorf("as empty as the books have it: %+v", done)
 		}
-		if done := enter(begin(map[string]any{"method": "zero_check"}), map[string]any{"item_id": other, "counted": 2}); len(done.Movements) != 1 ||
+		if done := enter(begin(map[string]any{"method": "zero_check"}),
+			map[string]any{"item_id": other, "counted": 2}); len(done.Movements) != 1 ||
 			done.Movements[0].Type != "count_gain" || done.Movements[0].Item != other {
 			t.Errorf("not empty: %+v", done)
 		}
@@ -101,13 +105,15 @@ func TestCountsOfOwners(t *testing.T) {
 			in := map[string]any{"count_task_id": c.Task.ID, "lines": []any{line}}
 			if want != 200 {
 				refusedWith(t, k, op, "enter_count", "lines[0].owner_id", want, in)
-				k.Call(testkit.Request{Method: "PATCH", Path: "/v1/count_tasks/" + c.Task.ID, As: m, Body: map[string]any{"status": "cancelled"}})
+				k.Call(testkit.Request{Method: "PATCH", Path: "/v1/count_tasks/" + c.Task.ID, As: m,
+					Body: map[string]any{"status": "cancelled"}})
 				return out
 			}
 			k.Say(t, op, "enter_count", in, 200, &out)
 			return out
 		}
-		if out := count(200, map[string]any{"counted": 9}); len(out.Movements) != 1 || out.Movements[0].Owner != acme || out.Movements[0].Quantity != 1 {
+		if out := count(200, map[string]any{"counted": 9}); len(out.Movements) != 1 || out.Movements[0].Owner != acme ||
+			out.Movements[0].Quantity != 1 {
 			t.Errorf("one is missing: %+v", out.Movements)
 		}
 		stock(t, k, y.item, y.bin, 4, map[string]any{"owner_id": bolt})

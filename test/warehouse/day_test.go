@@ -60,9 +60,11 @@ type dayItem struct {
 // it agrees with the ledger afterwards, and dashboards with the collections.
 func TestScriptedDay(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
-		d := &workday{t: t, k: k, manager: testkit.As(actor.Manager), op: testkit.As(actor.Operator), cities: map[string][]string{}}
+		d := &workday{t: t, k: k, manager: testkit.As(actor.Manager), op: testkit.As(actor.Operator),
+			cities: map[string][]string{}}
 		zone := func(filter string) string {
-			return testkit.List[struct{ ID string }](t, k, d.manager, "zones?select=id&limit=1&order=code&status=eq.active&"+filter)[0].ID
+			return testkit.List[struct{ ID string }](t, k, d.manager,
+				"zones?select=id&limit=1&order=code&status=eq.active&"+filter)[0].ID
 		}
 		d.dock, d.staging = zone("code=eq.RCV-L1"), zone("code=eq.SHP-L1")
 		d.site = testkit.List[struct {
@@ -85,11 +87,13 @@ func TestScriptedDay(t *testing.T) {
 // It returns the new lot of an item that expires.
 func (d *workday) receipts() (lot string) {
 	d.t.Helper()
-	items := testkit.List[dayItem](d.t, d.k, d.manager, "items?select=id,sku,tracking,storage_class&status=eq.active&tracking=eq.none"+
-		"&storage_class=eq.ambient&order=sku&limit=34")
+	items := testkit.List[dayItem](d.t, d.k, d.manager,
+		"items?select=id,sku,tracking,storage_class&status=eq.active&tracking=eq.none"+
+			"&storage_class=eq.ambient&order=sku&limit=34")
 	items = append(items, testkit.List[dayItem](d.t, d.k, d.manager,
 		"items?select=id,sku,tracking,storage_class&status=eq.active&tracking=eq.lot&order=sku&limit=6")...)
-	order := d.k.Insert(d.t, d.manager, "orders", map[string]any{"type": "inbound", "party_name": "Supplier", "site_id": d.site})
+	order := d.k.Insert(d.t, d.manager, "orders", map[string]any{"type": "inbound", "party_name": "Supplier",
+		"site_id": d.site})
 	var rows []map[string]any
 	for i, it := range items {
 		rows = append(rows, map[string]any{"order_id": order, "line_no": i + 1, "item_id": it.ID, "qty_ordered": 60})
@@ -188,14 +192,16 @@ func (d *workday) firstExpiring() {
 			Expires string `json:"expires_on"`
 		}
 	}
-	lines := testkit.List[struct{ ID string }](d.t, d.k, d.manager, "order_lines?select=id&order_id=in.("+strings.Join(d.orders, ",")+")&limit=200")
+	lines := testkit.List[struct{ ID string }](d.t, d.k, d.manager,
+		"order_lines?select=id&order_id=in.("+strings.Join(d.orders, ",")+")&limit=200")
 	var ids []string
 	for _, l := range lines {
 		ids = append(ids, l.ID)
 	}
 	seen := 0
 	for _, p := range testkit.List[promise](d.t, d.k, d.manager,
-		"reservations?select=item_id,lots(expires_on)&limit=400&state=eq.active&order_line_id=in.("+strings.Join(ids, ",")+")") {
+		"reservations?select=item_id,lots(expires_on)&limit=400&state=eq.active&order_line_id=in.("+strings.Join(ids,
+			",")+")") {
 		if p.Lots == nil {
 			continue
 		}
@@ -214,7 +220,8 @@ func (d *workday) firstExpiring() {
 			}
 		}](d.t, d.k, d.manager, "stock_levels?stock_status=eq.available&item_id=eq."+p.Item+
 			"&select=quantity,reserved,lots!inner(expires_on,status),zones!inner(kind,status,site_id)") {
-			isFree := l.Quantity > l.Reserved && l.Lots.Status == "released" && l.Zones.Status == "active" && l.Zones.Kind == "bin"
+			isFree := l.Quantity > l.Reserved && l.Lots.Status == "released" && l.Zones.Status == "active" &&
+				l.Zones.Kind == "bin"
 			if isFree && l.Zones.Site == d.site && l.Lots.Expires > lasts && l.Lots.Expires < p.Lots.Expires {
 				d.t.Errorf("promised a lot that ends on %s, while one of %s is free", p.Lots.Expires, l.Lots.Expires)
 			}
@@ -281,7 +288,8 @@ func (d *workday) walks() {
 		ID  string
 		Qty float64
 	}](d.t, d.k, d.manager, open) { // what other bins gave for the shorts
-		d.k.Say(d.t, d.op, "pick_line", map[string]any{"pick_line_id": l.ID, "quantity": l.Qty, "to_zone_id": d.staging}, 200, nil)
+		d.k.Say(d.t, d.op, "pick_line", map[string]any{"pick_line_id": l.ID, "quantity": l.Qty, "to_zone_id": d.staging},
+			200, nil)
 	}
 }
 
@@ -295,7 +303,8 @@ func (d *workday) trucks() {
 		d.shipments = append(d.shipments, made.Shipment.ID)
 		for _, order := range d.cities[city] {
 			var lines []any
-			for _, l := range testkit.List[dayLine](d.t, d.k, d.manager, "order_lines?select=id,qty_picked&qty_picked=gt.0&order_id=eq."+order) {
+			for _, l := range testkit.List[dayLine](d.t, d.k, d.manager,
+				"order_lines?select=id,qty_picked&qty_picked=gt.0&order_id=eq."+order) {
 				lines = append(lines, map[string]any{"order_line_id": l.ID, "quantity": l.Picked})
 			}
 			var packed struct{ Package struct{ ID string } }
@@ -320,14 +329,17 @@ func (d *workday) route() {
 		Route struct{ ID string }
 		Stops []struct{ ID string }
 	}
-	d.k.Say(d.t, d.manager, "plan_route", map[string]any{"date": time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly), "driver_id": driver,
+	d.k.Say(d.t, d.manager, "plan_route", map[string]any{"date": time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly),
+		"driver_id":  driver,
 		"vehicle_id": truck, "shipment_ids": d.shipments}, 200, &planned)
 	if len(planned.Stops) != len(d.shipments) {
 		d.t.Fatalf("a route of %d stops for %d shipments", len(planned.Stops), len(d.shipments))
 	}
-	d.k.Say(d.t, d.manager, "start_route", map[string]any{"route_id": planned.Route.ID, "vehicle_id": truck, "odometer_km": 500}, 200, nil)
+	d.k.Say(d.t, d.manager, "start_route", map[string]any{"route_id": planned.Route.ID, "vehicle_id": truck,
+		"odometer_km": 500}, 200, nil)
 	for _, stop := range planned.Stops {
-		d.k.Say(d.t, d.manager, "deliver", map[string]any{"shipment_id": stop.ID, "proof": map[string]any{"name": "Dock"}}, 200, nil)
+		d.k.Say(d.t, d.manager, "deliver", map[string]any{"shipment_id": stop.ID, "proof": map[string]any{"name": "Dock"}},
+			200, nil)
 	}
 	var over struct{ Route struct{ Status string } }
 	d.k.Say(d.t, d.manager, "finish_route", map[string]any{"route_id": planned.Route.ID, "odometer_km": 1240}, 200, &over)
@@ -340,9 +352,11 @@ func (d *workday) route() {
 func (d *workday) comesBack() {
 	d.t.Helper()
 	for i, what := range []string{"restock", "quarantine"} {
-		sold := testkit.List[dayLine](d.t, d.k, d.manager, "order_lines?select=id,item_id&line_no=eq.1&order_id=eq."+d.orders[20+i])[0]
+		sold := testkit.List[dayLine](d.t, d.k, d.manager,
+			"order_lines?select=id,item_id&line_no=eq.1&order_id=eq."+d.orders[20+i])[0]
 		order := d.k.Insert(d.t, d.manager, "orders", map[string]any{"type": "return", "party_name": "Customer"})
-		line := d.k.Insert(d.t, d.manager, "order_lines", map[string]any{"order_id": order, "line_no": 1, "item_id": sold.Item, "qty_ordered": 1})
+		line := d.k.Insert(d.t, d.manager, "order_lines",
+			map[string]any{"order_id": order, "line_no": 1, "item_id": sold.Item, "qty_ordered": 1})
 		d.k.Say(d.t, d.manager, "confirm_order", map[string]any{"order_id": order}, 200, nil)
 		in := map[string]any{"order_line_id": line, "quantity": 1, "disposition": what, "zone_id": d.dock}
 		if lots := testkit.List[struct {
@@ -408,7 +422,8 @@ func (d *workday) recall(lot string) {
 func (d *workday) dashboards() {
 	d.t.Helper()
 	total := func(path string) float64 {
-		r := d.k.Call(testkit.Request{Method: "GET", Path: "/v1/" + path + "&limit=1", As: d.manager, Header: map[string]string{"Prefer": "count=exact"}})
+		r := d.k.Call(testkit.Request{Method: "GET", Path: "/v1/" + path + "&limit=1", As: d.manager,
+			Header: map[string]string{"Prefer": "count=exact"}})
 		_, n, _ := strings.Cut(r.Header.Get("Content-Range"), "/")
 		var f float64
 		if _, err := fmt.Sscan(n, &f); err != nil {
@@ -448,8 +463,9 @@ func (d *workday) dashboards() {
 	}
 	d.k.Get(d.manager, "/functions/v1/admin-dashboard-summary").JSON(d.t, &two)
 	want := map[string][2]float64{
-		"items":           {one.Inventory.Metrics["total_items"], total("items?select=id&status=eq.active")},
-		"low stock":       {one.Inventory.Metrics["low_stock_count"], total("items?select=id&status=eq.active&low_stock=is.true")},
+		"items": {one.Inventory.Metrics["total_items"], total("items?select=id&status=eq.active")},
+		"low stock": {one.Inventory.Metrics["low_stock_count"],
+			total("items?select=id&status=eq.active&low_stock=is.true")},
 		"pick lists":      {one.Lists.Active, lists},
 		"shipments":       {one.Shipments.Active, active},
 		"zones":           {one.Zones.Total, total("zones?select=id&status=neq.archived")},

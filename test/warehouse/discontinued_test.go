@@ -41,7 +41,8 @@ func TestRestOfDiscontinuedItem(t *testing.T) {
 		refused(t, g.say("confirm_order", map[string]any{"order_id": tooMany}, 409, nil), "HF006", "only 5 of it is left")
 		refused(t, g.say("confirm_order", map[string]any{"order_id": planned}, 409, nil), "HF006", "discontinued", "order_id")
 		both := "/v1/orders?id=in.(" + first + "," + second + ")"
-		if r := k.Call(testkit.Request{Method: http.MethodPatch, Path: both, As: g.as, Body: map[string]any{"status": "confirmed"}}); r.Status != 409 {
+		if r := k.Call(testkit.Request{Method: http.MethodPatch, Path: both, As: g.as,
+			Body: map[string]any{"status": "confirmed"}}); r.Status != 409 {
 			t.Errorf("two orders of 3 are confirmed together where 5 are left: %d %s", r.Status, r.Body)
 		}
 		more := map[string]any{"order_id": bought, "line_no": 9, "item_id": g.item, "qty_ordered": 1}

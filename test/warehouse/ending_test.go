@@ -200,17 +200,20 @@ func TestCloseOrder(t *testing.T) {
 		dock := k.Insert(t, g.as, "zones", map[string]any{"code": "G-DOCK", "name": "Dock", "kind": "dock"})
 		order, line := confirmed(t, k, "inbound", g.item, 10, nil)
 		refused(t, g.say("close_order", map[string]any{"order_id": order}, 409, nil), "cancel it instead")
-		g.say("receive", map[string]any{"order_id": order, "zone_id": dock, "lines": []any{map[string]any{"item_id": g.item, "quantity": 4}}}, 200, nil)
+		g.say("receive", map[string]any{"order_id": order, "zone_id": dock,
+			"lines": []any{map[string]any{"item_id": g.item, "quantity": 4}}}, 200, nil)
 		g.say("hold_order", map[string]any{"order_id": order, "reason": "test"}, 200, nil)
 		refused(t, g.say("cancel_order", map[string]any{"order_id": order}, 409, nil), "has received 4", "close_order")
 		g.patched("orders/"+order, map[string]any{"status": "cancelled"}, 409)
 		refused(t, g.say("close_order", map[string]any{"order_id": order}, 409, nil), "resume it first")
 		g.say("resume_order", map[string]any{"order_id": order}, 200, nil)
 		g.say("close_order", map[string]any{"order_id": order, "reason": "sold out"}, 200, nil)
-		g.is("orders?select=status,stage,hold_reason&id=eq."+order, `[{"status":"completed","stage":"received","hold_reason":"sold out"}]`)
+		g.is("orders?select=status,stage,hold_reason&id=eq."+order,
+			`[{"status":"completed","stage":"received","hold_reason":"sold out"}]`)
 		g.is("order_lines?select=qty_received,qty_cancelled&id=eq."+line, `[{"qty_received":4,"qty_cancelled":6}]`)
 		refused(t, g.say("close_order", map[string]any{"order_id": order}, 409, nil), "completed")
-		if r := k.Post(testkit.As(actor.Manager), "/v1/rpc/close_order", map[string]any{"order_id": k.Foreign(t, "orders")}); r.Status != 404 {
+		if r := k.Post(testkit.As(actor.Manager), "/v1/rpc/close_order",
+			map[string]any{"order_id": k.Foreign(t, "orders")}); r.Status != 404 {
 			t.Errorf("another tenant's order: %d %s", r.Status, r.Body)
 		}
 		k.Verified(t)
@@ -232,7 +235,8 @@ func TestCloseOrderThatLeftInPart(t *testing.T) {
 		g.say("dispatch", map[string]any{"shipment_id": first}, 200, nil)
 		g.say("close_order", map[string]any{"order_id": order}, 200, nil)
 		g.is("orders?select=status,stage&id=eq."+order, `[{"status":"completed","stage":"shipped"}]`)
-		g.is("order_lines?select=qty_shipped,qty_allocated,qty_cancelled&id=eq."+line, `[{"qty_shipped":4,"qty_allocated":4,"qty_cancelled":6}]`)
+		g.is("order_lines?select=qty_shipped,qty_allocated,qty_cancelled&id=eq."+line,
+			`[{"qty_shipped":4,"qty_allocated":4,"qty_cancelled":6}]`)
 		g.is("shipments?select=status&id=eq."+second, `[{"status":"cancelled"}]`)
 		g.is("pick_lists?select=status&id=eq."+list, `[{"status":"completed"}]`)
 		g.is("putaway_tasks?select=quantity.sum()&item_id=eq."+g.item, `[{"sum":3}]`)

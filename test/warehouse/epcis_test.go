@@ -42,7 +42,8 @@ type happened struct {
 func (g *goods) told(as string, query url.Values) (events []happened, next string) {
 	g.t.Helper()
 	r := g.k.Get(as, "/v1/epcis/events?"+query.Encode())
-	if r.Status != http.StatusOK || r.Header.Get("Content-Type") != "application/ld+json" || r.Header.Get("GS1-EPCIS-Version") != "2.0.0" {
+	if r.Status != http.StatusOK || r.Header.Get("Content-Type") != "application/ld+json" ||
+		r.Header.Get("GS1-EPCIS-Version") != "2.0.0" {
 		g.t.Fatalf("%v: %d %v %.300s", query, r.Status, r.Header, r.Body)
 	}
 	var doc struct {
@@ -54,7 +55,8 @@ func (g *goods) told(as string, query url.Values) (events []happened, next strin
 	}
 	r.JSON(g.t, &doc)
 	if doc.Type != "EPCISDocument" || doc.SchemaVersion != "2.0" || doc.CreationDate.IsZero() ||
-		!slices.Equal(doc.Context, []string{"https://ref.gs1.org/standards/epcis/2.0.0/epcis-context.jsonld"}) || doc.EpcisBody.EventList == nil {
+		!slices.Equal(doc.Context, []string{"https://ref.gs1.org/standards/epcis/2.0.0/epcis-context.jsonld"}) ||
+		doc.EpcisBody.EventList == nil {
 		g.t.Fatalf("no document: %.300s", r.Body)
 	}
 	if link := r.Header.Get("Link"); link != "" {
@@ -98,7 +100,8 @@ func (e happened) say(names map[string]string) string {
 func TestEPCIS(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		g := newGoods(t, k, map[string]any{"gtin": "09506000134352", "tracking": "lot", "has_expiry": true})
-		site := k.Insert(t, testkit.As(actor.Admin), "sites", map[string]any{"code": "EP", "name": "Dublin", "gln": "9506000134369"})
+		site := k.Insert(t, testkit.As(actor.Admin), "sites",
+			map[string]any{"code": "EP", "name": "Dublin", "gln": "9506000134369"})
 		zone := func(code, kind string) string {
 			return k.Insert(t, g.as, "zones", map[string]any{"code": code, "name": code, "kind": kind, "site_id": site})
 		}
@@ -109,22 +112,26 @@ func TestEPCIS(t *testing.T) {
 			maps.Copy(in, more)
 			return k.Insert(t, g.as, "stock_movements", in)
 		}
-		moves := map[string]string{"R": move("receipt", 20, map[string]any{"to_zone_id": bin, "occurred_at": "2026-03-01T06:00:00+02:00"})}
+		moves := map[string]string{"R": move("receipt", 20,
+			map[string]any{"to_zone_id": bin, "occurred_at": "2026-03-01T06:00:00+02:00"})}
 		moves["T"] = move("transfer", 5, map[string]any{"from_zone_id": bin, "to_zone_id": other})
 		move("adjust_gain", 3, map[string]any{"to_zone_id": bin, "reason_code": "found"})
 		move("scrap", 1, map[string]any{"from_zone_id": bin, "reason_code": "damage"})
 		move("status_change", 2, map[string]any{"from_zone_id": bin, "to_zone_id": bin, "to_status": "quarantine"})
 
-		order := k.Insert(t, g.as, "orders", map[string]any{"party_name": "Customer", "party_gln": "4012345000016", "source": "shop",
+		order := k.Insert(t, g.as, "orders", map[string]any{"party_name": "Customer", "party_gln": "4012345000016",
+			"source":       "shop",
 			"external_ref": "PO-4711", "site_id": site})
-		line := k.Insert(t, g.as, "order_lines", map[string]any{"order_id": order, "line_no": 1, "item_id": g.item, "qty_ordered": 6})
+		line := k.Insert(t, g.as, "order_lines", map[string]any{"order_id": order, "line_no": 1, "item_id": g.item,
+			"qty_ordered": 6})
 		_, picks := g.released(order)
 		g.say("pick_line", map[string]any{"pick_line_id": picks[0], "quantity": 6, "to_zone_id": lane}, 200, nil)
 		sscc, _ := g.packed1(order, line, 6)
 		shipment := g.consigned(line, 6, nil)
 		g.say("dispatch", map[string]any{"shipment_id": shipment}, 200, nil)
 		for _, q := range []float64{2, 3} {
-			moves[fmt.Sprint("B", q)] = move("transfer", q, map[string]any{"from_zone_id": other, "to_zone_id": bin, "reversal_of": moves["T"]})
+			moves[fmt.Sprint("B", q)] = move("transfer", q,
+				map[string]any{"from_zone_id": other, "to_zone_id": bin, "reversal_of": moves["T"]})
 		}
 
 		names := map[string]string{sscc: "SSCC", list1(t, k, g.as, "shipments?select=id:shipment_no&id=eq."+shipment): "SH-1"}
@@ -207,14 +214,16 @@ func (g *goods) pages(query url.Values, want []string, lines func([]happened) []
 // parts asks for a part of the events, and for what cannot be read.
 func (g *goods) parts(since url.Values, all []string) {
 	g.t.Helper()
-	for steps, want := range map[string]int{"receiving": 1, "storing": 4, "picking": 1, "packing": 1, "shipping": 1, "holding": 1, "destroying": 1,
+	for steps, want := range map[string]int{"receiving": 1, "storing": 4, "picking": 1, "packing": 1, "shipping": 1,
+		"holding": 1, "destroying": 1,
 		"receiving,packing": 2, "": len(all)} {
 		query := maps.Clone(since)
 		if steps != "" {
 			query.Set("EQ_bizStep", steps)
 		}
 		events, _ := g.told(g.as, query)
-		if len(events) != want || steps != "" && slices.ContainsFunc(events, func(e happened) bool { return !strings.Contains(steps, e.BizStep) }) {
+		if len(events) != want || steps != "" && slices.ContainsFunc(events,
+			func(e happened) bool { return !strings.Contains(steps, e.BizStep) }) {
 			g.t.Errorf("%s: %d events, want %d", steps, len(events), want)
 		}
 	}
@@ -225,11 +234,15 @@ func (g *goods) parts(since url.Values, all []string) {
 		g.t.Errorf("before the third: %d events", len(before))
 	}
 	for bad, name := range map[string]string{
-		"EQ_bizStep=selling": "EQ_bizStep", "EQ_bizStep=": "EQ_bizStep", "perPage=0": "perPage", "perPage=1001": "perPage", "perPage=x": "perPage",
-		"GE_recordTime=yesterday": "GE_recordTime", "LT_recordTime=2026-01-31": "LT_recordTime", "nextPageToken=x": "nextPageToken",
-		"nextPageToken=" + strings.Repeat("A", 80): "nextPageToken", "MATCH_epc=x": "MATCH_epc", "perPage=1&perPage=2": "perPage",
+		"EQ_bizStep=selling": "EQ_bizStep", "EQ_bizStep=": "EQ_bizStep", "perPage=0": "perPage", "perPage=1001": "perPage",
+		"perPage=x":               "perPage",
+		"GE_recordTime=yesterday": "GE_recordTime", "LT_recordTime=2026-01-31": "LT_recordTime",
+		"nextPageToken=x":                          "nextPageToken",
+		"nextPageToken=" + strings.Repeat("A", 80): "nextPageToken", "MATCH_epc=x": "MATCH_epc",
+		"perPage=1&perPage=2": "perPage",
 	} {
-		if r := g.k.Get(g.as, "/v1/epcis/events?"+bad); r.Status != http.StatusBadRequest || !strings.Contains(string(r.Body), name) {
+		if r := g.k.Get(g.as, "/v1/epcis/events?"+bad); r.Status != http.StatusBadRequest ||
+			!strings.Contains(string(r.Body), name) {
 			g.t.Errorf("%s: %d %s", bad, r.Status, r.Body)
 		}
 	}
@@ -240,7 +253,8 @@ func (g *goods) strangers(since url.Values) {
 	g.t.Helper()
 	mine, own := consigned(g.t, g.k, "EPCIS")
 	viewer := testkit.As(actor.Viewer)
-	if r := g.k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/members?email=eq." + viewer, As: testkit.As(actor.Admin),
+	if r := g.k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/members?email=eq." + viewer,
+		As:   testkit.As(actor.Admin),
 		Body: map[string]any{"owner_id": mine}}); r.Status != http.StatusNoContent {
 		g.t.Fatalf("a client: %d %s", r.Status, r.Body)
 	}
@@ -254,10 +268,12 @@ func (g *goods) strangers(since url.Values) {
 	if events, _ := g.told(testkit.As(actor.Driver), url.Values{"EQ_bizStep": {"packing"}}); len(events) != 0 {
 		g.t.Errorf("who may not read packages is told %+v", events)
 	}
-	if r := g.k.Call(testkit.Request{Method: http.MethodGet, Path: "/v1/epcis/events"}); r.Status != http.StatusUnauthorized {
+	if r := g.k.Call(testkit.Request{Method: http.MethodGet,
+		Path: "/v1/epcis/events"}); r.Status != http.StatusUnauthorized {
 		g.t.Errorf("nobody: %d %s", r.Status, r.Body)
 	}
-	r := g.k.Call(testkit.Request{Method: http.MethodGet, Path: "/v1/epcis/events?tenant_id=" + demo.North, Bearer: g.k.Service()})
+	r := g.k.Call(testkit.Request{Method: http.MethodGet, Path: "/v1/epcis/events?tenant_id=" + demo.North,
+		Bearer: g.k.Service()})
 	if r.Status != http.StatusOK {
 		g.t.Errorf("the service key for a tenant: %d %.300s", r.Status, r.Body)
 	}

@@ -54,15 +54,18 @@ func TestCancelledListsPutBack(t *testing.T) {
 		list, picks := g.released(order)
 		cancel := func(list string, want int) {
 			t.Helper()
-			r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/pick_lists/" + list, As: g.as, Body: map[string]any{"status": "cancelled"}})
+			r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/pick_lists/" + list, As: g.as,
+				Body: map[string]any{"status": "cancelled"}})
 			if r.Status != want {
 				t.Errorf("cancel: %d %s, want %d", r.Status, r.Body, want)
 			}
 		}
 		g.say("pick_line", map[string]any{"pick_line_id": picks[0], "quantity": 4, "to_zone_id": g.lane}, 200, nil)
 		cancel(list, 200)
-		g.is("stock_levels?select=zone_id,quantity,reserved&quantity=gt.0&item_id=eq."+g.item, `[{"zone_id":"`+bin+`","quantity":10,"reserved":6}]`)
-		g.is("orders?select=stage,qty_allocated,qty_picked&id=eq."+order, `[{"stage":"allocated","qty_allocated":6,"qty_picked":0}]`)
+		g.is("stock_levels?select=zone_id,quantity,reserved&quantity=gt.0&item_id=eq."+g.item,
+			`[{"zone_id":"`+bin+`","quantity":10,"reserved":6}]`)
+		g.is("orders?select=stage,qty_allocated,qty_picked&id=eq."+order,
+			`[{"stage":"allocated","qty_allocated":6,"qty_picked":0}]`)
 		var out struct {
 			Lists []struct{ ID string } `json:"pick_lists"`
 			Lines []struct{ ID string }
@@ -90,7 +93,8 @@ func TestCancelledListsPutBack(t *testing.T) {
 func (g *goods) packed1(order, line string, q float64) (sscc, pkg string) {
 	g.t.Helper()
 	var out struct{ Package struct{ ID, SSCC string } }
-	g.say("pack", map[string]any{"order_id": order, "lines": []any{map[string]any{"order_line_id": line, "quantity": q}}}, 200, &out)
+	g.say("pack", map[string]any{"order_id": order, "lines": []any{map[string]any{"order_line_id": line, "quantity": q}}},
+		200, &out)
 	g.say("close_package", map[string]any{"package_id": out.Package.ID}, 200, &out)
 	return out.Package.SSCC, out.Package.ID
 }
@@ -102,7 +106,8 @@ func TestVerbsNameAndKeep(t *testing.T) {
 		g := newGoods(t, k, map[string]any{})
 		g.bin("G-A", 10, "")
 		order, line := g.order(4)
-		second := k.Insert(t, g.as, "order_lines", map[string]any{"order_id": order, "line_no": 2, "item_id": g.item, "qty_ordered": 2})
+		second := k.Insert(t, g.as, "order_lines", map[string]any{"order_id": order, "line_no": 2, "item_id": g.item,
+			"qty_ordered": 2})
 		_, picks := g.released(order)
 		part := func(line string, q float64) map[string]any {
 			return map[string]any{"order_line_id": line, "quantity": q}
@@ -114,13 +119,16 @@ func TestVerbsNameAndKeep(t *testing.T) {
 			}
 		}
 		nobody := "00000000-0000-7000-8000-000000000000"
-		named("create_shipment", "lines[1].order_line_id", 404, map[string]any{"lines": []any{part(line, 1), part(nobody, 1)}})
+		named("create_shipment", "lines[1].order_line_id", 404,
+			map[string]any{"lines": []any{part(line, 1), part(nobody, 1)}})
 		named("create_shipment", "lines[1].quantity", 409, map[string]any{"lines": []any{part(line, 1), part(second, 3)}})
-		named("pack", "lines[1].order_line_id", 404, map[string]any{"order_id": order, "lines": []any{part(line, 1), part(nobody, 1)}})
+		named("pack", "lines[1].order_line_id", 404, map[string]any{"order_id": order,
+			"lines": []any{part(line, 1), part(nobody, 1)}})
 		for i, q := range []float64{4, 2} {
 			g.say("pick_line", map[string]any{"pick_line_id": picks[i], "quantity": q, "to_zone_id": g.lane}, 200, nil)
 		}
-		named("pack", "lines[1].quantity", 409, map[string]any{"order_id": order, "lines": []any{part(line, 4), part(second, 3)}})
+		named("pack", "lines[1].quantity", 409, map[string]any{"order_id": order,
+			"lines": []any{part(line, 4), part(second, 3)}})
 
 		g.say("hold_order", map[string]any{"order_id": order, "reason": "credit"}, 200, nil)
 		g.say("resume_order", map[string]any{"order_id": order, "reason": "paid"}, 200, nil)
@@ -129,7 +137,8 @@ func TestVerbsNameAndKeep(t *testing.T) {
 		g.packed(sh, line, 4)
 		g.say("dispatch", map[string]any{"shipment_id": sh}, 200, nil)
 		g.say("report_exception", map[string]any{"shipment_id": sh, "code": "REFUSED", "note": "nobody in"}, 200, nil)
-		g.is("shipments?select=exception_code,exception_note&id=eq."+sh, `[{"exception_code":"REFUSED","exception_note":"nobody in"}]`)
+		g.is("shipments?select=exception_code,exception_note&id=eq."+sh,
+			`[{"exception_code":"REFUSED","exception_note":"nobody in"}]`)
 
 		sscc, pkg := g.packed1(order, second, 2)
 		if !gs1.IsSSCC(sscc) {
@@ -158,7 +167,8 @@ func TestOrdersInOtherUnits(t *testing.T) {
 		k.Insert(t, g.as, "item_uoms", map[string]any{"item_id": g.item, "uom": "BX", "factor": 12})
 		g.bin("G-A", 30, "")
 		order := k.Insert(t, g.as, "orders", map[string]any{"party_name": "Customer"})
-		in := map[string]any{"order_id": order, "line_no": 1, "item_id": g.item, "qty_ordered": 2, "uom": "bx", "unit_price": 6}
+		in := map[string]any{"order_id": order, "line_no": 1, "item_id": g.item, "qty_ordered": 2, "uom": "bx",
+			"unit_price": 6}
 		line := k.Insert(t, g.as, "order_lines", in)
 		g.is("order_lines?select=uom,qty_ordered,ordered_uom,ordered_qty,unit_price&id=eq."+line,
 			`[{"uom":"PCE","qty_ordered":24,"ordered_uom":"BX","ordered_qty":2,"unit_price":0.5}]`)
@@ -211,13 +221,15 @@ func TestRecallReachesPromises(t *testing.T) {
 		if len(out.Orders) != 4 || len(out.Shipments) != 2 || len(out.Released) != 2 || len(out.Customers) != 1 {
 			t.Errorf("%+v", out)
 		}
-		g.is("order_lines?select=qty_allocated,qty_picked,qty_packed&order_id=in.("+strings.Join([]string{picked, promised}, ",")+")",
+		g.is("order_lines?select=qty_allocated,qty_picked,qty_packed&order_id=in.("+strings.Join([]string{picked, promised},
+			",")+")",
 			`[{"qty_allocated":0,"qty_picked":0,"qty_packed":0},{"qty_allocated":0,"qty_picked":0,"qty_packed":0}]`)
 		g.is("order_lines?select=qty_allocated,qty_packed&order_id=eq."+packed, `[{"qty_allocated":2,"qty_packed":2}]`)
 		g.is("stock_levels?select=stock_status,quantity,reserved&quantity=gt.0&order=quantity&item_id=eq."+g.item,
 			`[{"stock_status":"available","quantity":2,"reserved":2},{"stock_status":"hold","quantity":3,"reserved":0},`+
 				`{"stock_status":"hold","quantity":11,"reserved":0}]`)
-		if r := g.say("dispatch", map[string]any{"shipment_id": waiting}, 409, nil); !strings.Contains(string(r.Body), "lot L1 is recalled") {
+		if r := g.say("dispatch", map[string]any{"shipment_id": waiting}, 409, nil); !strings.Contains(string(r.Body),
+			"lot L1 is recalled") {
 			t.Errorf("dispatch: %s", r.Body)
 		}
 		_ = gone
@@ -322,7 +334,8 @@ func TestLongAnswersAreRepeated(t *testing.T) {
 		in := map[string]any{"order_id": order, "idempotency_key": "long"}
 		first := g.say("confirm_order", in, 200, nil)
 		again := g.say("confirm_order", in, 200, nil)
-		if len(first.Body) < 8<<10 || string(first.Body) != string(again.Body) || again.Header.Get("Idempotent-Replayed") != "true" {
+		if len(first.Body) < 8<<10 || string(first.Body) != string(again.Body) ||
+			again.Header.Get("Idempotent-Replayed") != "true" {
 			t.Errorf("%d bytes, then %d, replayed %q", len(first.Body), len(again.Body), again.Header.Get("Idempotent-Replayed"))
 		}
 	})
@@ -336,8 +349,10 @@ func TestCertificatesOfWorkers(t *testing.T) {
 		g := newGoods(t, k, map[string]any{})
 		g.bin("G-A", 10, "")
 		admin := testkit.As(actor.Admin)
-		course := k.Insert(t, admin, "courses", map[string]any{"code": "G-HAUL", "title": "Hauling", "required_for": []string{"Hauler"}})
-		worker := k.Insert(t, g.as, "workers", map[string]any{"employee_no": "G-1", "name": "Ada", "job_title": "HAULER (m/f/d)"})
+		course := k.Insert(t, admin, "courses", map[string]any{"code": "G-HAUL", "title": "Hauling",
+			"required_for": []string{"Hauler"}})
+		worker := k.Insert(t, g.as, "workers", map[string]any{"employee_no": "G-1", "name": "Ada",
+			"job_title": "HAULER (m/f/d)"})
 		driver := k.Insert(t, g.as, "drivers", map[string]any{"worker_id": worker})
 		truck := k.Insert(t, g.as, "vehicles", map[string]any{"plate": "G-1"})
 		order, line := g.order(2)
@@ -345,7 +360,8 @@ func TestCertificatesOfWorkers(t *testing.T) {
 		g.say("pick_line", map[string]any{"pick_line_id": picks[0], "quantity": 2, "to_zone_id": g.lane}, 200, nil)
 		sh := g.consigned(line, 2, map[string]any{"driver_id": driver, "vehicle_id": truck})
 		g.packed(sh, line, 2)
-		if r := g.say("dispatch", map[string]any{"shipment_id": sh}, 409, nil); !strings.Contains(string(r.Body), "no certificate of Hauling") {
+		if r := g.say("dispatch", map[string]any{"shipment_id": sh}, 409, nil); !strings.Contains(string(r.Body),
+			"no certificate of Hauling") {
 			t.Errorf("never trained: %s", r.Body)
 		}
 		done := map[string]any{"course_id": course, "worker_id": worker, "status": "completed"}
@@ -358,13 +374,16 @@ func TestCertificatesOfWorkers(t *testing.T) {
 			User string `json:"user_id"`
 		}
 		k.Get(admin, "/v1/members?select=user_id&role=eq.viewer").JSON(t, &member)
-		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/workers/" + worker, As: admin, Body: map[string]any{"user_id": member[0].User}}); r.Status != 200 {
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/workers/" + worker, As: admin,
+			Body: map[string]any{"user_id": member[0].User}}); r.Status != 200 {
 			t.Fatalf("link: %d %s", r.Status, r.Body)
 		}
-		g.is("training_assignments?select=user_id,worker_id&id=eq."+cert, `[{"user_id":"`+member[0].User+`","worker_id":"`+worker+`"}]`)
+		g.is("training_assignments?select=user_id,worker_id&id=eq."+cert,
+			`[{"user_id":"`+member[0].User+`","worker_id":"`+worker+`"}]`)
 		delete(done, "worker_id")
 		done["user_id"] = member[0].User
-		g.is("training_assignments?select=worker_id&id=eq."+k.Insert(t, admin, "training_assignments", done), `[{"worker_id":"`+worker+`"}]`)
+		g.is("training_assignments?select=worker_id&id=eq."+k.Insert(t, admin, "training_assignments", done),
+			`[{"worker_id":"`+worker+`"}]`)
 
 		var out struct {
 			Events []struct {
@@ -428,7 +447,8 @@ func TestReversals(t *testing.T) {
 		move(with(map[string]any{"quantity": 5}), 409, "only 4 of that movement")
 		first := move(with(map[string]any{"quantity": 3}), 201, "")
 		move(with(map[string]any{"quantity": 2}), 409, "only 1 of that movement")
-		move(map[string]any{"type": "transfer", "from_zone_id": bin, "to_zone_id": g.lane, "quantity": 3, "reversal_of": first}, 400, "a reversal itself")
+		move(map[string]any{"type": "transfer", "from_zone_id": bin, "to_zone_id": g.lane, "quantity": 3,
+			"reversal_of": first}, 400, "a reversal itself")
 		k.Verified(t)
 	})
 }

@@ -14,7 +14,8 @@ import (
 func TestClosedIncidentsStay(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		s := testkit.As(actor.Safety)
-		id := k.Insert(t, s, "incidents", map[string]any{"kind": "near_miss", "severity": "low", "title": "Box fell", "occurred_at": "2026-01-02T08:00:00Z"})
+		id := k.Insert(t, s, "incidents", map[string]any{"kind": "near_miss", "severity": "low", "title": "Box fell",
+			"occurred_at": "2026-01-02T08:00:00Z"})
 		var lead []struct {
 			User string `json:"user_id"`
 		}
@@ -28,7 +29,8 @@ func TestClosedIncidentsStay(t *testing.T) {
 			return string(r.Body)
 		}
 		set(200, map[string]any{"status": "closed", "lessons": "Stack lower."})
-		for _, in := range []map[string]any{{"severity": "high"}, {"title": "Nothing"}, {"entities": []any{}, "lessons": "None."}} {
+		for _, in := range []map[string]any{{"severity": "high"}, {"title": "Nothing"},
+			{"entities": []any{}, "lessons": "None."}} {
 			if body := set(409, in); !strings.Contains(body, "HF006") || !strings.Contains(body, "reopen") {
 				t.Errorf("%v: %s", in, body)
 			}
@@ -46,7 +48,8 @@ func TestShiftsAskCertificates(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		m, admin := testkit.As(actor.Manager), testkit.As(actor.Admin)
 		course := k.Insert(t, admin, "courses", map[string]any{"code": "SHIFT-C", "title": "Reach trucks"})
-		truck := k.Insert(t, m, "equipment", map[string]any{"asset_no": "SHIFT-1", "kind": "forklift", "required_course_id": course})
+		truck := k.Insert(t, m, "equipment", map[string]any{"asset_no": "SHIFT-1", "kind": "forklift",
+			"required_course_id": course})
 		bare := k.Insert(t, m, "equipment", map[string]any{"asset_no": "SHIFT-2", "kind": "forklift"})
 		worker := k.Insert(t, m, "workers", map[string]any{"employee_no": "SHIFT-W", "name": "Wim"})
 		at := func(h int) string { return time.Now().UTC().Add(time.Duration(h) * time.Hour).Format(time.RFC3339) }
@@ -66,7 +69,8 @@ func TestShiftsAskCertificates(t *testing.T) {
 			}
 			return true
 		}
-		k.Insert(t, m, "shifts", map[string]any{"worker_id": worker, "equipment_id": truck, "started_at": at(-30), "ended_at": at(-26)})
+		k.Insert(t, m, "shifts", map[string]any{"worker_id": worker, "equipment_id": truck, "started_at": at(-30),
+			"ended_at": at(-26)})
 		if !refused(truck) {
 			t.Error("a truck was taken without a certificate")
 		}
@@ -103,7 +107,8 @@ func TestReceiveInOtherUnits(t *testing.T) {
 		}
 		is(`[{"uom":"EA","qty_ordered":24,"qty_received":0,"ordered_uom":"BX","ordered_qty":2,"unit_price":0.5}]`)
 		in := func(q float64, unit string) map[string]any {
-			return map[string]any{"order_id": order, "zone_id": y.dock, "lines": []any{map[string]any{"order_line_id": line, "quantity": q, "uom": unit}}}
+			return map[string]any{"order_id": order, "zone_id": y.dock,
+				"lines": []any{map[string]any{"order_line_id": line, "quantity": q, "uom": unit}}}
 		}
 		k.Say(t, op, "receive", in(1, "BX"), 200, nil)
 		k.Say(t, op, "receive", in(5, ""), 200, nil)
@@ -130,8 +135,9 @@ func TestReferencesInWords(t *testing.T) {
 		y := newYard(t, k, "WORD", nil)
 		lot := k.Insert(t, m, "lots", map[string]any{"item_id": y.item, "lot_no": "WORD-1"})
 		for want, r := range map[string]testkit.Response{
-			"among your goods owners":                     k.Post(m, "/v1/orders", map[string]any{"owner_id": lot}),
-			"Records of lots still name it as their item": k.Call(testkit.Request{Method: http.MethodDelete, Path: "/v1/items/" + y.item, As: m}),
+			"among your goods owners": k.Post(m, "/v1/orders", map[string]any{"owner_id": lot}),
+			"Records of lots still name it as their item": k.Call(testkit.Request{Method: http.MethodDelete,
+				Path: "/v1/items/" + y.item, As: m}),
 		} {
 			if r.Status != 409 || !strings.Contains(string(r.Body), want) {
 				t.Errorf("%d %s, want %q", r.Status, r.Body, want)

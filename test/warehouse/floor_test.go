@@ -52,12 +52,14 @@ func TestZonesRefuse(t *testing.T) {
 		move := func(item, to string, q any) map[string]any {
 			return map[string]any{"item_id": item, "from_zone_id": y.dock, "to_zone_id": to, "quantity": q}
 		}
-		for _, ok := range []map[string]any{move(y.item, full, 5), move(y.item, single, 1), move(y.item, single, 1), move(y.item, empty, 1),
+		for _, ok := range []map[string]any{move(y.item, full, 5), move(y.item, single, 1), move(y.item, single, 1),
+			move(y.item, empty, 1),
 			move(y.item, light, 4)} {
 			k.Say(t, op, "move_stock", ok, 200, nil)
 		}
 		for name, in := range map[string]map[string]any{
-			"full": move(y.item, full, 1), "another item": move(other, single, 1), "not empty": move(other, empty, 1), "heavy": move(y.item, light,
+			"full": move(y.item, full, 1), "another item": move(other, single, 1), "not empty": move(other, empty, 1),
+			"heavy": move(y.item, light,
 				1), "cool": move(y.item, cool, 1),
 		} {
 			t.Run(name, func(t *testing.T) {
@@ -98,7 +100,8 @@ func TestPutAway(t *testing.T) {
 		op := testkit.As(actor.Operator)
 		y := newYard(t, k, "PUTA", nil)
 		var got receiptOut
-		k.Say(t, op, "receive", map[string]any{"zone_id": y.dock, "lines": []any{map[string]any{"item_id": y.item, "quantity": 10}}}, 200, &got)
+		k.Say(t, op, "receive", map[string]any{"zone_id": y.dock,
+			"lines": []any{map[string]any{"item_id": y.item, "quantity": 10}}}, 200, &got)
 		in := map[string]any{"task_id": got.Tasks[0].ID, "to_zone_id": y.bin, "quantity": 4}
 		var out struct {
 			Movement struct {
@@ -111,7 +114,8 @@ func TestPutAway(t *testing.T) {
 			}
 		}
 		k.Say(t, op, "put_away", in, 200, &out)
-		if out.Movement.Type != "putaway" || out.Movement.Quantity != 4 || out.Task.Status != "in_progress" || out.Task.Done != 4 {
+		if out.Movement.Type != "putaway" || out.Movement.Quantity != 4 || out.Task.Status != "in_progress" ||
+			out.Task.Done != 4 {
 			t.Errorf("%+v", out)
 		}
 		in["quantity"] = 7
@@ -155,7 +159,8 @@ func TestAdjustStock(t *testing.T) {
 			t.Errorf("approved: %+v", out)
 		}
 		refusedWith(t, k, testkit.As(actor.Admin), "approve_adjustment", "HF001", 409, decide)
-		r := k.Post(m, "/v1/stock_movements", map[string]any{"type": "adjust_loss", "item_id": y.item, "from_zone_id": y.bin, "quantity": 10})
+		r := k.Post(m, "/v1/stock_movements", map[string]any{"type": "adjust_loss", "item_id": y.item, "from_zone_id": y.bin,
+			"quantity": 10})
 		if r.Status != 409 || !strings.Contains(string(r.Body), "HF023") {
 			t.Errorf("plain movement: %d %s", r.Status, r.Body)
 		}
@@ -188,7 +193,8 @@ func TestCounts(t *testing.T) {
 			return out
 		}
 		enter := func(id string, q any) (out countOut) {
-			k.Say(t, op, "enter_count", map[string]any{"count_task_id": id, "lines": []any{map[string]any{"counted": q}}}, 200, &out)
+			k.Say(t, op, "enter_count", map[string]any{"count_task_id": id, "lines": []any{map[string]any{"counted": q}}}, 200,
+				&out)
 			return out
 		}
 		task := begin()
@@ -196,7 +202,8 @@ func TestCounts(t *testing.T) {
 			t.Errorf("a blind count tells: %+v", task)
 		}
 		refusedWith(t, k, op, "start_count", "HF004", 409, start)
-		if out := enter(task.Task.ID, 48); out.Task.Status != "approved" || len(out.Movements) != 1 || out.Movements[0].Type != "count_loss" ||
+		if out := enter(task.Task.ID, 48); out.Task.Status != "approved" || len(out.Movements) != 1 ||
+			out.Movements[0].Type != "count_loss" ||
 			out.Movements[0].Quantity != 2 || out.Lines[0].Expected != nil {
 			t.Errorf("within the limit: %+v", out)
 		}
@@ -259,7 +266,8 @@ func TestLotsThatBlock(t *testing.T) {
 			Movements []struct{ Quantity float64 }
 		}
 		k.Say(t, testkit.As(actor.Safety), "recall_lot", map[string]any{"lot_id": good, "reason": "glass in it"}, 200, &out)
-		if out.Lot.Status != "recalled" || len(out.Zones) != 1 || out.Zones[0].Quantity != 9 || len(out.Movements) != 1 || out.Movements[0].Quantity != 9 {
+		if out.Lot.Status != "recalled" || len(out.Zones) != 1 || out.Zones[0].Quantity != 9 || len(out.Movements) != 1 ||
+			out.Movements[0].Quantity != 9 {
 			t.Errorf("%+v", out)
 		}
 		if n := k.Told(t, "lot.recalled"); n != events+1 {
@@ -280,7 +288,8 @@ func TestReceiveReturn(t *testing.T) {
 		op := testkit.As(actor.Operator)
 		y := newYard(t, k, "RETU", nil)
 		stock(t, k, y.item, y.bin, 10, nil)
-		k.Insert(t, testkit.As(actor.Manager), "stock_movements", map[string]any{"type": "ship", "item_id": y.item, "from_zone_id": y.bin, "quantity": 10})
+		k.Insert(t, testkit.As(actor.Manager), "stock_movements",
+			map[string]any{"type": "ship", "item_id": y.item, "from_zone_id": y.bin, "quantity": 10})
 		order, line := confirmed(t, k, "return", y.item, 10, nil)
 		part := func(q any, what string) map[string]any {
 			return map[string]any{"order_line_id": line, "quantity": q, "disposition": what, "zone_id": y.dock}
@@ -294,7 +303,8 @@ func TestReceiveReturn(t *testing.T) {
 		if out.Order.Status != "in_progress" || len(out.Movements) != 4 {
 			t.Errorf("%+v", out)
 		}
-		refusedWith(t, k, op, "receive_return", "HF022", 409, map[string]any{"order_id": order, "lines": []any{part(2, "restock")}})
+		refusedWith(t, k, op, "receive_return", "HF022", 409,
+			map[string]any{"order_id": order, "lines": []any{part(2, "restock")}})
 		k.Say(t, op, "receive_return", map[string]any{"order_id": order,
 			"lines": []any{map[string]any{"order_line_id": line, "quantity": 1, "disposition": "refund_only"}}}, 200, &out)
 		if out.Order.Status != "completed" {
@@ -311,7 +321,8 @@ func TestReceiveReturn(t *testing.T) {
 func TestScan(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		m := testkit.As(actor.Manager)
-		y := newYard(t, k, "SCAN", map[string]any{"tracking": "lot", "gtin": "4006381333931", "barcodes": []any{map[string]any{"value": "SHELF-7"}}})
+		y := newYard(t, k, "SCAN", map[string]any{"tracking": "lot", "gtin": "4006381333931",
+			"barcodes": []any{map[string]any{"value": "SHELF-7"}}})
 		k.Insert(t, m, "item_uoms", map[string]any{"item_id": y.item, "uom": "BX", "factor": 12, "gtin": "14006381333938"})
 		lot := k.Insert(t, m, "lots", map[string]any{"item_id": y.item, "lot_no": "10D9T"})
 		type scanOut struct {

@@ -50,15 +50,17 @@ func (g *goods) bin(code string, q float64, lot string) string {
 
 func (g *goods) lot(no string, days int, status string) string {
 	g.t.Helper()
-	return g.k.Insert(g.t, g.as, "lots", map[string]any{"item_id": g.item, "lot_no": no, "expires_on": time.Now().UTC().AddDate(0, 0,
-		days).Format(time.DateOnly), "status": status})
+	return g.k.Insert(g.t, g.as, "lots", map[string]any{"item_id": g.item, "lot_no": no,
+		"expires_on": time.Now().UTC().AddDate(0, 0,
+			days).Format(time.DateOnly), "status": status})
 }
 
 // order makes a draft of one line.
 func (g *goods) order(q float64) (order, line string) {
 	g.t.Helper()
 	order = g.k.Insert(g.t, g.as, "orders", map[string]any{"party_name": "Customer"})
-	return order, g.k.Insert(g.t, g.as, "order_lines", map[string]any{"order_id": order, "line_no": 1, "item_id": g.item, "qty_ordered": q})
+	return order, g.k.Insert(g.t, g.as, "order_lines",
+		map[string]any{"order_id": order, "line_no": 1, "item_id": g.item, "qty_ordered": q})
 }
 
 // rows reads rows of a collection in short: their columns as one text.
@@ -102,7 +104,8 @@ func TestAllocationTakesWhatLasts(t *testing.T) {
 		if out.Order.Status != "confirmed" || out.Order.Stage != "part_allocated" || len(out.Next) == 0 {
 			t.Errorf("confirmed: %+v", out)
 		}
-		g.is("reservations?select=lot_id,quantity,state&order_line_id=eq."+line, `[{"lot_id":"`+l1+`","quantity":100,"state":"active"}]`)
+		g.is("reservations?select=lot_id,quantity,state&order_line_id=eq."+line,
+			`[{"lot_id":"`+l1+`","quantity":100,"state":"active"}]`)
 		g.is("items?select=on_hand,available&id=eq."+g.item, `[{"on_hand":225,"available":0}]`)
 		var again struct{ Short []struct{ Quantity float64 } }
 		g.say("allocate_order", map[string]any{"order_id": order}, 200, &again)
@@ -127,7 +130,8 @@ func TestHoldAndCancel(t *testing.T) {
 			order, _ := g.order(4)
 			patch := func(set map[string]any, want int) {
 				t.Helper()
-				if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/orders/" + order, As: g.as, Body: set}); r.Status != want {
+				if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/orders/" + order, As: g.as,
+					Body: set}); r.Status != want {
 					t.Errorf("%v: %d %s, want %d", set, r.Status, r.Body, want)
 				}
 			}
@@ -151,7 +155,8 @@ func TestHoldAndCancel(t *testing.T) {
 				patch(map[string]any{"status": "cancelled"}, 200)
 			}
 			g.is("items?select=available&id=eq."+g.item, `[{"available":10}]`)
-			g.is("orders?select=stage,held_from,qty_allocated&id=eq."+order, `[{"stage":"unallocated","held_from":null,"qty_allocated":0}]`)
+			g.is("orders?select=stage,held_from,qty_allocated&id=eq."+order,
+				`[{"stage":"unallocated","held_from":null,"qty_allocated":0}]`)
 		}
 		k.Verified(t)
 	})
@@ -181,7 +186,8 @@ func TestFiftyConfirmTen(t *testing.T) {
 		if n := k.Counted(t, "orders WHERE stage = 'allocated' AND id IN (SELECT l.order_id FROM order_lines l WHERE l.item_id = '"+g.item+"')"); n != 10 {
 			t.Errorf("%d orders are allocated, want 10", n)
 		}
-		g.is("stock_levels?select=quantity,reserved&order=quantity&item_id=eq."+g.item, `[{"quantity":3,"reserved":3},{"quantity":7,"reserved":7}]`)
+		g.is("stock_levels?select=quantity,reserved&order=quantity&item_id=eq."+g.item,
+			`[{"quantity":3,"reserved":3},{"quantity":7,"reserved":7}]`)
 		g.is("items?select=on_hand,available,low_stock&id=eq."+g.item, `[{"on_hand":10,"available":0,"low_stock":false}]`)
 		k.Verified(t)
 		if err := k.App.DB.Write(t.Context(), db.Scope{Tenant: demo.North}, func(tx *db.Tx) error {
@@ -219,7 +225,8 @@ func TestPicksMoveGoods(t *testing.T) {
 		g := newGoods(t, k, map[string]any{})
 		dock := k.Insert(t, g.as, "zones", map[string]any{"code": "G-DOCK", "name": "Dock", "kind": "dock"})
 		bare := k.Insert(t, g.as, "pick_lists", map[string]any{})
-		line := k.Insert(t, g.as, "pick_lines", map[string]any{"pick_list_id": bare, "seq": 1, "zone_id": dock, "item_id": g.item, "qty": 99999,
+		line := k.Insert(t, g.as, "pick_lines", map[string]any{"pick_list_id": bare, "seq": 1, "zone_id": dock,
+			"item_id": g.item, "qty": 99999,
 			"to_zone_id": g.lane})
 		patch := func(path string, set map[string]any, want int) {
 			t.Helper()
@@ -236,7 +243,8 @@ func TestPicksMoveGoods(t *testing.T) {
 		list, lines := g.released(order)
 		g.is("orders?select=status,stage&id=eq."+order, `[{"status":"confirmed","stage":"allocated"}]`)
 		in := map[string]any{"pick_line_id": lines[0], "quantity": 4, "zone_scan": "G-B", "to_zone_id": g.lane}
-		for name, bad := range map[string]map[string]any{"HF025": {"zone_scan": "G-B"}, "HF022": {"zone_scan": "G-A", "quantity": 7}} {
+		for name, bad := range map[string]map[string]any{"HF025": {"zone_scan": "G-B"},
+			"HF022": {"zone_scan": "G-A", "quantity": 7}} {
 			for m, v := range bad {
 				in[m] = v
 			}
@@ -250,13 +258,16 @@ func TestPicksMoveGoods(t *testing.T) {
 			`[{"zone_id":"`+bin+`","quantity":2,"picked":false},{"zone_id":"`+g.lane+`","quantity":4,"picked":true}]`)
 		g.is("stock_levels?select=zone_id,quantity,reserved&quantity=gt.0&order=quantity&item_id=eq."+g.item,
 			`[{"zone_id":"`+g.lane+`","quantity":4,"reserved":4},{"zone_id":"`+bin+`","quantity":6,"reserved":2}]`)
-		g.is("orders?select=status,stage,qty_picked&id=eq."+order, `[{"status":"in_progress","stage":"picking","qty_picked":4}]`)
+		g.is("orders?select=status,stage,qty_picked&id=eq."+order,
+			`[{"status":"in_progress","stage":"picking","qty_picked":4}]`)
 		patch("pick_lines/"+lines[0], map[string]any{"status": "picked", "qty_picked": 6}, 200)
-		g.is("orders?select=stage,qty_allocated,qty_picked&id=eq."+order, `[{"stage":"picked","qty_allocated":6,"qty_picked":6}]`)
+		g.is("orders?select=stage,qty_allocated,qty_picked&id=eq."+order,
+			`[{"stage":"picked","qty_allocated":6,"qty_picked":6}]`)
 		g.is("pick_lists?select=status&id=eq."+list, `[{"status":"completed"}]`)
 		g.is("items?select=on_hand,available&id=eq."+g.item, `[{"on_hand":10,"available":4}]`)
 		g.say("unpick", map[string]any{"pick_line_id": lines[0], "quantity": 1, "to_zone_id": bin}, 200, nil)
-		g.is("orders?select=stage,qty_allocated,qty_picked&id=eq."+order, `[{"stage":"picking","qty_allocated":5,"qty_picked":5}]`)
+		g.is("orders?select=stage,qty_allocated,qty_picked&id=eq."+order,
+			`[{"stage":"picking","qty_allocated":5,"qty_picked":5}]`)
 		g.is("items?select=on_hand,available&id=eq."+g.item, `[{"on_hand":10,"available":5}]`)
 		k.Verified(t)
 	})
@@ -280,13 +291,16 @@ func TestShortPick(t *testing.T) {
 			Next struct{ ID string } `json:"next_line"`
 		}
 		g.say("short_pick", map[string]any{"pick_line_id": lines[0], "found": 10, "reason": "torn"}, 409, nil)
-		g.say("short_pick", map[string]any{"pick_line_id": lines[0], "found": 8, "reason": "torn", "to_zone_id": g.lane}, 200, &out)
-		if out.Released != 2 || len(out.Reallocated) != 1 || out.Reallocated[0].Zone != second || out.Reallocated[0].Quantity != 2 {
+		g.say("short_pick", map[string]any{"pick_line_id": lines[0], "found": 8, "reason": "torn", "to_zone_id": g.lane},
+			200, &out)
+		if out.Released != 2 || len(out.Reallocated) != 1 || out.Reallocated[0].Zone != second ||
+			out.Reallocated[0].Quantity != 2 {
 			t.Errorf("short: %+v", out)
 		}
 		g.is("count_tasks?select=status,blind&zone_id=eq."+first, `[{"status":"open","blind":true}]`)
 		g.is("pick_lists?select=status&id=eq."+list, `[{"status":"in_progress"}]`)
-		g.is("orders?select=stage,qty_allocated,qty_picked&id=eq."+order, `[{"stage":"picking","qty_allocated":10,"qty_picked":8}]`)
+		g.is("orders?select=stage,qty_allocated,qty_picked&id=eq."+order,
+			`[{"stage":"picking","qty_allocated":10,"qty_picked":8}]`)
 		g.say("pick_line", map[string]any{"pick_line_id": out.Next.ID, "quantity": 2, "to_zone_id": g.lane}, 200, nil)
 		g.is("order_lines?select=qty_allocated,qty_picked&id=eq."+line, `[{"qty_allocated":10,"qty_picked":10}]`)
 		g.is("pick_lists?select=status&id=eq."+list, `[{"status":"completed"}]`)
@@ -359,18 +373,22 @@ func TestOrderInTwoShipments(t *testing.T) {
 		order, line := g.order(10)
 		_, picks := g.released(order)
 		first := g.consigned(line, 6, nil)
-		g.say("create_shipment", map[string]any{"lines": []any{map[string]any{"order_line_id": line, "quantity": 5}}}, 409, nil)
-		if r := g.say("dispatch", map[string]any{"shipment_id": first}, 409, nil); !strings.Contains(string(r.Body), "HF024") ||
+		g.say("create_shipment", map[string]any{"lines": []any{map[string]any{"order_line_id": line, "quantity": 5}}}, 409,
+			nil)
+		if r := g.say("dispatch", map[string]any{"shipment_id": first}, 409, nil); !strings.Contains(string(r.Body),
+			"HF024") ||
 			!strings.Contains(string(r.Body), "0 of 6 are picked") {
 			t.Errorf("unpicked: %s", r.Body)
 		}
 		g.say("pick_line", map[string]any{"pick_line_id": picks[0], "quantity": 10, "to_zone_id": g.lane}, 200, nil)
-		if r := g.say("dispatch", map[string]any{"shipment_id": first}, 409, nil); !strings.Contains(string(r.Body), "0 of 6 are packed") {
+		if r := g.say("dispatch", map[string]any{"shipment_id": first}, 409, nil); !strings.Contains(string(r.Body),
+			"0 of 6 are packed") {
 			t.Errorf("unpacked: %s", r.Body)
 		}
 		g.packed(first, line, 6)
 		g.say("dispatch", map[string]any{"shipment_id": first}, 200, nil)
-		g.is("orders?select=status,stage,qty_shipped&id=eq."+order, `[{"status":"in_progress","stage":"part_shipped","qty_shipped":6}]`)
+		g.is("orders?select=status,stage,qty_shipped&id=eq."+order,
+			`[{"status":"in_progress","stage":"part_shipped","qty_shipped":6}]`)
 		g.is("items?select=on_hand,available&id=eq."+g.item, `[{"on_hand":4,"available":0}]`)
 		second := g.consigned(line, 4, nil)
 		g.packed(second, line, 4)
@@ -379,21 +397,25 @@ func TestOrderInTwoShipments(t *testing.T) {
 		if len(out.Shipments) != 2 || out.Shipments[0].OK == out.Shipments[1].OK {
 			t.Errorf("of two, one has left already: %+v", out)
 		}
-		g.is("orders?select=status,stage,qty_shipped&id=eq."+order, `[{"status":"completed","stage":"shipped","qty_shipped":10}]`)
+		g.is("orders?select=status,stage,qty_shipped&id=eq."+order,
+			`[{"status":"completed","stage":"shipped","qty_shipped":10}]`)
 		if n := k.Told(t, "order.completed"); n != 1 {
 			t.Errorf("order.completed was told %d times", n)
 		}
 		proof := map[string]any{"name": "Receiver", "lat": 52.5, "lon": 13.4}
-		bad := map[string]any{"shipment_id": first, "lines": []any{map[string]any{"order_line_id": line}, map[string]any{"order_line_id": line}}}
+		bad := map[string]any{"shipment_id": first, "lines": []any{map[string]any{"order_line_id": line},
+			map[string]any{"order_line_id": line}}}
 		if r := g.say("deliver", bad, 400, nil); !strings.Contains(string(r.Body), "lines[1].order_line_id") {
 			t.Errorf("a line twice: %s", r.Body)
 		}
 		g.say("deliver", map[string]any{"shipment_id": first, "proof": proof}, 200, nil)
 		g.is("orders?select=stage&id=eq."+order, `[{"stage":"shipped"}]`)
-		g.say("deliver", map[string]any{"shipment_id": second, "proof": proof, "lines": []any{map[string]any{"order_line_id": line, "damaged": 1}}}, 200, nil)
+		g.say("deliver", map[string]any{"shipment_id": second, "proof": proof,
+			"lines": []any{map[string]any{"order_line_id": line, "damaged": 1}}}, 200, nil)
 		g.is("orders?select=stage&id=eq."+order, `[{"stage":"delivered"}]`)
 		for _, path := range []string{"orders/" + order, "shipments/" + first} {
-			if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/" + path, As: g.as, Body: map[string]any{"carrier": "DHL"}}); r.Status != 409 {
+			if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/" + path, As: g.as,
+				Body: map[string]any{"carrier": "DHL"}}); r.Status != 409 {
 				t.Errorf("%s, delivered, changes: %d %s", path, r.Status, r.Body)
 			}
 		}
@@ -415,19 +437,23 @@ func TestDispatchChecks(t *testing.T) {
 			User string `json:"user_id"`
 		}
 		k.Get(testkit.As(actor.Admin), "/v1/members?select=user_id&role=eq.viewer").JSON(t, &member)
-		worker := k.Insert(t, g.as, "workers", map[string]any{"employee_no": "G-1", "name": "Ada", "job_title": "Hauler", "user_id": member[0].User})
+		worker := k.Insert(t, g.as, "workers", map[string]any{"employee_no": "G-1", "name": "Ada", "job_title": "Hauler",
+			"user_id": member[0].User})
 		driver := k.Insert(t, g.as, "drivers", map[string]any{"worker_id": worker})
 		vehicle := k.Insert(t, g.as, "vehicles", map[string]any{"plate": "G-1"})
-		course := k.Insert(t, testkit.As(actor.Admin), "courses", map[string]any{"code": "G-HAUL", "title": "Hauling", "required_for": []string{"Hauler"}})
+		course := k.Insert(t, testkit.As(actor.Admin), "courses",
+			map[string]any{"code": "G-HAUL", "title": "Hauling", "required_for": []string{"Hauler"}})
 		sh := g.consigned(line, 4, map[string]any{"driver_id": driver, "vehicle_id": vehicle})
 		g.packed(sh, line, 4)
 		g.is("drivers?select=status&id=eq."+driver, `[{"status":"assigned"}]`)
 		day := func(n int) string { return time.Now().UTC().AddDate(0, 0, n).Format(time.DateOnly) }
-		cert := k.Insert(t, testkit.As(actor.Admin), "training_assignments", map[string]any{"course_id": course, "user_id": member[0].User, "status": "completed",
-			"completed_at": time.Now().UTC().AddDate(-2, 0, 0).Format(time.RFC3339), "expires_on": day(-1)})
+		cert := k.Insert(t, testkit.As(actor.Admin), "training_assignments",
+			map[string]any{"course_id": course, "user_id": member[0].User, "status": "completed",
+				"completed_at": time.Now().UTC().AddDate(-2, 0, 0).Format(time.RFC3339), "expires_on": day(-1)})
 		set := func(path string, set map[string]any) {
 			t.Helper()
-			if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/" + path, As: testkit.As(actor.Admin), Body: set}); r.Status != 200 {
+			if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/" + path, As: testkit.As(actor.Admin),
+				Body: set}); r.Status != 200 {
 				t.Fatalf("%s %v: %d %s", path, set, r.Status, r.Body)
 			}
 		}
@@ -437,9 +463,12 @@ func TestDispatchChecks(t *testing.T) {
 		}{
 			{"certificate", "training_assignments/" + cert, nil, map[string]any{"expires_on": day(30)}},
 			{"suspended", "drivers/" + driver, map[string]any{"status": "suspended"}, map[string]any{"status": "available"}},
-			{"licence", "drivers/" + driver, map[string]any{"licence_expires_on": day(-1)}, map[string]any{"licence_expires_on": day(1)}},
-			{"inspection", "vehicles/" + vehicle, map[string]any{"inspection_due_on": day(-1)}, map[string]any{"inspection_due_on": day(1)}},
-			{"maintenance", "vehicles/" + vehicle, map[string]any{"status": "maintenance"}, map[string]any{"status": "in_service"}},
+			{"licence", "drivers/" + driver, map[string]any{"licence_expires_on": day(-1)},
+				map[string]any{"licence_expires_on": day(1)}},
+			{"inspection", "vehicles/" + vehicle, map[string]any{"inspection_due_on": day(-1)},
+				map[string]any{"inspection_due_on": day(1)}},
+			{"maintenance", "vehicles/" + vehicle, map[string]any{"status": "maintenance"},
+				map[string]any{"status": "in_service"}},
 		} {
 			if c.bad != nil {
 				set(c.path, c.bad)
@@ -458,7 +487,8 @@ func TestDispatchChecks(t *testing.T) {
 		}
 		g.say("return_shipment", map[string]any{"shipment_id": sh, "note": "refused"}, 200, &back)
 		g.is("drivers?select=status&id=eq."+driver, `[{"status":"available"}]`)
-		g.is("order_lines?select=qty_ordered,item_id&order_id=eq."+back.Order.ID, `[{"qty_ordered":4,"item_id":"`+g.item+`"}]`)
+		g.is("order_lines?select=qty_ordered,item_id&order_id=eq."+back.Order.ID,
+			`[{"qty_ordered":4,"item_id":"`+g.item+`"}]`)
 		if back.Order.Type != "return" || back.Order.Status != "confirmed" {
 			t.Errorf("return order: %+v", back)
 		}

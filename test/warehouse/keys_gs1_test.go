@@ -31,7 +31,8 @@ func TestGS1Keys(t *testing.T) {
 				}
 				checked = append(checked, r.Name+"."+f.Name)
 				for _, v := range bad[f.Format] {
-					got := k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/" + r.Name + "?id=neq." + nobody, As: testkit.As(actor.Admin),
+					got := k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/" + r.Name + "?id=neq." + nobody,
+						As:   testkit.As(actor.Admin),
 						Body: map[string]any{f.Name: v}})
 					if got.Status != http.StatusBadRequest || !strings.Contains(string(got.Body), f.Name) {
 						t.Errorf("%s.%s = %s: %d %s", r.Name, f.Name, v, got.Status, got.Body)

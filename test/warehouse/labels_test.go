@@ -60,7 +60,8 @@ func TestLabels(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		g := newGoods(t, k, map[string]any{"tracking": "lot", "has_expiry": true, "gtin": "4006381333931"})
 		lot := k.Insert(t, g.as, "lots", map[string]any{"item_id": g.item, "lot_no": "L/7-a", "expires_on": "2031-02-28"})
-		long := k.Insert(t, g.as, "lots", map[string]any{"item_id": g.item, "lot_no": "ABCDEFGHIJ-KLMN/PQRS", "expires_on": "2031-02-28"})
+		long := k.Insert(t, g.as, "lots", map[string]any{"item_id": g.item, "lot_no": "ABCDEFGHIJ-KLMN/PQRS",
+			"expires_on": "2031-02-28"})
 		odd := k.Insert(t, g.as, "lots", map[string]any{"item_id": g.item, "lot_no": "LOT OF GLOVES 1"})
 		plain := k.Insert(t, g.as, "items", map[string]any{"sku": "A>1^2~3_4\\5", "name": "No GTIN"})
 		round := k.Insert(t, g.as, "items", map[string]any{"sku": "Größe-9", "name": "Schuh"})
@@ -87,13 +88,15 @@ func TestLabels(t *testing.T) {
 			}
 		}
 		_, pdf, zpl := g.labels("/v1/labels/items?ids=" + round)
-		if at := slices.IndexFunc(zpl[0], func(f zplField) bool { return strings.Contains(f.commands, "^BQ") }); at < 0 || zpl[0][at].data != "MM,B0009Größe-9" {
+		if at := slices.IndexFunc(zpl[0], func(f zplField) bool { return strings.Contains(f.commands, "^BQ") }); at < 0 ||
+			zpl[0][at].data != "MM,B0009Größe-9" {
 			t.Errorf("no QR code of Größe-9: %v", zpl)
 		}
 		if !pdf.says("Größe-9") || !pdf.says("Schuh") {
 			t.Errorf("the label says %q", pdf.texts)
 		}
-		if _, pdf, zpl := g.labels("/v1/labels/zones?ids=" + g.lane + "," + bin); pdf.pages != 2 || len(zpl) != 2 || !pdf.says("G-LANE") {
+		if _, pdf, zpl := g.labels("/v1/labels/zones?ids=" + g.lane + "," + bin); pdf.pages != 2 || len(zpl) != 2 ||
+			!pdf.says("G-LANE") {
 			t.Errorf("two labels: %d pages, %d labels, %q", pdf.pages, len(zpl), pdf.texts)
 		}
 	})
@@ -106,18 +109,22 @@ func TestPackageLabel(t *testing.T) {
 		g := newGoods(t, k, map[string]any{})
 		g.bin("G-A", 10, "")
 		order := k.Insert(t, g.as, "orders", map[string]any{"source": "shop", "external_ref": "PO 4711",
-			"ship_to": map[string]any{"name": "Jana Nowak", "lines": []string{"ul. Długa 5"}, "postal_code": "00-238", "city": "Warszawa"}})
-		line := k.Insert(t, g.as, "order_lines", map[string]any{"order_id": order, "line_no": 1, "item_id": g.item, "qty_ordered": 10})
+			"ship_to": map[string]any{"name": "Jana Nowak", "lines": []string{"ul. Długa 5"}, "postal_code": "00-238",
+				"city": "Warszawa"}})
+		line := k.Insert(t, g.as, "order_lines", map[string]any{"order_id": order, "line_no": 1, "item_id": g.item,
+			"qty_ordered": 10})
 		_, picks := g.released(order)
 		g.say("pick_line", map[string]any{"pick_line_id": picks[0], "quantity": 10, "to_zone_id": g.lane}, 200, nil)
 		sh := g.consigned(line, 10, map[string]any{"service": "NEXT"})
 		pack := func() string {
 			var out struct{ Package struct{ ID string } }
-			g.say("pack", map[string]any{"shipment_id": sh, "lines": []any{map[string]any{"order_line_id": line, "quantity": 5}}}, 200, &out)
+			g.say("pack", map[string]any{"shipment_id": sh,
+				"lines": []any{map[string]any{"order_line_id": line, "quantity": 5}}}, 200, &out)
 			return out.Package.ID
 		}
 		first, second := pack(), pack()
-		if r := k.Get(g.as, "/v1/labels/packages?ids="+second); r.Status != 409 || !strings.Contains(string(r.Body), "is open") {
+		if r := k.Get(g.as, "/v1/labels/packages?ids="+second); r.Status != 409 ||
+			!strings.Contains(string(r.Body), "is open") {
 			t.Errorf("the label of an open package: %d %s", r.Status, r.Body)
 		}
 		var closed struct {
@@ -135,7 +142,8 @@ func TestPackageLabel(t *testing.T) {
 		}
 		g.reads(codes[0], "package", second)
 		numbers := list1(t, k, g.as, "shipments?select=id:shipment_no&id=eq."+sh)
-		for _, want := range []string{closed.Package.No, "Jana Nowak", "ul. Długa 5", "00-238 Warszawa", "PO 4711", "12.5 kg", "2 of 2", "PARCEL NEXT",
+		for _, want := range []string{closed.Package.No, "Jana Nowak", "ul. Długa 5", "00-238 Warszawa", "PO 4711",
+			"12.5 kg", "2 of 2", "PARCEL NEXT",
 			"(00)" + closed.Package.SSCC, numbers} {
 			if !pdf.says(want) {
 				t.Errorf("the label does not say %q: %q", want, pdf.texts)
@@ -152,7 +160,8 @@ func TestLabelsHoldNoCommands(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		g := newGoods(t, k, map[string]any{})
 		const name = `^XZ~JR^XA^FO0,0^FDx^FS _5EXZ \& 100 %` + "\u007f"
-		hostile := k.Insert(t, g.as, "items", map[string]any{"sku": "^XZ~JR>8_5E", "name": strings.TrimSuffix(name, "\u007f")})
+		hostile := k.Insert(t, g.as, "items", map[string]any{"sku": "^XZ~JR>8_5E",
+			"name": strings.TrimSuffix(name, "\u007f")})
 		codes, pdf, zpl := g.labels("/v1/labels/items?ids=" + hostile)
 		if len(zpl) != 1 || !slices.Equal(codes, []string{"^XZ~JR>8_5E"}) {
 			t.Errorf("%d labels, bars %q", len(zpl), codes)

@@ -33,7 +33,8 @@ func TestGoodsOwners(t *testing.T) {
 				in["owner_id"] = owner
 			}
 			id = k.Insert(t, m, "orders", in)
-			return id, k.Insert(t, m, "order_lines", map[string]any{"order_id": id, "line_no": 1, "item_id": g.item, "qty_ordered": q})
+			return id, k.Insert(t, m, "order_lines", map[string]any{"order_id": id, "line_no": 1, "item_id": g.item,
+				"qty_ordered": q})
 		}
 		for _, c := range []struct {
 			owner     string
@@ -42,7 +43,8 @@ func TestGoodsOwners(t *testing.T) {
 		}{{bolt, 6, "4", `"` + bolt + `"`}, {acme, 7, "7", `"` + acme + `"`}, {"", 20, "20", "null"}} {
 			id, line := order(c.owner, c.asks)
 			g.say("confirm_order", map[string]any{"order_id": id}, 200, nil)
-			g.is("reservations?select=owner_id,quantity&state=eq.active&order_line_id=eq."+line, `[{"owner_id":`+c.has+`,"quantity":`+c.gets+`}]`)
+			g.is("reservations?select=owner_id,quantity&state=eq.active&order_line_id=eq."+line,
+				`[{"owner_id":`+c.has+`,"quantity":`+c.gets+`}]`)
 		}
 		take := map[string]any{"item_id": g.item, "from_zone_id": bin, "to_zone_id": g.lane, "quantity": 1}
 		single := k.Insert(t, m, "zones", map[string]any{"code": "G-ACME", "name": "Bin of one owner"})
@@ -66,17 +68,22 @@ func TestGoodsOwners(t *testing.T) {
 		}
 		take["owner_id"] = foreignOf(t, k)
 		refusedWith(t, k, m, "move_stock", "owner_id", 404, take)
-		g.is("stock_levels?select=quantity,goods_owners(code)&zone_id=eq."+single, `[{"quantity":2,"goods_owners":{"code":"ACME"}}]`)
-		g.say("move_stock", map[string]any{"item_id": g.item, "owner_id": acme, "from_zone_id": g.lane, "to_zone_id": single, "quantity": 1}, 200, nil)
+		g.is("stock_levels?select=quantity,goods_owners(code)&zone_id=eq."+single,
+			`[{"quantity":2,"goods_owners":{"code":"ACME"}}]`)
+		g.say("move_stock", map[string]any{"item_id": g.item, "owner_id": acme, "from_zone_id": g.lane, "to_zone_id": single,
+			"quantity": 1}, 200, nil)
 		id, _ := order(acme, 3)
-		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/orders/" + id, As: m, Body: []byte(`{"owner_id":"` + bolt + `"}`)}); r.Status != 200 {
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/orders/" + id, As: m,
+			Body: []byte(`{"owner_id":"` + bolt + `"}`)}); r.Status != 200 {
 			t.Errorf("the owner of a draft: %d %s", r.Status, r.Body)
 		}
-		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/orders/" + id, As: m, Body: []byte(`{"owner_id":"` + acme + `"}`)}); r.Status != 200 {
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/orders/" + id, As: m,
+			Body: []byte(`{"owner_id":"` + acme + `"}`)}); r.Status != 200 {
 			t.Errorf("the owner of a draft: %d %s", r.Status, r.Body)
 		}
 		list, lines := g.released(id)
-		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/orders/" + id, As: m, Body: []byte(`{"owner_id":"` + bolt + `"}`)}); r.Status != 409 ||
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/orders/" + id, As: m,
+			Body: []byte(`{"owner_id":"` + bolt + `"}`)}); r.Status != 409 ||
 			!strings.Contains(string(r.Body), "HF004") {
 			t.Errorf("the owner of a confirmed order: %d %s", r.Status, r.Body)
 		}
@@ -84,9 +91,11 @@ func TestGoodsOwners(t *testing.T) {
 			t.Fatalf("released: %v", lines)
 		}
 		g.say("pick_line", map[string]any{"pick_line_id": lines[0], "quantity": 3, "to_zone_id": g.lane}, 200, nil)
-		g.is("stock_levels?select=quantity,goods_owners(code)&zone_id=eq."+g.lane, `[{"quantity":3,"goods_owners":{"code":"ACME"}}]`)
+		g.is("stock_levels?select=quantity,goods_owners(code)&zone_id=eq."+g.lane,
+			`[{"quantity":3,"goods_owners":{"code":"ACME"}}]`)
 		k.Verified(t)
-		if r := k.Post(m, "/v1/orders", map[string]any{"owner_id": g.item}); r.Status/100 != 4 || !strings.Contains(string(r.Body), "owner_id") {
+		if r := k.Post(m, "/v1/orders", map[string]any{"owner_id": g.item}); r.Status/100 != 4 ||
+			!strings.Contains(string(r.Body), "owner_id") {
 			t.Errorf("an order of nobody's: %d %s", r.Status, r.Body)
 		}
 		if r := k.Call(testkit.Request{Method: "DELETE", Path: "/v1/goods_owners/" + acme, As: m}); r.Status != 409 {

@@ -55,13 +55,15 @@ func TestSplitShipmentLeavesWithItsOwnPackages(t *testing.T) {
 		g.packed(second, line, 5)
 		refused(t, g.say("dispatch", map[string]any{"shipment_id": first}, 409, nil), "HF024", "0 of 5 are packed")
 		for _, to := range []string{"packed", "ready"} {
-			r := k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/shipments/" + first, As: g.as, Body: map[string]any{"status": to}})
+			r := k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/shipments/" + first, As: g.as,
+				Body: map[string]any{"status": to}})
 			if r.Status != 409 {
 				t.Errorf("an empty shipment becomes %s: %d %s", to, r.Status, r.Body)
 			}
 		}
 		g.say("dispatch", map[string]any{"shipment_id": second}, 200, nil)
-		g.is("order_lines?select=qty_picked,qty_packed,qty_shipped&id=eq."+line, `[{"qty_picked":10,"qty_packed":5,"qty_shipped":5}]`)
+		g.is("order_lines?select=qty_picked,qty_packed,qty_shipped&id=eq."+line,
+			`[{"qty_picked":10,"qty_packed":5,"qty_shipped":5}]`)
 		g.packed(first, line, 5)
 		g.say("dispatch", map[string]any{"shipment_id": first}, 200, nil)
 		g.is("order_lines?select=qty_packed,qty_shipped&id=eq."+line, `[{"qty_packed":10,"qty_shipped":10}]`)
@@ -76,16 +78,19 @@ func TestPackingKeepsToTheShipment(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		g, order, line := givenPicked(t, k, 10)
 		first := g.consigned(line, 4, nil)
-		refused(t, g.say("pack", map[string]any{"shipment_id": first, "lines": part(line, 5)}, 409, nil), "HF022", "lines[0].quantity")
+		refused(t, g.say("pack", map[string]any{"shipment_id": first, "lines": part(line, 5)}, 409, nil), "HF022",
+			"lines[0].quantity")
 		var box boxed
 		g.say("pack", map[string]any{"order_id": order, "lines": part(line, 1)}, 200, &box)
 		if box.Shipment.ID != first {
 			t.Errorf("packed for the order: %+v, want shipment %s", box, first)
 		}
-		refused(t, g.say("pack", map[string]any{"order_id": order, "lines": part(line, 5)}, 409, nil), "waits for 3 of it", "shipment_id")
+		refused(t, g.say("pack", map[string]any{"order_id": order, "lines": part(line, 5)}, 409, nil), "waits for 3 of it",
+			"shipment_id")
 		second := g.consigned(line, 6, nil)
 		refused(t, g.say("pack", map[string]any{"order_id": order, "lines": part(line, 1)}, 409, nil), "wait for it")
-		refused(t, g.say("pack", map[string]any{"shipment_id": second, "package_id": box.Package.ID, "lines": part(line, 1)}, 409, nil),
+		refused(t, g.say("pack", map[string]any{"shipment_id": second, "package_id": box.Package.ID, "lines": part(line, 1)},
+			409, nil),
 			"another shipment")
 		g.say("pack", map[string]any{"shipment_id": first, "package_id": box.Package.ID, "lines": part(line, 3)}, 200, &box)
 		if box.Shipment.Status != "packed" {
@@ -123,11 +128,13 @@ func TestCancelledShipmentFreesItsPackages(t *testing.T) {
 		g, order, line := givenPicked(t, k, 6)
 		first := g.consigned(line, 6, nil)
 		g.packed(first, line, 6)
-		r := k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/shipments/" + first, As: g.as, Body: map[string]any{"status": "cancelled"}})
+		r := k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/shipments/" + first, As: g.as,
+			Body: map[string]any{"status": "cancelled"}})
 		if r.Status != 200 {
 			t.Fatalf("cancel: %d %s", r.Status, r.Body)
 		}
-		g.is("packages?select=shipment_id,order_id,status&lpn=eq.BOX", `[{"shipment_id":null,"order_id":"`+order+`","status":"closed"}]`)
+		g.is("packages?select=shipment_id,order_id,status&lpn=eq.BOX",
+			`[{"shipment_id":null,"order_id":"`+order+`","status":"closed"}]`)
 		second := g.consigned(line, 6, nil)
 		g.is("shipments?select=status&id=eq."+second, `[{"status":"ready"}]`)
 		g.say("dispatch", map[string]any{"shipment_id": second}, 200, nil)
@@ -152,7 +159,8 @@ func TestUnpack(t *testing.T) {
 		g.say("close_package", map[string]any{"package_id": box.Package.ID}, 200, &box)
 		spent := box.Package.SSCC
 		g.say("unpack", map[string]any{"package_id": box.Package.ID, "lines": part(line, 1)}, 200, &out)
-		if out.Package.Status != "emptied" || out.Repacked.Status != "open" || out.Shipment.Status != "planned" || out.OrderLines[0].Packed != 5 {
+		if out.Package.Status != "emptied" || out.Repacked.Status != "open" || out.Shipment.Status != "planned" ||
+			out.OrderLines[0].Packed != 5 {
 			t.Errorf("1 of a closed package's 6 taken out: %+v", out)
 		}
 		g.is("package_lines?select=quantity.sum()&package_id=eq."+out.Repacked.ID, `[{"sum":5}]`)
@@ -164,7 +172,8 @@ func TestUnpack(t *testing.T) {
 		for _, e := range events {
 			told = append(told, strings.Join([]string{e.BizStep, e.Action, e.ParentID}, " "))
 		}
-		if unit := "https://id.gs1.org/00/" + spent; !slices.Equal(told, []string{"packing ADD " + unit, "unpacking DELETE " + unit}) {
+		if unit := "https://id.gs1.org/00/" + spent; !slices.Equal(told,
+			[]string{"packing ADD " + unit, "unpacking DELETE " + unit}) {
 			t.Errorf("the events of a package that was closed and emptied: %v", told)
 		}
 		g.say("unpack", map[string]any{"package_id": box.Package.ID}, 409, nil)
@@ -248,7 +257,8 @@ func TestCancelledOrderEmptiesItsPackages(t *testing.T) {
 				g.is("packages?select=status,shipment_id&status=neq.emptied&id=eq."+box.Package.ID, `[]`)
 				g.is("packages?select=status&status=neq.emptied&lpn=eq.BOX", `[]`)
 				g.is("shipments?select=status,sscc&id=eq."+ship, `[{"status":"cancelled","sscc":[]}]`)
-				g.is("order_lines?select=qty_allocated,qty_picked,qty_packed&id=eq."+line, `[{"qty_allocated":0,"qty_picked":0,"qty_packed":0}]`)
+				g.is("order_lines?select=qty_allocated,qty_picked,qty_packed&id=eq."+line,
+					`[{"qty_allocated":0,"qty_picked":0,"qty_packed":0}]`)
 				g.is("items?select=on_hand,available&id=eq."+g.item, `[{"on_hand":6,"available":6}]`)
 				refused(t, g.say("dispatch", map[string]any{"shipment_id": ship}, 409, nil), "cancelled")
 				k.Verified(t)
@@ -274,7 +284,8 @@ func TestCancelledOrderLeavesASharedShipment(t *testing.T) {
 		g.say("cancel_order", map[string]any{"order_id": order}, 200, nil)
 
 		g.is("shipments?select=status,order_ids&id=eq."+ship, `[{"status":"packed","order_ids":["`+other+`"]}]`)
-		g.is("shipment_lines?select=order_line_id,quantity&shipment_id=eq."+ship, `[{"order_line_id":"`+otherLine+`","quantity":4}]`)
+		g.is("shipment_lines?select=order_line_id,quantity&shipment_id=eq."+ship,
+			`[{"order_line_id":"`+otherLine+`","quantity":4}]`)
 		open := testkit.List[struct{ ID string }](t, k, g.as, "packages?select=id&status=eq.open&shipment_id=eq."+ship)
 		if len(open) != 1 {
 			t.Fatalf("the other order's goods lie in %d open packages, want 1", len(open))

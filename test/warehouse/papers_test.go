@@ -44,8 +44,10 @@ func TestDeliveryNote(t *testing.T) {
 		l2 := k.Insert(t, g.as, "lots", map[string]any{"item_id": g.item, "lot_no": "L2", "expires_on": "2031-03-31"})
 		g.bin("G-A", 6, l1)
 		g.bin("G-B", 20, l2)
-		order := k.Insert(t, g.as, "orders", map[string]any{"party_name": "Customer", "source": "shop", "external_ref": "PO 4711"})
-		line := k.Insert(t, g.as, "order_lines", map[string]any{"order_id": order, "line_no": 3, "item_id": g.item, "qty_ordered": 10})
+		order := k.Insert(t, g.as, "orders", map[string]any{"party_name": "Customer", "source": "shop",
+			"external_ref": "PO 4711"})
+		line := k.Insert(t, g.as, "order_lines", map[string]any{"order_id": order, "line_no": 3, "item_id": g.item,
+			"qty_ordered": 10})
 		_, picks := g.released(order)
 		first := g.consigned(line, 8, nil)
 		path := "/v1/shipments/" + first + "/delivery-note.pdf"
@@ -155,7 +157,8 @@ func TestPapersAreRead(t *testing.T) {
 		get(testkit.As(actor.Operator), note(own["shipments"]), 200, "%PDF")
 		get(testkit.As(actor.Driver), note(own["shipments"]), 404, "")
 		get("admin@south.example", note(own["shipments"]), 404, "")
-		if r := k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/members/" + list1(t, k, m, "members?select=id&email=eq."+client),
+		if r := k.Call(testkit.Request{Method: http.MethodPatch,
+			Path: "/v1/members/" + list1(t, k, m, "members?select=id&email=eq."+client),
 			As:   testkit.As(actor.Admin),
 			Body: map[string]any{"owner_id": mine}}); r.Status != 200 {
 			t.Fatalf("a viewer as a client: %d %s", r.Status, r.Body)

@@ -38,7 +38,8 @@ func (g *goods) lineOf(order string, number int, more map[string]any) map[string
 // totals are what the lines of an order are worth altogether, and what the order says.
 func (g *goods) totals(order string) (lines, kept decimal.Dec) {
 	g.t.Helper()
-	for _, l := range testkit.List[struct{ Amount decimal.Dec }](g.t, g.k, g.as, "order_lines?select=amount&order_id=eq."+order) {
+	for _, l := range testkit.List[struct{ Amount decimal.Dec }](g.t, g.k, g.as,
+		"order_lines?select=amount&order_id=eq."+order) {
 		lines += l.Amount
 	}
 	o := testkit.List[struct {
@@ -53,7 +54,8 @@ func TestPricesOfSalesUnits(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		g := newPriced(t, k)
 		order := k.Insert(t, g.as, "orders", map[string]any{"party_name": "Customer"})
-		line := k.Insert(t, g.as, "order_lines", g.lineOf(order, 1, map[string]any{"qty_ordered": 30, "unit_price": 21.20, "price_uom": "cs"}))
+		line := k.Insert(t, g.as, "order_lines", g.lineOf(order, 1,
+			map[string]any{"qty_ordered": 30, "unit_price": 21.20, "price_uom": "cs"}))
 		g.is(priced+line, `[{"uom":"EA","qty_ordered":30,"unit_price":21.2,"price_uom":"CS","price_qty":12,"amount":53}]`)
 		k.Insert(t, g.as, "order_lines", g.lineOf(order, 2, map[string]any{"qty_ordered": 7, "unit_price": 0.5}))
 		free := k.Insert(t, g.as, "order_lines", g.lineOf(order, 3, map[string]any{"qty_ordered": 1}))
@@ -70,13 +72,15 @@ func TestPricesOfSalesUnits(t *testing.T) {
 
 		// Ordered by the case as well, which holds ten by now; and of a case of ten in a
 		// price that comes out even a piece, as before there were units of prices.
-		line = k.Insert(t, g.as, "order_lines", g.lineOf(order, 4, map[string]any{"uom": "CS", "qty_ordered": 3, "unit_price": 21.2001, "price_uom": "CS"}))
+		line = k.Insert(t, g.as, "order_lines", g.lineOf(order, 4,
+			map[string]any{"uom": "CS", "qty_ordered": 3, "unit_price": 21.2001, "price_uom": "CS"}))
 		g.is(priced+line, `[{"uom":"EA","qty_ordered":30,"unit_price":21.2001,"price_uom":"CS","price_qty":10,"amount":63.6003}]`)
 		g.patched("order_lines/"+line, map[string]any{"price_uom": nil, "unit_price": 2}, http.StatusOK)
 		g.is(priced+line, `[{"uom":"EA","qty_ordered":30,"unit_price":2,"price_uom":null,"price_qty":1,"amount":60}]`)
 		g.patched("order_lines/"+line, map[string]any{"price_uom": "PL", "unit_price": 100}, http.StatusOK)
 		g.is("orders?select=total_value&id=eq."+order, `[{"total_value":59.5}]`) // 44 + 3.50 + 30 x 100 / 250
-		line = k.Insert(t, g.as, "order_lines", g.lineOf(order, 5, map[string]any{"uom": "CS", "qty_ordered": 3, "unit_price": 5}))
+		line = k.Insert(t, g.as, "order_lines", g.lineOf(order, 5,
+			map[string]any{"uom": "CS", "qty_ordered": 3, "unit_price": 5}))
 		g.is(priced+line, `[{"uom":"EA","qty_ordered":30,"unit_price":0.5,"price_uom":null,"price_qty":1,"amount":15}]`)
 
 		g.bin("G-A", 20, "")
@@ -97,7 +101,8 @@ func TestPricesAreRefused(t *testing.T) {
 		k.Insert(t, g.as, "item_uoms", map[string]any{"item_id": other, "uom": "CRATE", "factor": 6})
 		k.Insert(t, g.as, "item_uoms", map[string]any{"item_id": g.item, "uom": "MIL", "factor": 0.0003})
 		order := k.Insert(t, g.as, "orders", map[string]any{"party_name": "Customer"})
-		line := k.Insert(t, g.as, "order_lines", g.lineOf(order, 1, map[string]any{"qty_ordered": 30, "unit_price": 21.20, "price_uom": "CS"}))
+		line := k.Insert(t, g.as, "order_lines", g.lineOf(order, 1,
+			map[string]any{"qty_ordered": 30, "unit_price": 21.20, "price_uom": "CS"}))
 		before := g.rows("order_lines?order_id=eq." + order)
 		for _, bad := range []struct {
 			set   map[string]any

@@ -92,7 +92,8 @@ func (c *chance) act(r *rand.Rand) {
 	reason := func(in map[string]any) map[string]any { in["reason"] = "chance"; return in }
 	switch r.IntN(30) {
 	case 0, 1:
-		c.say("receive", map[string]any{"zone_id": c.zones[0], "lines": []any{map[string]any{"item_id": item, "quantity": 5 * q}}})
+		c.say("receive", map[string]any{"zone_id": c.zones[0],
+			"lines": []any{map[string]any{"item_id": item, "quantity": 5 * q}}})
 	case 2, 3:
 		at := c.one("SELECT zone_id FROM stock_levels WHERE tenant_id = $1 AND quantity > reserved AND item_id = $2", item)
 		c.say("move_stock", map[string]any{"item_id": item, "from_zone_id": at, "to_zone_id": other, "quantity": q})
@@ -108,17 +109,22 @@ func (c *chance) act(r *rand.Rand) {
 	case 10, 11, 12:
 		c.say("release_picks", map[string]any{"order_ids": []any{order(), order()}, "method": "batch"})
 	case 13, 14, 15:
-		c.say("pick_line", map[string]any{"pick_line_id": c.one(onePick + " AND status = 'pending'"), "quantity": q, "to_zone_id": c.zones[1]})
+		c.say("pick_line", map[string]any{"pick_line_id": c.one(onePick + " AND status = 'pending'"), "quantity": q,
+			"to_zone_id": c.zones[1]})
 	case 16:
-		c.say("short_pick", reason(map[string]any{"pick_line_id": c.one(onePick + " AND status = 'pending'"), "found": r.IntN(3)}))
+		c.say("short_pick", reason(map[string]any{"pick_line_id": c.one(onePick + " AND status = 'pending'"),
+			"found": r.IntN(3)}))
 	case 17:
-		c.say("unpick", map[string]any{"pick_line_id": c.one(onePick + " AND qty_picked > 0"), "quantity": 1, "to_zone_id": zone})
+		c.say("unpick", map[string]any{"pick_line_id": c.one(onePick + " AND qty_picked > 0"), "quantity": 1,
+			"to_zone_id": zone})
 	case 18:
 		c.say("adjust_stock", map[string]any{"item_id": item, "zone_id": zone, "quantity": q - 3, "reason_code": "chance"})
 	case 19:
 		c.say("start_count", map[string]any{"zone_id": zone, "item_id": item})
-		task := c.one("SELECT id FROM count_tasks WHERE tenant_id = $1 AND status IN ('open', 'counting') AND zone_id = $2", zone)
-		c.say("enter_count", map[string]any{"count_task_id": task, "lines": []any{map[string]any{"item_id": item, "counted": 4 * q}}})
+		task := c.one("SELECT id FROM count_tasks WHERE tenant_id = $1 AND status IN ('open', 'counting') AND zone_id = $2",
+			zone)
+		c.say("enter_count", map[string]any{"count_task_id": task,
+			"lines": []any{map[string]any{"item_id": item, "counted": 4 * q}}})
 	case 20:
 		c.say("unpack", map[string]any{"package_id": c.one(oneBox)})
 	case 21:
@@ -177,8 +183,10 @@ func (c *chance) endSomething(r *rand.Rand, order string) {
 func (c *chance) order(r *rand.Rand) {
 	id := c.k.Insert(c.t, c.as, "orders", map[string]any{"party_name": "Chance"})
 	for n := range 1 + r.IntN(2) {
-		in := map[string]any{"order_id": id, "line_no": n + 1, "item_id": c.items[r.IntN(len(c.items))], "qty_ordered": 1 + r.IntN(8)}
-		if a := c.k.Post(c.as, "/v1/order_lines", in); a.Status != http.StatusCreated && a.Status != http.StatusConflict { // cancelled meanwhile
+		in := map[string]any{"order_id": id, "line_no": n + 1, "item_id": c.items[r.IntN(len(c.items))],
+			"qty_ordered": 1 + r.IntN(8)}
+		if a := c.k.Post(c.as, "/v1/order_lines", in); a.Status != http.StatusCreated &&
+			a.Status != http.StatusConflict { // cancelled meanwhile
 			c.t.Errorf("a line: %d %s", a.Status, a.Body)
 		}
 	}
@@ -199,7 +207,8 @@ func (c *chance) ship(order string) {
 		if ok {
 			var out struct{ Shipment struct{ ID string } }
 			r.JSON(c.t, &out)
-			if ok, r = c.say("pack", map[string]any{"shipment_id": out.Shipment.ID, "package": map[string]any{"lpn": "C-" + line}, "lines": lines}); ok {
+			if ok, r = c.say("pack", map[string]any{"shipment_id": out.Shipment.ID,
+				"package": map[string]any{"lpn": "C-" + line}, "lines": lines}); ok {
 				var box struct{ Package struct{ ID string } }
 				r.JSON(c.t, &box)
 				c.say("close_package", map[string]any{"package_id": box.Package.ID, "weight_kg": 1})
@@ -260,10 +269,12 @@ func TestRandomVerbs(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		c := &chance{t: t, k: k, as: testkit.As(actor.Manager), done: map[string]int{}}
 		for n := range 3 {
-			c.items = append(c.items, k.Insert(t, c.as, "items", map[string]any{"sku": fmt.Sprint("CHANCE-", n), "name": "Chance", "category": "Chance"}))
+			c.items = append(c.items, k.Insert(t, c.as, "items",
+				map[string]any{"sku": fmt.Sprint("CHANCE-", n), "name": "Chance", "category": "Chance"}))
 		}
 		for n, kind := range []string{"dock", "staging", "bin", "bin", "bin"} {
-			c.zones = append(c.zones, k.Insert(t, c.as, "zones", map[string]any{"code": fmt.Sprint("CHANCE-", n), "name": "Chance", "kind": kind}))
+			c.zones = append(c.zones, k.Insert(t, c.as, "zones",
+				map[string]any{"code": fmt.Sprint("CHANCE-", n), "name": "Chance", "kind": kind}))
 		}
 		for _, item := range c.items {
 			stock(t, k, item, c.zones[2], 40, nil)

@@ -102,7 +102,8 @@ func TestRealGoodsFlow(t *testing.T) {
 		}
 		var stock []map[string]any
 		for item, q := range need {
-			stock = append(stock, map[string]any{"type": "opening", "item_id": item, "to_zone_id": places[len(stock)%3].ID, "quantity": q})
+			stock = append(stock, map[string]any{"type": "opening", "item_id": item, "to_zone_id": places[len(stock)%3].ID,
+				"quantity": q})
 		}
 		if len(orders) < 50 || len(stock) < 400 {
 			t.Fatalf("%d orders of %d items", len(orders), len(stock))
@@ -145,8 +146,10 @@ func TestRealGoodsFlow(t *testing.T) {
 			k.Say(t, op, "close_package", map[string]any{"package_id": packed.Package.ID}, 200, nil)
 		}
 		k.Say(t, m, "dispatch", map[string]any{"shipment_id": trip.Shipment.ID}, 200, nil)
-		k.Say(t, m, "deliver", map[string]any{"shipment_id": trip.Shipment.ID, "proof": map[string]any{"name": "Gate"}}, 200, nil)
-		if n := len(testkit.List[struct{ ID string }](t, k, m, "orders?select=id&limit=500&stage=eq.delivered&order_no=like.536*")); n != len(orders) {
+		k.Say(t, m, "deliver", map[string]any{"shipment_id": trip.Shipment.ID, "proof": map[string]any{"name": "Gate"}}, 200,
+			nil)
+		if n := len(testkit.List[struct{ ID string }](t, k, m,
+			"orders?select=id&limit=500&stage=eq.delivered&order_no=like.536*")); n != len(orders) {
 			t.Errorf("%d of %d orders were delivered", n, len(orders))
 		}
 		k.Verified(t)

@@ -18,7 +18,8 @@ func TestReceiveByNotice(t *testing.T) {
 		second := k.Insert(t, m, "items", map[string]any{"sku": "NOTE-2", "name": "Second"})
 		purchase, _ := confirmed(t, k, "inbound", y.item, 10, nil)
 		next, _ := confirmed(t, k, "inbound", second, 4, nil)
-		k.Insert(t, m, "shipments", map[string]any{"direction": "inbound", "tracking_no": "TRACK-7", "order_ids": []string{purchase, next}})
+		k.Insert(t, m, "shipments", map[string]any{"direction": "inbound", "tracking_no": "TRACK-7",
+			"order_ids": []string{purchase, next}})
 		line := func(item string, q float64) map[string]any { return map[string]any{"item_id": item, "quantity": q} }
 		receive := func(asn string, want int, lines ...any) (out receiptOut) {
 			t.Helper()
@@ -51,8 +52,10 @@ func TestReceiveByNotice(t *testing.T) {
 		k.Insert(t, testkit.As(actor.Manager), "stock_movements", sold)
 		back, _ := confirmed(t, k, "return", y.item, 2, nil)
 		var out receiptOut
-		k.Say(t, op, "receive", map[string]any{"order_id": back, "zone_id": y.dock, "lines": []any{line(y.item, 2)}}, 200, &out)
-		if out.Order.Status != "completed" || out.Movements[0].Type != "return_in" || out.Movements[0].To != "quarantine" || len(out.Tasks) != 0 {
+		k.Say(t, op, "receive", map[string]any{"order_id": back, "zone_id": y.dock, "lines": []any{line(y.item, 2)}}, 200,
+			&out)
+		if out.Order.Status != "completed" || out.Movements[0].Type != "return_in" || out.Movements[0].To != "quarantine" ||
+			len(out.Tasks) != 0 {
 			t.Errorf("a return: %+v", out)
 		}
 		if r := k.Get(op, "/v1/items?select=on_hand,available&id=eq."+y.item); string(r.Body) != `[{"on_hand":12,"available":10}]` {
@@ -68,7 +71,8 @@ func TestOverReceipt(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		op := testkit.As(actor.Operator)
 		y := newYard(t, k, "OVER", nil)
-		k.Insert(t, testkit.As(actor.Admin), "settings", map[string]any{"section": "stock", "key": "over_receipt_tolerance", "value": 0.05})
+		k.Insert(t, testkit.As(actor.Admin), "settings",
+			map[string]any{"section": "stock", "key": "over_receipt_tolerance", "value": 0.05})
 		order, _ := confirmed(t, k, "inbound", y.item, 100, nil)
 		in := func(q float64, more map[string]any) map[string]any {
 			line := map[string]any{"item_id": y.item, "quantity": q}
@@ -87,7 +91,8 @@ func TestOverReceipt(t *testing.T) {
 			} `json:"receipt_lines"`
 		}
 		k.Say(t, op, "receive", in(0, map[string]any{"discrepancy": "short", "note": "a pallet is missing"}), 200, &out)
-		if len(out.Movements) != 0 || len(out.Rows) != 1 || out.Rows[0].Discrepancy != "short" || out.Order.Received != 60 || out.Order.Status != "in_progress" {
+		if len(out.Movements) != 0 || len(out.Rows) != 1 || out.Rows[0].Discrepancy != "short" || out.Order.Received != 60 ||
+			out.Order.Status != "in_progress" {
 			t.Errorf("a short: %+v", out)
 		}
 		refusedWith(t, k, op, "receive", "quantity", 400, in(0, nil))

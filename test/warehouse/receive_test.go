@@ -16,8 +16,10 @@ func newYard(t *testing.T, k *testkit.Kit, tag string, item map[string]any) yard
 	t.Helper()
 	as := testkit.As(actor.Manager)
 	y := yard{
-		dock: k.Insert(t, as, "zones", map[string]any{"code": tag + "-DOCK", "name": "Dock", "kind": "dock", "x": 9000, "y": 9000}),
-		bin:  k.Insert(t, as, "zones", map[string]any{"code": tag + "-BIN", "name": "Bin", "max_capacity": 1000, "x": 9001, "y": 9000}),
+		dock: k.Insert(t, as, "zones", map[string]any{"code": tag + "-DOCK", "name": "Dock", "kind": "dock", "x": 9000,
+			"y": 9000}),
+		bin: k.Insert(t, as, "zones", map[string]any{"code": tag + "-BIN", "name": "Bin", "max_capacity": 1000, "x": 9001,
+			"y": 9000}),
 	}
 	all := map[string]any{"sku": tag, "name": tag}
 	for name, v := range item {
@@ -28,7 +30,8 @@ func newYard(t *testing.T, k *testkit.Kit, tag string, item map[string]any) yard
 }
 
 // confirmed makes a confirmed order of one line and returns order and line.
-func confirmed(t *testing.T, k *testkit.Kit, kind, item string, quantity any, line map[string]any) (order, lineID string) {
+func confirmed(t *testing.T, k *testkit.Kit, kind, item string, quantity any, line map[string]any) (order,
+	lineID string) {
 	t.Helper()
 	as := testkit.As(actor.Manager)
 	order = k.Insert(t, as, "orders", map[string]any{"type": kind})
@@ -76,12 +79,14 @@ func TestReceiveAnOrder(t *testing.T) {
 		order, _ := confirmed(t, k, "inbound", y.item, 100, nil)
 		as := testkit.As(actor.Operator)
 		in := func(q any) map[string]any {
-			return map[string]any{"order_id": order, "zone_id": y.dock, "lines": []any{map[string]any{"item_id": y.item, "quantity": q}}}
+			return map[string]any{"order_id": order, "zone_id": y.dock,
+				"lines": []any{map[string]any{"item_id": y.item, "quantity": q}}}
 		}
 		completed := k.Told(t, "order.completed")
 		var out receiptOut
 		k.Say(t, as, "receive", in(60), 200, &out)
-		if out.Order.Status != "in_progress" || out.Order.Received != 60 || out.Lines[0].Received != 60 || !strings.HasPrefix(out.Receipt.No, "RC-") ||
+		if out.Order.Status != "in_progress" || out.Order.Received != 60 || out.Lines[0].Received != 60 ||
+			!strings.HasPrefix(out.Receipt.No, "RC-") ||
 			len(out.Movements) != 1 || len(out.Tasks) != 1 || out.Tasks[0].To != y.bin || len(out.Next) == 0 {
 			t.Errorf("first receipt: %+v, want the bin %s suggested", out, y.bin)
 		}
@@ -126,26 +131,36 @@ func TestReceiveRefuses(t *testing.T) {
 			status int
 			want   string
 		}{
-			"negative":             {map[string]any{"item_id": y.item, "quantity": -1}, "", 400, "quantity"},
-			"nothing":              {map[string]any{"item_id": saw}, "", 400, "quantity"},
-			"no item":              {map[string]any{"quantity": 1}, "", 400, "lines[0].item_id"},
-			"unknown barcode":      {map[string]any{"barcode": "NO-SUCH", "quantity": 1}, "", 404, "lines[0].barcode"},
-			"damaged label":        {map[string]any{"barcode": "(01)04006381333932", "quantity": 1}, "", 400, "check digit"},
-			"barcode of another":   {map[string]any{"barcode": "4006381333931", "item_id": saw, "quantity": 1}, "", 409, "HF025"},
-			"no lot":               {map[string]any{"item_id": y.item, "quantity": 1}, "", 400, "lines[0].lot_no"},
-			"new lot, no expiry":   {map[string]any{"item_id": y.item, "quantity": 1, "lot_no": "N"}, "", 400, "lines[0].expires_on"},
-			"expired lot":          {map[string]any{"item_id": y.item, "quantity": 1, "lot_no": "OLD"}, "", 409, "HF020"},
-			"lot of another date":  {map[string]any{"item_id": y.item, "quantity": 1, "lot_no": "KNOWN", "expires_on": "2098-01-01"}, "", 409, "lines[0].expires_on"},
-			"half a box":           {map[string]any{"item_id": y.item, "quantity": 0.5, "uom": "RBX", "lot_no": "KNOWN"}, "", 400, "lines[0].quantity"},
-			"wrong unit":           {map[string]any{"item_id": y.item, "quantity": 1, "uom": "PL", "lot_no": "KNOWN"}, "", 400, "lines[0].uom"},
-			"too few serials":      {map[string]any{"item_id": saw, "quantity": 2, "serials": []any{"S1"}}, "", 400, "lines[0].serials"},
-			"a serial twice":       {map[string]any{"item_id": saw, "quantity": 2, "serials": []any{"S1", "S1"}}, "", 400, "lines[0].serials"},
-			"a draft":              {map[string]any{"item_id": draft, "quantity": 1}, "", 409, "lines[0].item_id"},
-			"more than ordered":    {map[string]any{"item_id": y.item, "quantity": 2, "uom": "RBX", "lot_no": "KNOWN"}, order, 409, "HF022"},
-			"not ordered":          {map[string]any{"item_id": saw, "quantity": 1, "serials": []any{"S1"}}, order, 409, "HF022"},
-			"for an outbound one":  {map[string]any{"item_id": y.item, "quantity": 1, "lot_no": "KNOWN"}, outbound, 409, "HF006"},
-			"for a draft order":    {map[string]any{"item_id": y.item, "quantity": 1, "lot_no": "KNOWN"}, open, 409, "HF006"},
-			"another order's line": {map[string]any{"order_line_id": k.Foreign(t, "order_lines"), "quantity": 1}, order, 404, "lines[0].order_line_id"},
+			"negative":        {map[string]any{"item_id": y.item, "quantity": -1}, "", 400, "quantity"},
+			"nothing":         {map[string]any{"item_id": saw}, "", 400, "quantity"},
+			"no item":         {map[string]any{"quantity": 1}, "", 400, "lines[0].item_id"},
+			"unknown barcode": {map[string]any{"barcode": "NO-SUCH", "quantity": 1}, "", 404, "lines[0].barcode"},
+			"damaged label":   {map[string]any{"barcode": "(01)04006381333932", "quantity": 1}, "", 400, "check digit"},
+			"barcode of another": {map[string]any{"barcode": "4006381333931", "item_id": saw, "quantity": 1}, "", 409,
+				"HF025"},
+			"no lot": {map[string]any{"item_id": y.item, "quantity": 1}, "", 400, "lines[0].lot_no"},
+			"new lot, no expiry": {map[string]any{"item_id": y.item, "quantity": 1, "lot_no": "N"}, "", 400,
+				"lines[0].expires_on"},
+			"expired lot": {map[string]any{"item_id": y.item, "quantity": 1, "lot_no": "OLD"}, "", 409, "HF020"},
+			"lot of another date": {map[string]any{"item_id": y.item, "quantity": 1, "lot_no": "KNOWN",
+				"expires_on": "2098-01-01"}, "", 409, "lines[0].expires_on"},
+			"half a box": {map[string]any{"item_id": y.item, "quantity": 0.5, "uom": "RBX", "lot_no": "KNOWN"}, "",
+				400, "lines[0].quantity"},
+			"wrong unit": {map[string]any{"item_id": y.item, "quantity": 1, "uom": "PL", "lot_no": "KNOWN"}, "", 400,
+				"lines[0].uom"},
+			"too few serials": {map[string]any{"item_id": saw, "quantity": 2, "serials": []any{"S1"}}, "", 400,
+				"lines[0].serials"},
+			"a serial twice": {map[string]any{"item_id": saw, "quantity": 2, "serials": []any{"S1", "S1"}}, "", 400,
+				"lines[0].serials"},
+			"a draft": {map[string]any{"item_id": draft, "quantity": 1}, "", 409, "lines[0].item_id"},
+			"more than ordered": {map[string]any{"item_id": y.item, "quantity": 2, "uom": "RBX", "lot_no": "KNOWN"}, order,
+				409, "HF022"},
+			"not ordered": {map[string]any{"item_id": saw, "quantity": 1, "serials": []any{"S1"}}, order, 409, "HF022"},
+			"for an outbound one": {map[string]any{"item_id": y.item, "quantity": 1, "lot_no": "KNOWN"}, outbound, 409,
+				"HF006"},
+			"for a draft order": {map[string]any{"item_id": y.item, "quantity": 1, "lot_no": "KNOWN"}, open, 409, "HF006"},
+			"another order's line": {map[string]any{"order_line_id": k.Foreign(t, "order_lines"), "quantity": 1}, order, 404,
+				"lines[0].order_line_id"},
 		} {
 			in := map[string]any{"zone_id": y.dock, "lines": []any{c.line}}
 			if c.order != "" {
@@ -177,8 +192,10 @@ func TestReceiveByLabel(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		as := testkit.As(actor.Operator)
 		y := newYard(t, k, "RGS1", map[string]any{"tracking": "lot", "has_expiry": true, "gtin": "4006381333931"})
-		k.Insert(t, testkit.As(actor.Manager), "item_uoms", map[string]any{"item_id": y.item, "uom": "BX", "factor": 12, "gtin": "14006381333938"})
-		saw := k.Insert(t, testkit.As(actor.Manager), "items", map[string]any{"sku": "RGS1-SAW", "name": "Saw", "tracking": "serial"})
+		k.Insert(t, testkit.As(actor.Manager), "item_uoms",
+			map[string]any{"item_id": y.item, "uom": "BX", "factor": 12, "gtin": "14006381333938"})
+		saw := k.Insert(t, testkit.As(actor.Manager), "items",
+			map[string]any{"sku": "RGS1-SAW", "name": "Saw", "tracking": "serial"})
 		order, _ := confirmed(t, k, "inbound", y.item, 5, map[string]any{"uom": "BX"})
 		var out receiptOut
 		k.Say(t, as, "receive", map[string]any{"order_id": order, "zone_id": y.dock, "lines": []any{
@@ -186,7 +203,8 @@ func TestReceiveByLabel(t *testing.T) {
 			map[string]any{"barcode": "]C10114006381333938" + "10L7\x1d17701231", "quantity": 1, "discrepancy": "damaged"},
 			map[string]any{"item_id": saw, "serials": []any{"A1", "A2"}, "discrepancy": "unannounced"},
 		}}, 200, &out)
-		if out.Order.Status != "completed" || out.Lines[0].Received != 60 || len(out.Movements) != 4 || out.Movements[0].Quantity != 48 ||
+		if out.Order.Status != "completed" || out.Lines[0].Received != 60 || len(out.Movements) != 4 ||
+			out.Movements[0].Quantity != 48 ||
 			out.Movements[1].To != "damaged" ||
 			out.Movements[3].Serial != "A2" {
 			t.Errorf("%+v", out)

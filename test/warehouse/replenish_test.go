@@ -59,8 +59,9 @@ func TestReplenish(t *testing.T) {
 			t.Fatalf("dry: %+v", dry)
 		}
 		testkit.Must(t, warehouse.Replenish(t.Context(), k.App.Store))
-		g.is("replenish_tasks?select=status,lot_id,from_zone_id,quantity&order=quantity&item_id=eq."+g.item, `[{"status":"open","lot_id":"`+early+
-			`","from_zone_id":"`+g.bins["R-B"]+`","quantity":6},{"status":"open","lot_id":"`+late+`","from_zone_id":"`+g.bins["R-A"]+`","quantity":10}]`)
+		g.is("replenish_tasks?select=status,lot_id,from_zone_id,quantity&order=quantity&item_id=eq."+g.item,
+			`[{"status":"open","lot_id":"`+early+
+				`","from_zone_id":"`+g.bins["R-B"]+`","quantity":6},{"status":"open","lot_id":"`+late+`","from_zone_id":"`+g.bins["R-A"]+`","quantity":10}]`)
 		if again := plan(map[string]any{}); len(again.Tasks) != 0 {
 			t.Errorf("what is under way is planned again: %+v", again.Tasks)
 		}
@@ -79,7 +80,8 @@ func TestReplenish(t *testing.T) {
 		}
 		in := map[string]any{"task_id": tasks[1].ID, "quantity": 4}
 		k.Say(t, op, "replenish", in, 200, &out)
-		if out.Movement.Type != "replenish" || out.Movement.To != face || out.Movement.Quantity != 4 || out.Task.Status != "in_progress" || out.Task.Done != 4 {
+		if out.Movement.Type != "replenish" || out.Movement.To != face || out.Movement.Quantity != 4 ||
+			out.Task.Status != "in_progress" || out.Task.Done != 4 {
 			t.Errorf("%+v", out)
 		}
 		in["quantity"] = 7
@@ -99,20 +101,24 @@ func TestReplenish(t *testing.T) {
 		}
 		refusedWith(t, k, op, "replenish", "HF006", 409, map[string]any{"rule_id": rule})
 
-		k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/replenish_rules/" + rule, As: g.as, Body: map[string]any{"max_qty": 100}})
-		if more := plan(map[string]any{"rule_ids": []string{rule}}); len(more.Tasks) != 1 || more.Tasks[0].Quantity != 40 || len(more.Short) != 1 ||
+		k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/replenish_rules/" + rule, As: g.as,
+			Body: map[string]any{"max_qty": 100}})
+		if more := plan(map[string]any{"rule_ids": []string{rule}}); len(more.Tasks) != 1 || more.Tasks[0].Quantity != 40 ||
+			len(more.Short) != 1 ||
 			more.Short[0].Quantity != 40 {
 			t.Errorf("more than the reserve has: %+v", more)
 		}
 		// What the zone has no room for is refused, and nothing moves.
 		refusedWith(t, k, op, "replenish", "HF021", 409, map[string]any{"rule_id": rule})
-		for field, bad := range map[string]map[string]any{"task_id": {}, "rule_id": {"task_id": tasks[0].ID, "rule_id": rule}} {
+		for field, bad := range map[string]map[string]any{"task_id": {},
+			"rule_id": {"task_id": tasks[0].ID, "rule_id": rule}} {
 			if r := k.Say(t, op, "replenish", bad, 400, nil); !strings.Contains(string(r.Body), field) {
 				t.Errorf("%v: %s", bad, r.Body)
 			}
 		}
 		k.Say(t, op, "replenish", map[string]any{"task_id": foreignOf(t, k)}, 404, nil)
-		if r := k.Post(g.as, "/v1/replenish_rules", map[string]any{"item_id": g.item, "pick_zone_id": area, "min_qty": 5, "max_qty": 4}); r.Status/100 != 4 {
+		if r := k.Post(g.as, "/v1/replenish_rules", map[string]any{"item_id": g.item, "pick_zone_id": area, "min_qty": 5,
+			"max_qty": 4}); r.Status/100 != 4 {
 			t.Errorf("a least above the most: %d %s", r.Status, r.Body)
 		}
 		k.Verified(t)
@@ -128,7 +134,8 @@ func TestReplenishOnce(t *testing.T) {
 		g := newGoods(t, k, map[string]any{})
 		face := k.Insert(t, g.as, "zones", map[string]any{"code": "RO-FACE", "name": "Face"})
 		g.bin("RO-A", 50, "")
-		k.Insert(t, g.as, "replenish_rules", map[string]any{"item_id": g.item, "pick_zone_id": face, "min_qty": 1, "max_qty": 10})
+		k.Insert(t, g.as, "replenish_rules", map[string]any{"item_id": g.item, "pick_zone_id": face, "min_qty": 1,
+			"max_qty": 10})
 		done := make(chan error, 6)
 		for range cap(done) {
 			go func() { done <- warehouse.Replenish(t.Context(), k.App.Store) }()
@@ -163,14 +170,16 @@ func TestWaves(t *testing.T) {
 			Orders []struct{ ID string }
 		}
 		var w planned
-		g.say("plan_wave", map[string]any{"carrier": "WAVE-X", "due_before": time.Now().Add(2 * time.Hour).UTC().Format(time.RFC3339)}, 200, &w)
+		g.say("plan_wave", map[string]any{"carrier": "WAVE-X",
+			"due_before": time.Now().Add(2 * time.Hour).UTC().Format(time.RFC3339)}, 200, &w)
 		if len(w.Orders) != 2 || w.Wave.Status != "planned" || !strings.HasPrefix(w.Wave.No, "WV-") {
 			t.Fatalf("%+v", w)
 		}
 		refusedWith(t, k, g.as, "plan_wave", "HF004", 409, map[string]any{"order_ids": []string{one, three}})
 		refusedWith(t, k, g.as, "plan_wave", "HF006", 409, map[string]any{"carrier": "WAVE-X"})
 		refusedWith(t, k, g.as, "release_picks", "order_ids", 400, map[string]any{})
-		refusedWith(t, k, g.as, "release_picks", "order_ids", 400, map[string]any{"wave_id": w.Wave.ID, "order_ids": []string{two}})
+		refusedWith(t, k, g.as, "release_picks", "order_ids", 400,
+			map[string]any{"wave_id": w.Wave.ID, "order_ids": []string{two}})
 		k.Say(t, g.as, "release_picks", map[string]any{"wave_id": k.Foreign(t, "zones")}, 404, nil)
 		var out struct {
 			Lists []struct {
@@ -187,7 +196,8 @@ func TestWaves(t *testing.T) {
 
 		var other planned
 		g.say("plan_wave", map[string]any{"order_ids": []string{three}}, 200, &other)
-		off := testkit.Request{Method: http.MethodPatch, Path: "/v1/waves/" + other.Wave.ID, As: g.as, Body: map[string]any{"status": "cancelled"}}
+		off := testkit.Request{Method: http.MethodPatch, Path: "/v1/waves/" + other.Wave.ID, As: g.as,
+			Body: map[string]any{"status": "cancelled"}}
 		if r := k.Call(off); r.Status != 200 {
 			t.Errorf("%d %s", r.Status, r.Body)
 		}

@@ -52,7 +52,8 @@ func TestReturnsReferToWhatLeft(t *testing.T) {
 		refused(t, take(again, twice, 1, "restock", map[string]any{"reason": "no papers"}, 409), "HF022")
 		g.is("items?select=on_hand,available&id=eq."+g.item, `[{"on_hand":20,"available":20}]`)
 		take(again, twice, 1, "quarantine", map[string]any{"reason": "no papers"}, 200)
-		g.is("stock_movements?select=quantity,to_status&reason_code=eq.no%20papers", `[{"quantity":1,"to_status":"quarantine"}]`)
+		g.is("stock_movements?select=quantity,to_status&reason_code=eq.no%20papers",
+			`[{"quantity":1,"to_status":"quarantine"}]`)
 		g.is("items?select=on_hand,available&id=eq."+g.item, `[{"on_hand":21,"available":20}]`)
 
 		// What never left takes nothing from what leaves later.
@@ -84,7 +85,8 @@ func TestReturnedShipmentNamesItsLots(t *testing.T) {
 		if len(lines) != 2 || lines[0].Lot != l2 || lines[0].Qty != 2 || lines[1].Lot != l1 || lines[1].Qty != 3 {
 			t.Fatalf("the lines of the return: %+v", lines)
 		}
-		in := map[string]any{"order_id": out.Order.ID, "lines": []any{g.comingBack(lines[0].ID, 1, "restock", map[string]any{"lot_id": l1})}}
+		in := map[string]any{"order_id": out.Order.ID, "lines": []any{g.comingBack(lines[0].ID, 1, "restock",
+			map[string]any{"lot_id": l1})}}
 		refused(t, g.say("receive_return", in, 409, nil), "another lot")
 		in["lines"] = []any{g.comingBack(lines[0].ID, 2, "restock", nil), g.comingBack(lines[1].ID, 3, "restock", nil)}
 		g.say("receive_return", in, 200, nil)

@@ -46,7 +46,8 @@ func (f *fleet) ready(east float64) string {
 	sh := f.consigned(line, 1, map[string]any{"carrier": ""})
 	f.packed(sh, line, 1)
 	if east > 0 {
-		f.patch("shipments/"+sh, map[string]any{"origin": map[string]any{"lat": 50, "lon": 8}, "destination": map[string]any{"lat": 50, "lon": 8 + east}}, 200)
+		f.patch("shipments/"+sh, map[string]any{"origin": map[string]any{"lat": 50, "lon": 8},
+			"destination": map[string]any{"lat": 50, "lon": 8 + east}}, 200)
 	}
 	return sh
 }
@@ -66,7 +67,8 @@ func (f *fleet) patchAs(as, path string, set map[string]any, want int) string {
 }
 
 func (f *fleet) plan(more map[string]any) map[string]any {
-	in := map[string]any{"date": time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly), "driver_id": f.driver, "vehicle_id": f.truck}
+	in := map[string]any{"date": time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly), "driver_id": f.driver,
+		"vehicle_id": f.truck}
 	for name, v := range more {
 		in[name] = v
 	}
@@ -117,7 +119,8 @@ func TestPlanRoute(t *testing.T) {
 			}
 		}
 		f.patch("shipments/"+mid, map[string]any{"packages": []any{map[string]any{"weight_kg": 101}}}, 200)
-		if r := f.say("plan_route", f.plan(map[string]any{"shipment_ids": all}), 409, nil); !strings.Contains(string(r.Body), "vehicle_id carries 100 kg") {
+		if r := f.say("plan_route", f.plan(map[string]any{"shipment_ids": all}), 409, nil); !strings.Contains(string(r.Body),
+			"vehicle_id carries 100 kg") {
 			t.Errorf("too heavy: %s", r.Body)
 		}
 		f.patch("shipments/"+mid, map[string]any{"packages": []any{map[string]any{"weight_kg": 90}}}, 200)
@@ -130,10 +133,12 @@ func TestPlanRoute(t *testing.T) {
 			`[{"status":"planned","planned_km":128.7,"driver_id":"`+f.driver+`","vehicle_id":"`+f.truck+`"}]`)
 		f.is("shipments?select=stop_seq,driver_id,vehicle_id&order=stop_seq.desc&limit=1&route_id=eq."+id,
 			`[{"stop_seq":4,"driver_id":"`+f.driver+`","vehicle_id":"`+f.truck+`"}]`)
-		if r := f.say("plan_route", f.plan(map[string]any{"shipment_ids": []string{far}}), 409, nil); !strings.Contains(string(r.Body), "on a route already") {
+		if r := f.say("plan_route", f.plan(map[string]any{"shipment_ids": []string{far}}), 409,
+			nil); !strings.Contains(string(r.Body), "on a route already") {
 			t.Errorf("twice: %s", r.Body)
 		}
-		if r := f.patch("shipments/"+far, map[string]any{"driver_id": f.other}, 409); !strings.Contains(r, "driver_id is that of the route") {
+		if r := f.patch("shipments/"+far, map[string]any{"driver_id": f.other}, 409); !strings.Contains(r,
+			"driver_id is that of the route") {
 			t.Errorf("another driver: %s", r)
 		}
 		f.patch("routes/"+id, map[string]any{"status": "started"}, 403)
@@ -158,7 +163,8 @@ func TestDriveRoute(t *testing.T) {
 		f.say("create_shipment", map[string]any{"order_ids": []string{order}}, 200, &made)
 		bare := made.Shipment.ID
 		id, _ := f.route(map[string]any{"shipment_ids": []string{one, two, bare}})
-		theirs, _ := f.route(map[string]any{"shipment_ids": []string{f.ready(0)}, "driver_id": f.other, "vehicle_id": f.second})
+		theirs, _ := f.route(map[string]any{"shipment_ids": []string{f.ready(0)}, "driver_id": f.other,
+			"vehicle_id": f.second})
 		next, _ := f.route(map[string]any{"shipment_ids": []string{f.ready(0)}})
 		idle := f.statuses()
 
@@ -203,8 +209,10 @@ func TestDriveRoute(t *testing.T) {
 		if len(out.Shipments) != 3 || out.Route.Status != "started" {
 			t.Errorf("started: %+v", out)
 		}
-		f.is("shipments?select=status,route_id,stop_seq&id=eq."+bare, `[{"status":"planned","route_id":null,"stop_seq":null}]`)
-		f.is("routes?select=status,odometer_start_km,distance_km&id=eq."+id, `[{"status":"started","odometer_start_km":1010.5,"distance_km":null}]`)
+		f.is("shipments?select=status,route_id,stop_seq&id=eq."+bare,
+			`[{"status":"planned","route_id":null,"stop_seq":null}]`)
+		f.is("routes?select=status,odometer_start_km,distance_km&id=eq."+id,
+			`[{"status":"started","odometer_start_km":1010.5,"distance_km":null}]`)
 		f.out(true)
 		start(f.as, nil, 409, "is started")
 		start(f.as, map[string]any{"route_id": next, "odometer_km": 2000}, 409, "is out on route")
@@ -261,7 +269,8 @@ func TestOneRouteAtATime(t *testing.T) {
 		got := make(chan int, 2)
 		for _, id := range []string{first, second} {
 			go func() {
-				got <- k.Post(f.goods.as, "/v1/rpc/start_route", map[string]any{"route_id": id, "vehicle_id": f.truck, "odometer_km": 1000}).Status
+				got <- k.Post(f.goods.as, "/v1/rpc/start_route",
+					map[string]any{"route_id": id, "vehicle_id": f.truck, "odometer_km": 1000}).Status
 			}()
 		}
 		if a, b := <-got, <-got; a+b != 200+409 {
@@ -312,7 +321,8 @@ func TestDriversHours(t *testing.T) {
 		set := func(value any, want int) {
 			t.Helper()
 			r := k.Call(testkit.Request{Method: "POST", Path: "/v1/settings?on_conflict=key", As: testkit.As(actor.Admin),
-				Header: map[string]string{"Prefer": "resolution=merge-duplicates"}, Body: map[string]any{"section": "safety", "key": "drivers_hours", "value": value}})
+				Header: map[string]string{"Prefer": "resolution=merge-duplicates"},
+				Body:   map[string]any{"section": "safety", "key": "drivers_hours", "value": value}})
 			if r.Status/100 != want {
 				t.Fatalf("drivers_hours %v: %d %s", value, r.Status, r.Body)
 			}
@@ -335,8 +345,10 @@ func TestDriversHours(t *testing.T) {
 		warned()
 		drove(nil)
 		warned("10.5 h since the last daily rest, of 10.0 h: (EC) 561/2006 art. 6(1)", "art. 7")
-		k.Call(testkit.Request{Method: "POST", Path: "/functions/v1/check-compliance-rules", As: testkit.As(actor.Safety), Body: map[string]any{}})
-		for code, want := range map[string]string{"EU-561-9H": `"breach","value":10.5`, "EU-561-45MIN": `"breach","value":10.5`} {
+		k.Call(testkit.Request{Method: "POST", Path: "/functions/v1/check-compliance-rules", As: testkit.As(actor.Safety),
+			Body: map[string]any{}})
+		for code, want := range map[string]string{"EU-561-9H": `"breach","value":10.5`,
+			"EU-561-45MIN": `"breach","value":10.5`} {
 			got := k.Get(testkit.As(actor.Safety),
 				"/v1/compliance_events?select=status,value,regulations!inner(code)&entity_id=eq."+f.driver+"&regulations.code=eq."+code)
 			if !strings.Contains(string(got.Body), want) {
@@ -345,7 +357,8 @@ func TestDriversHours(t *testing.T) {
 		}
 		set("never", 4)
 		set("refuse", 2)
-		if r := k.Say(t, f.as, "start_route", try, 409, nil); !strings.Contains(string(r.Body), "HF024") || !strings.Contains(string(r.Body), "art. 6(1)") {
+		if r := k.Say(t, f.as, "start_route", try, 409, nil); !strings.Contains(string(r.Body), "HF024") ||
+			!strings.Contains(string(r.Body), "art. 6(1)") {
 			t.Errorf("refused: %s", r.Body)
 		}
 		drove(200)
@@ -355,7 +368,8 @@ func TestDriversHours(t *testing.T) {
 		warned()
 		set("warn", 2)
 		warned("art. 6(1)", "art. 7")
-		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/regulations?code=like.EU-561-*", As: testkit.As(actor.Admin),
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/regulations?code=like.EU-561-*",
+			As:   testkit.As(actor.Admin),
 			Body: map[string]any{"status": "retired"}}); r.Status/100 != 2 {
 			t.Fatalf("retire: %d %s", r.Status, r.Body)
 		}

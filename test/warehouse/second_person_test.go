@@ -48,10 +48,12 @@ func bookings() []booking {
 		{"status_change from quarantine", byManagers, status("quarantine", "available")},
 		{"status_change within quarantine", byAll, status("quarantine", "damaged")},
 		{"transfer out of a quarantine zone", byManagers, map[string]any{"from_zone_id": "held", "to_zone_id": "to"}},
-		{"transfer of held goods", byAll, map[string]any{"from_zone_id": "from", "to_zone_id": "to", "from_status": "quarantine", "to_status": "quarantine"}},
+		{"transfer of held goods", byAll, map[string]any{"from_zone_id": "from", "to_zone_id": "to",
+			"from_status": "quarantine", "to_status": "quarantine"}},
 	}
 	for _, kind := range []string{"transfer", "putaway", "replenish", "pick", "unpick", "pack"} {
-		release := map[string]any{"from_zone_id": "from", "to_zone_id": "to", "from_status": "quarantine", "to_status": "available"}
+		release := map[string]any{"from_zone_id": "from", "to_zone_id": "to", "from_status": "quarantine",
+			"to_status": "available"}
 		list = append(list, booking{kind, byAll, inside}, booking{kind + " from quarantine", byManagers, release})
 	}
 	for _, kind := range []string{"receipt", "return_in"} {
@@ -154,7 +156,8 @@ func TestSecondPerson_everyMovement(t *testing.T) {
 
 		booked := 0
 		for i, try := range tries {
-			m := map[string]any{"type": strings.Fields(try.name)[0], "item_id": items[i], "quantity": try.quantity, "tenant_id": demo.North}
+			m := map[string]any{"type": strings.Fields(try.name)[0], "item_id": items[i], "quantity": try.quantity,
+				"tenant_id": demo.North}
 			for name, v := range try.movement {
 				m[name] = v
 				if id := zones[v]; id != "" {
@@ -164,9 +167,11 @@ func TestSecondPerson_everyMovement(t *testing.T) {
 			r := movementDoors[try.door](k, try.as, m)
 			status, code := try.as.expects(try.booking, try.quantity > 100)
 			if r.Status != status || !strings.Contains(string(r.Body), code) {
-				t.Errorf("%s: %s of %d by %s: %d %s, want %d %s", try.door, try.name, try.quantity, try.as, r.Status, r.Body, status, code)
+				t.Errorf("%s: %s of %d by %s: %d %s, want %d %s", try.door, try.name, try.quantity, try.as, r.Status, r.Body,
+					status, code)
 			}
-			if code == "HF023" && !strings.Contains(string(r.Body), "start_count") && !strings.Contains(string(r.Body), "adjust_stock") {
+			if code == "HF023" && !strings.Contains(string(r.Body), "start_count") &&
+				!strings.Contains(string(r.Body), "adjust_stock") {
 				t.Errorf("%s: nothing says how to go on: %s", try.name, r.Body)
 			}
 			if r.Status == 201 {
@@ -220,9 +225,11 @@ func newStocks(t *testing.T, k *testkit.Kit, zones map[any]string, n int) (ids [
 		for range part {
 			id := uuid.NewString()
 			ids = append(ids, id)
-			items = append(items, map[string]any{"id": id, "sku": fmt.Sprintf("%s-%d", tag, len(ids)), "name": "Second person", "unit_cost": 1})
+			items = append(items, map[string]any{"id": id, "sku": fmt.Sprintf("%s-%d", tag, len(ids)), "name": "Second person",
+				"unit_cost": 1})
 			for _, at := range [][2]string{{"from", "available"}, {"from", "quarantine"}, {"held", "available"}} {
-				stock = append(stock, map[string]any{"type": "opening", "item_id": id, "to_zone_id": zones[at[0]], "to_status": at[1], "quantity": 500})
+				stock = append(stock, map[string]any{"type": "opening", "item_id": id, "to_zone_id": zones[at[0]],
+					"to_status": at[1], "quantity": 500})
 			}
 		}
 		if r := k.Post(testkit.As(actor.Manager), "/v1/items", items); r.Status != 201 {
@@ -265,7 +272,8 @@ func TestSecondPerson_sums(t *testing.T) {
 			if out.Approval == nil {
 				return false
 			}
-			k.Say(t, admin, "approve_adjustment", map[string]any{"adjustment_id": out.Approval.ID, "reason": "seen it"}, 200, nil)
+			k.Say(t, admin, "approve_adjustment", map[string]any{"adjustment_id": out.Approval.ID, "reason": "seen it"}, 200,
+				nil)
 			return true
 		}
 		scrap := func(as caller, q any, status int) {
@@ -290,7 +298,8 @@ func TestSecondPerson_sums(t *testing.T) {
 			t.Error("another item waits")
 		}
 		testkit.Must(t, k.App.DB.Write(t.Context(), db.Scope{Tenant: demo.North}, func(tx *db.Tx) error {
-			_, err := tx.Exec("UPDATE stock_movements SET created_at = $3 WHERE tenant_id = $1 AND item_id = $2", demo.North, y.item, time.Now().Add(-25*time.Hour))
+			_, err := tx.Exec("UPDATE stock_movements SET created_at = $3 WHERE tenant_id = $1 AND item_id = $2", demo.North,
+				y.item, time.Now().Add(-25*time.Hour))
 			return err
 		}))
 		scrap(op, 99, 201)
@@ -352,7 +361,8 @@ func TestSecondPerson_atOnce(t *testing.T) {
 			wg.Go(func() {
 				var r testkit.Response
 				if i%2 == 0 {
-					r = k.Post(op, "/v1/stock_movements", map[string]any{"type": "scrap", "item_id": y.item, "from_zone_id": y.bin, "quantity": 60})
+					r = k.Post(op, "/v1/stock_movements", map[string]any{"type": "scrap", "item_id": y.item, "from_zone_id": y.bin,
+						"quantity": 60})
 				} else {
 					in := map[string]any{"item_id": y.item, "zone_id": y.bin, "quantity": -60, "reason_code": "broken"}
 					r = k.Post(op, "/v1/rpc/adjust_stock", in)
@@ -381,11 +391,13 @@ func TestPlacesRefuseEveryMovement(t *testing.T) {
 		limitAt(t, k, 1_000_000)
 		y := newYard(t, k, "2PLC", map[string]any{"unit_cost": 1, "weight_kg": 1})
 		stock(t, k, y.item, y.dock, 500, nil)
-		places := map[string]map[string]any{"FULL": {"max_capacity": 5}, "COOL": {"storage_class": "cool"}, "LIGHT": {"max_weight_kg": 5}}
+		places := map[string]map[string]any{"FULL": {"max_capacity": 5}, "COOL": {"storage_class": "cool"},
+			"LIGHT": {"max_weight_kg": 5}}
 		for code, fields := range places {
 			fields["code"], fields["name"] = "2PLC-"+code, code
 			zone := k.Insert(t, manager, "zones", fields)
-			for _, kind := range []string{"receipt", "return_in", "adjust_gain", "opening", "import", "putaway", "transfer", "replenish", "pick", "unpick", "pack"} {
+			for _, kind := range []string{"receipt", "return_in", "adjust_gain", "opening", "import", "putaway", "transfer",
+				"replenish", "pick", "unpick", "pack"} {
 				m := map[string]any{"type": kind, "item_id": y.item, "to_zone_id": zone, "quantity": 6}
 				if slices.Contains([]string{"putaway", "transfer", "replenish", "pick", "unpick", "pack"}, kind) {
 					m["from_zone_id"] = y.dock

@@ -21,7 +21,8 @@ var at = []string{"HH", "B", ""}
 
 func newTwoSites(t *testing.T, k *testkit.Kit, item map[string]any) *twoSites {
 	t.Helper()
-	s := &twoSites{goods: newGoods(t, k, item), sites: map[string]string{}, docks: map[string]string{}, lanes: map[string]string{}}
+	s := &twoSites{goods: newGoods(t, k, item), sites: map[string]string{}, docks: map[string]string{},
+		lanes: map[string]string{}}
 	for _, code := range at {
 		if code != "" {
 			s.sites[code] = k.Insert(t, testkit.As(actor.Admin), "sites", map[string]any{"code": "S-" + code, "name": code})
@@ -48,7 +49,8 @@ func (s *twoSites) zone(place, name string, more map[string]any) string {
 // stock puts goods into a zone.
 func (s *twoSites) stock(zone string, q float64) {
 	s.t.Helper()
-	s.k.Insert(s.t, s.as, "stock_movements", map[string]any{"type": "receipt", "item_id": s.item, "to_zone_id": zone, "quantity": q})
+	s.k.Insert(s.t, s.as, "stock_movements", map[string]any{"type": "receipt", "item_id": s.item, "to_zone_id": zone,
+		"quantity": q})
 }
 
 // What comes in at a site is put away there: in no suggestion, no task and no
@@ -64,7 +66,8 @@ func TestPutAwayStaysAtItsSite(t *testing.T) {
 			var suggested struct {
 				Zones []struct{ Zone struct{ ID string } }
 			}
-			s.say("suggest_putaway", map[string]any{"item_id": s.item, "quantity": 3, "from_zone_id": s.docks[place]}, 200, &suggested)
+			s.say("suggest_putaway", map[string]any{"item_id": s.item, "quantity": 3, "from_zone_id": s.docks[place]}, 200,
+				&suggested)
 			if len(suggested.Zones) != 1 || suggested.Zones[0].Zone.ID != bins[place] {
 				t.Errorf("from the dock of %q: %+v, want %s alone", place, suggested.Zones, bins[place])
 			}
@@ -74,14 +77,16 @@ func TestPutAwayStaysAtItsSite(t *testing.T) {
 					To string `json:"to_zone_id"`
 				} `json:"putaway_tasks"`
 			}
-			s.say("receive", map[string]any{"zone_id": s.docks[place], "lines": []any{map[string]any{"item_id": s.item, "quantity": 3}}}, 200, &in)
+			s.say("receive", map[string]any{"zone_id": s.docks[place],
+				"lines": []any{map[string]any{"item_id": s.item, "quantity": 3}}}, 200, &in)
 			if len(in.Tasks) != 1 || in.Tasks[0].To != bins[place] {
 				t.Fatalf("received at %q: %+v", place, in.Tasks)
 			}
 			for _, other := range at {
 				loose := map[string]any{"item_id": s.item, "from_zone_id": s.docks[place], "quantity": 1, "to_zone_id": bins[other]}
 				task := map[string]any{"task_id": in.Tasks[0].ID, "quantity": 1, "to_zone_id": bins[other]}
-				moved := map[string]any{"type": "putaway", "item_id": s.item, "from_zone_id": s.docks[place], "to_zone_id": bins[other], "quantity": 1}
+				moved := map[string]any{"type": "putaway", "item_id": s.item, "from_zone_id": s.docks[place],
+					"to_zone_id": bins[other], "quantity": 1}
 				if other == place {
 					s.say("put_away", task, 200, nil)
 					s.say("put_away", loose, 200, nil)
@@ -89,7 +94,8 @@ func TestPutAwayStaysAtItsSite(t *testing.T) {
 				}
 				for _, r := range []testkit.Response{s.say("put_away", task, 400, nil), s.say("put_away", loose, 400, nil),
 					k.Post(s.as, "/v1/stock_movements", moved)} {
-					if r.Status != http.StatusBadRequest || !strings.Contains(string(r.Body), "to_zone_id") || !strings.Contains(string(r.Body), "another site") {
+					if r.Status != http.StatusBadRequest || !strings.Contains(string(r.Body), "to_zone_id") ||
+						!strings.Contains(string(r.Body), "another site") {
 						t.Errorf("from %q to %q: %d %s", place, other, r.Status, r.Body)
 					}
 				}
@@ -97,7 +103,8 @@ func TestPutAwayStaysAtItsSite(t *testing.T) {
 		}
 		inner := k.Insert(t, s.as, "zones", map[string]any{"code": "INNER", "name": "Inner", "parent_id": bins["HH"]})
 		s.is("zones?select=site_id&id=eq."+inner, `[{"site_id":"`+s.sites["HH"]+`"}]`)
-		s.say("move_stock", map[string]any{"item_id": s.item, "from_zone_id": bins["B"], "to_zone_id": bins[""], "quantity": 1}, 200, nil)
+		s.say("move_stock", map[string]any{"item_id": s.item, "from_zone_id": bins["B"], "to_zone_id": bins[""],
+			"quantity": 1}, 200, nil)
 		k.Verified(t)
 	})
 }
@@ -113,7 +120,8 @@ func TestReplenishmentStaysAtItsSite(t *testing.T) {
 		}
 		for _, place := range at {
 			face := s.zone(place, "FACE", map[string]any{"max_capacity": 100})
-			rule := k.Insert(t, s.as, "replenish_rules", map[string]any{"item_id": s.item, "pick_zone_id": face, "min_qty": 5, "max_qty": 25})
+			rule := k.Insert(t, s.as, "replenish_rules", map[string]any{"item_id": s.item, "pick_zone_id": face, "min_qty": 5,
+				"max_qty": 25})
 			var out struct {
 				Tasks []struct{ Quantity float64 }
 				Short []struct{ Quantity float64 }
@@ -150,7 +158,8 @@ func TestOrdersTakeStockOfTheirSite(t *testing.T) {
 		}{{"HH", 15, "10"}, {"B", 4, "4"}, {"", 30, "16"}} {
 			order, _ := s.order(float64(c.wants))
 			if c.site != "" {
-				r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/orders/" + order, As: s.as, Body: map[string]any{"site_id": s.sites[c.site]}})
+				r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/orders/" + order, As: s.as,
+					Body: map[string]any{"site_id": s.sites[c.site]}})
 				if r.Status != http.StatusOK {
 					t.Fatalf("the order's site: %d %s", r.Status, r.Body)
 				}
@@ -161,7 +170,8 @@ func TestOrdersTakeStockOfTheirSite(t *testing.T) {
 				continue
 			}
 			s.say("pick_line", map[string]any{"pick_line_id": picks[0], "quantity": 1}, 200, nil)
-			s.is("stock_movements?select=to_zone_id&type=eq.pick&item_id=eq."+s.item+"&order=id.desc&limit=1", `[{"to_zone_id":"`+s.lanes[c.site]+`"}]`)
+			s.is("stock_movements?select=to_zone_id&type=eq.pick&item_id=eq."+s.item+"&order=id.desc&limit=1",
+				`[{"to_zone_id":"`+s.lanes[c.site]+`"}]`)
 		}
 		k.Verified(t)
 	})
@@ -173,7 +183,8 @@ func TestRecallByAnyWay(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		g := newGoods(t, k, map[string]any{"tracking": "lot", "has_expiry": true})
 		patch := func(path string) testkit.Response {
-			return k.Call(testkit.Request{Method: "PATCH", Path: "/v1/" + path, As: g.as, Body: map[string]any{"status": "recalled"}})
+			return k.Call(testkit.Request{Method: "PATCH", Path: "/v1/" + path, As: g.as,
+				Body: map[string]any{"status": "recalled"}})
 		}
 		for i, way := range []func(lot, no string) testkit.Response{
 			func(lot, _ string) testkit.Response { return patch("lots/" + lot) },
@@ -230,7 +241,8 @@ func TestReturnByAnyWay(t *testing.T) {
 		g.bin("G-A", 10, "")
 		for _, way := range []func(sh string) testkit.Response{
 			func(sh string) testkit.Response {
-				return k.Call(testkit.Request{Method: "PATCH", Path: "/v1/shipments/" + sh, As: g.as, Body: map[string]any{"status": "returned"}})
+				return k.Call(testkit.Request{Method: "PATCH", Path: "/v1/shipments/" + sh, As: g.as,
+					Body: map[string]any{"status": "returned"}})
 			},
 			func(sh string) testkit.Response {
 				return k.Post(g.as, "/v1/rpc/return_shipment", map[string]any{"shipment_id": sh, "note": "refused"})
@@ -289,9 +301,11 @@ func TestZonesKeepTheirSiteBesideASecondOne(t *testing.T) {
 			if s == "THREE" {
 				path = "/v1/sites?code=eq.THREE"
 			}
-			k.Call(testkit.Request{Method: http.MethodPatch, Path: path, As: admin, Body: map[string]any{"archived_at": "2026-01-01T00:00:00Z"}})
+			k.Call(testkit.Request{Method: http.MethodPatch, Path: path, As: admin,
+				Body: map[string]any{"archived_at": "2026-01-01T00:00:00Z"}})
 		}
-		k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/sites/" + one, As: admin, Body: map[string]any{"archived_at": nil}})
+		k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/sites/" + one, As: admin,
+			Body: map[string]any{"archived_at": nil}})
 		isOf(later, `"`+two+`"`)
 		k.Verified(t)
 	})

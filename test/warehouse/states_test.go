@@ -18,7 +18,8 @@ func TestShipmentsByState(t *testing.T) {
 		sh := g.consigned(line, 4, nil)
 		to := func(status string, want int, text string) {
 			t.Helper()
-			r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/shipments/" + sh, As: g.as, Body: map[string]any{"status": status}})
+			r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/shipments/" + sh, As: g.as,
+				Body: map[string]any{"status": status}})
 			if r.Status != want || !strings.Contains(string(r.Body), text) {
 				t.Errorf("%s: %d %s, want %d and %q", status, r.Status, r.Body, want, text)
 			}
@@ -29,7 +30,8 @@ func TestShipmentsByState(t *testing.T) {
 		to("packed", 409, "0 of 4 are packed")
 		g.packed1(order, line, 4)
 		to("in_transit", 200, "")
-		g.is("orders?select=status,stage,qty_shipped&id=eq."+order, `[{"status":"completed","stage":"shipped","qty_shipped":4}]`)
+		g.is("orders?select=status,stage,qty_shipped&id=eq."+order,
+			`[{"status":"completed","stage":"shipped","qty_shipped":4}]`)
 		g.is("items?select=on_hand,available&id=eq."+g.item, `[{"on_hand":0,"available":0}]`)
 		to("delivered", 200, "")
 		g.is("orders?select=stage&id=eq."+order, `[{"stage":"delivered"}]`)

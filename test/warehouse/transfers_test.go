@@ -125,7 +125,8 @@ func TestTransferIsWorkedAsOtherOrders(t *testing.T) {
 
 		s.say("dispatch", map[string]any{"shipment_id": shipment}, 200, nil)
 		reached("shipped")
-		if e := s.lastEvent(); e.BizStep != "shipping" || e.Disposition != "in_transit" || e.ReadPoint.ID == "" || e.BizLocation.ID != "" {
+		if e := s.lastEvent(); e.BizStep != "shipping" || e.Disposition != "in_transit" || e.ReadPoint.ID == "" ||
+			e.BizLocation.ID != "" {
 			t.Errorf("partners are told of the departure as %+v", e)
 		}
 		s.is("items?select=on_hand,available&id=eq."+s.item, `[{"on_hand":60,"available":50}]`)

@@ -131,7 +131,8 @@ func TestInvitation_movesNobody(t *testing.T) {
 			s.Fatalf("%d members of the stranger's tenant", n)
 		}
 		list := s.received(owner)
-		if len(list) != 1 || list[0].(obj)["tenant_name"] != "Evil" || list[0].(obj)["role"] != "admin" || list[0].(obj)["id"] != inv["id"] {
+		if len(list) != 1 || list[0].(obj)["tenant_name"] != "Evil" || list[0].(obj)["role"] != "admin" ||
+			list[0].(obj)["id"] != inv["id"] {
 			s.Errorf("%v", list)
 		}
 		s.want(s.call("POST", "/tenant", obj{"tenant_id": evil}, bearer(owner)), 403, "tenant_forbidden")
@@ -144,7 +145,8 @@ func TestInvitation_movesNobody(t *testing.T) {
 		if got := s.tenantIn(s.in("owner@x.example")); got != own {
 			s.Errorf("after the yes in %q", got)
 		}
-		if r := s.call("POST", "/tenant", obj{"tenant_id": evil}, bearer(owner)); r.status != 200 || s.tenantIn(r.body) != evil {
+		if r := s.call("POST", "/tenant", obj{"tenant_id": evil}, bearer(owner)); r.status != 200 ||
+			s.tenantIn(r.body) != evil {
 			s.Errorf("%d %s", r.status, r.text)
 		}
 		if got := s.tenantIn(s.in("owner@x.example")); got != evil {
@@ -337,7 +339,8 @@ func TestLeaveTenant(t *testing.T) {
 		if n := s.count("SELECT COUNT(*) FROM members WHERE tenant_id = $1", north); n != 1 {
 			s.Errorf("%d members are left", n)
 		}
-		if n := s.count("SELECT COUNT(*) FROM sessions WHERE tenant_id = $1 AND user_id = $2", north, hand["user"].(obj)["id"]); n != 0 {
+		if n := s.count("SELECT COUNT(*) FROM sessions WHERE tenant_id = $1 AND user_id = $2", north,
+			hand["user"].(obj)["id"]); n != 0 {
 			s.Errorf("%d sessions of who left work there still", n)
 		}
 		r := s.call("POST", "/token?grant_type=refresh_token", obj{"refresh_token": hand["refresh_token"]})
@@ -356,7 +359,8 @@ func TestSignIn_tenantUsedLast(t *testing.T) {
 	onBoth(t, nil, func(s *server) {
 		south, north := s.tenant("South"), s.tenant("North")
 		s.exec("UPDATE tenants SET status = 'suspended' WHERE id = $1", south)
-		s.call("POST", "/admin/users", obj{"email": "hand@x.example", "password": pw, "email_confirm": true}, "apikey: "+s.keys.ServiceRoleKey)
+		s.call("POST", "/admin/users", obj{"email": "hand@x.example", "password": pw, "email_confirm": true},
+			"apikey: "+s.keys.ServiceRoleKey)
 		for _, id := range []string{south, north} {
 			if _, err := s.svc.Admin.AddMember(s.Context(), id, "hand@x.example", actor.Viewer); err != nil {
 				s.Fatal(err)

@@ -50,7 +50,8 @@ func TestFences_counted(t *testing.T) {
 			if tt.as != "" {
 				head = append(head, tt.as)
 			}
-			if r := s.call(tt.method, tt.path, tt.body, head...); r.status != tt.status || len(s.limits) != 1 || s.limits[0] != tt.counted {
+			if r := s.call(tt.method, tt.path, tt.body, head...); r.status != tt.status || len(s.limits) != 1 ||
+				s.limits[0] != tt.counted {
 				s.Errorf("%s %s: %d %s, counted %q", tt.method, tt.path, r.status, r.text, s.limits)
 			}
 			before := s.rows(flows)
@@ -132,7 +133,8 @@ func TestFences_secrets(t *testing.T) {
 func TestFences_oneAccount(t *testing.T) {
 	onBoth(t, func(c *identity.Config) { c.Phone, c.SMS = true, silent{} }, func(s *server) {
 		me := s.call("POST", "/admin/users",
-			obj{"email": "a@x.example", "phone": "491712345678", "email_confirm": true, "phone_confirm": true, "password": pw}, "apikey: "+s.keys.ServiceRoleKey)
+			obj{"email": "a@x.example", "phone": "491712345678", "email_confirm": true, "phone_confirm": true, "password": pw},
+			"apikey: "+s.keys.ServiceRoleKey)
 		s.want(me, 200, "")
 		id := me.body["id"].(string)
 		s.limits = nil

@@ -14,7 +14,8 @@ func TestFactors(t *testing.T) {
 	onBoth(t, nil, func(s *server) {
 		sess := s.signUp("a@x.example")
 		s.want(s.call("POST", "/factors", obj{"factor_type": "totp"}), 401, "no_authorization")
-		s.want(s.call("POST", "/factors", obj{"factor_type": "phone", "phone": "+49"}, bearer(sess)), 422, "mfa_phone_enroll_not_enabled")
+		s.want(s.call("POST", "/factors", obj{"factor_type": "phone", "phone": "+49"}, bearer(sess)), 422,
+			"mfa_phone_enroll_not_enabled")
 		r := s.call("POST", "/factors", obj{"factor_type": "totp", "friendly_name": "phone", "issuer": nil}, bearer(sess))
 		setup, _ := r.body["totp"].(obj)
 		if r.status != 200 || r.body["type"] != "totp" || r.body["friendly_name"] != "phone" || setup["secret"] == "" ||
@@ -23,11 +24,13 @@ func TestFactors(t *testing.T) {
 		}
 		id := r.body["id"].(string)
 		r = s.call("POST", "/factors/"+id+"/challenge", obj{"factorId": id}, bearer(sess))
-		if at, _ := r.body["expires_at"].(float64); r.status != 200 || r.body["type"] != "totp" || time.Until(time.Unix(int64(at), 0)) > 5*time.Minute {
+		if at, _ := r.body["expires_at"].(float64); r.status != 200 || r.body["type"] != "totp" ||
+			time.Until(time.Unix(int64(at), 0)) > 5*time.Minute {
 			s.Fatalf("%d %s", r.status, r.text)
 		}
 		challenge := r.body["id"]
-		s.want(s.call("POST", "/factors/"+id+"/verify", obj{"challenge_id": challenge, "code": "000000"}, bearer(sess)), 422, "mfa_verification_failed")
+		s.want(s.call("POST", "/factors/"+id+"/verify", obj{"challenge_id": challenge, "code": "000000"}, bearer(sess)), 422,
+			"mfa_verification_failed")
 		code, err := totp.Secret(setup["secret"].(string)).At(time.Now())
 		if err != nil {
 			s.Fatal(err)
@@ -46,7 +49,8 @@ func TestFactors(t *testing.T) {
 		}
 		// The path's ids.
 		s.want(s.call("POST", "/factors/x/challenge", obj{}, bearer(up)), 404, "validation_failed")
-		s.want(s.call("DELETE", "/factors/00000000-0000-0000-0000-000000000000", nil, bearer(up)), 404, "mfa_factor_not_found")
+		s.want(s.call("DELETE", "/factors/00000000-0000-0000-0000-000000000000", nil, bearer(up)), 404,
+			"mfa_factor_not_found")
 		s.want(s.call("PUT", "/factors/"+id, nil, bearer(up)), 405, "method_not_allowed")
 
 		r = s.call("POST", "/factors/recovery-codes", nil, bearer(up))
@@ -70,7 +74,8 @@ func TestFactors(t *testing.T) {
 		if r = s.call("GET", "/admin/users/"+user+"/factors", nil, key); r.status != 200 || !strings.HasPrefix(r.text, "[{") {
 			s.Errorf("%d %s", r.status, r.text)
 		}
-		if r = s.call("PUT", "/admin/users/"+user+"/factors/"+id, obj{"friendly_name": "desk"}, key); r.status != 200 || r.body["friendly_name"] != "desk" {
+		if r = s.call("PUT", "/admin/users/"+user+"/factors/"+id, obj{"friendly_name": "desk"}, key); r.status != 200 ||
+			r.body["friendly_name"] != "desk" {
 			s.Errorf("%d %s", r.status, r.text)
 		}
 		if r = s.call("DELETE", "/factors/"+id, nil, bearer(up)); r.status != 200 || r.body["id"] != id {
@@ -93,34 +98,42 @@ func TestPasskeys(t *testing.T) {
 			o["authenticatorSelection"].(obj)["residentKey"] != "required" || o["challenge"] == "" {
 			s.Fatalf("%d %s", r.status, r.text)
 		}
-		s.want(s.call("POST", "/passkeys/registration/verify", obj{"challenge_id": r.body["challenge_id"], "credential": obj{}}, bearer(sess)), 400,
+		s.want(s.call("POST", "/passkeys/registration/verify",
+			obj{"challenge_id": r.body["challenge_id"], "credential": obj{}}, bearer(sess)), 400,
 			"webauthn_verification_failed")
-		s.want(s.call("POST", "/passkeys/registration/verify", obj{"challenge_id": "x", "credential": nil}, bearer(sess)), 400, "webauthn_challenge_not_found")
+		s.want(s.call("POST", "/passkeys/registration/verify", obj{"challenge_id": "x", "credential": nil}, bearer(sess)),
+			400, "webauthn_challenge_not_found")
 		r = s.call("POST", "/passkeys/authentication/options", nil)
-		if o, _ = r.body["options"].(obj); r.status != 200 || o["rpId"] != "localhost" || o["userVerification"] != "required" || o["allowCredentials"] != nil {
+		if o, _ = r.body["options"].(obj); r.status != 200 || o["rpId"] != "localhost" ||
+			o["userVerification"] != "required" || o["allowCredentials"] != nil {
 			s.Errorf("%d %s", r.status, r.text)
 		}
-		s.want(s.call("POST", "/passkeys/authentication/verify", obj{"challenge_id": r.body["challenge_id"], "credential": obj{}}), 400,
+		s.want(s.call("POST", "/passkeys/authentication/verify",
+			obj{"challenge_id": r.body["challenge_id"], "credential": obj{}}), 400,
 			"webauthn_verification_failed")
 		if r = s.call("GET", "/passkeys", nil, bearer(sess)); r.status != 200 || r.text != "[]\n" {
 			s.Errorf("%d %s", r.status, r.text)
 		}
-		s.want(s.call("PATCH", "/passkeys/01a1fdd3-49a8-71f7-afb0-243f4650b256", obj{"friendly_name": "x"}, bearer(sess)), 404, "webauthn_credential_not_found")
-		s.want(s.call("DELETE", "/passkeys/01a1fdd3-49a8-71f7-afb0-243f4650b256", nil, bearer(sess)), 404, "webauthn_credential_not_found")
+		s.want(s.call("PATCH", "/passkeys/01a1fdd3-49a8-71f7-afb0-243f4650b256", obj{"friendly_name": "x"}, bearer(sess)),
+			404, "webauthn_credential_not_found")
+		s.want(s.call("DELETE", "/passkeys/01a1fdd3-49a8-71f7-afb0-243f4650b256", nil, bearer(sess)), 404,
+			"webauthn_credential_not_found")
 	})
 }
 
 func TestSessions(t *testing.T) {
 	onBoth(t, nil, func(s *server) {
 		one := s.signUp("a@x.example")
-		two := s.call("POST", "/token?grant_type=password", obj{"email": "a@x.example", "password": pw}, "User-Agent: Phone").body
+		two := s.call("POST", "/token?grant_type=password", obj{"email": "a@x.example", "password": pw},
+			"User-Agent: Phone").body
 		r := s.call("GET", "/sessions", nil, bearer(one))
 		list := r.body["sessions"].([]any)
 		if r.status != 200 || len(list) != 2 {
 			s.Fatalf("%d %s", r.status, r.text)
 		}
 		phone, mine := list[0].(obj), list[1].(obj)
-		if phone["user_agent"] != "Phone" || phone["current"] != false || mine["current"] != true || phone["aal"] != "aal1" || phone["address"] == nil {
+		if phone["user_agent"] != "Phone" || phone["current"] != false || mine["current"] != true ||
+			phone["aal"] != "aal1" || phone["address"] == nil {
 			s.Error(r.text)
 		}
 		stranger := s.signUp("b@x.example")

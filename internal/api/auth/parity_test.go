@@ -25,7 +25,8 @@ func TestParity_generateLink(t *testing.T) {
 			if diff := cmp.Diff(given, r.body["user_metadata"]); diff != "" {
 				s.Errorf("%s: user_metadata (-given +got)\n%s", typ, diff)
 			}
-			if link, _ := r.body["action_link"].(string); !strings.Contains(link, "/auth/v1/verify?token="+r.body["hashed_token"].(string)+"&type=") {
+			if link, _ := r.body["action_link"].(string); !strings.Contains(link,
+				"/auth/v1/verify?token="+r.body["hashed_token"].(string)+"&type=") {
 				s.Errorf("%s: link %s", typ, link)
 			}
 			if list := r.body["identities"].([]any); len(list) != 1 || list[0].(obj)["provider"] != "email" {
@@ -37,7 +38,8 @@ func TestParity_generateLink(t *testing.T) {
 			"https://app.example.com/reset?a=b&c=d":   "https%3A%2F%2Fapp.example.com%2Freset%3Fa%3Db%26c%3Dd",
 			"https://app.example.com/reset?next=%2Fx": "https%3A%2F%2Fapp.example.com%2Freset%3Fnext%3D%252Fx",
 		} {
-			r := s.call("POST", "/admin/generate_link", obj{"type": "recovery", "email": "signup@x.example", "redirect_to": target}, key)
+			r := s.call("POST", "/admin/generate_link", obj{"type": "recovery", "email": "signup@x.example",
+				"redirect_to": target}, key)
 			if link, _ := r.body["action_link"].(string); !strings.HasSuffix(link, "&redirect_to="+want) {
 				s.Errorf("%s: link %s", target, link)
 			}
@@ -47,7 +49,8 @@ func TestParity_generateLink(t *testing.T) {
 		if diff := cmp.Diff(obj{}, r.body["user_metadata"]); diff != "" {
 			s.Errorf("without data: %s", diff)
 		}
-		if m := s.signUp("by@x.example")["user"].(obj)["user_metadata"].(obj); m["email"] != "by@x.example" || m["sub"] == nil {
+		if m := s.signUp("by@x.example")["user"].(obj)["user_metadata"].(obj); m["email"] != "by@x.example" ||
+			m["sub"] == nil {
 			s.Errorf("a sign-up's metadata %v", m)
 		}
 	})
@@ -69,9 +72,11 @@ func TestParity_messages(t *testing.T) {
 			msg(s.call("POST", "/otp", obj{"phone": number}), 400, "validation_failed", text)
 			msg(s.call("POST", "/signup", obj{"phone": number, "password": pw}), 400, "validation_failed", text)
 			msg(s.call("PUT", "/user", obj{"phone": number}, bearer(sess)), 400, "validation_failed", text)
-			msg(s.call("POST", "/verify", obj{"phone": number, "token": "123456", "type": "sms"}), 400, "validation_failed", text)
+			msg(s.call("POST", "/verify", obj{"phone": number, "token": "123456", "type": "sms"}), 400, "validation_failed",
+				text)
 		}
-		msg(s.call("POST", "/token?grant_type=id_token", obj{"id_token": "x", "provider": "google"}), 400, "provider_disabled",
+		msg(s.call("POST", "/token?grant_type=id_token", obj{"id_token": "x", "provider": "google"}), 400,
+			"provider_disabled",
 			`Provider (issuer "https://accounts.google.com") is not enabled`)
 		nobody := s.call("POST", "/signup", obj{"data": obj{}})
 		s.want(nobody, 200, "")
@@ -80,6 +85,7 @@ func TestParity_messages(t *testing.T) {
 
 		id := sess["user"].(obj)["id"].(string)
 		s.want(s.call("PUT", "/admin/users/"+id, obj{"ban_duration": "1h"}, "apikey: "+s.keys.ServiceRoleKey), 200, "")
-		msg(s.call("POST", "/token?grant_type=refresh_token", obj{"refresh_token": sess["refresh_token"]}), 400, "user_banned", "Invalid Refresh Token: User Banned")
+		msg(s.call("POST", "/token?grant_type=refresh_token", obj{"refresh_token": sess["refresh_token"]}), 400,
+			"user_banned", "Invalid Refresh Token: User Banned")
 	})
 }

@@ -40,20 +40,29 @@ const directory = "/11111111-2222-3333-4444-555555555555/v2.0"
 
 var presets = []preset{
 	{name: "google", issuer: "https://accounts.google.com", scope: "openid email profile", iss: "/",
-		claims: obj{"email_verified": true, "name": "Ann Lee", "given_name": "Ann", "family_name": "Lee", "picture": "https://x.example/a.png",
-			"hd": "people.example"},
-		metadata: obj{"full_name": "Ann Lee", "given_name": "Ann", "family_name": "Lee", "avatar_url": "https://x.example/a.png", "hd": nil}},
+		claims: obj{"email_verified": true, "name": "Ann Lee", "given_name": "Ann", "family_name": "Lee",
+			"picture": "https://x.example/a.png",
+			"hd":      "people.example"},
+		metadata: obj{"full_name": "Ann Lee", "given_name": "Ann", "family_name": "Lee",
+			"avatar_url": "https://x.example/a.png", "hd": nil}},
 	{name: "gitlab", issuer: "https://gitlab.com", scope: "openid email profile",
-		claims: obj{"email_verified": true, "name": "Ann Lee", "groups_direct": []string{"x"}}, metadata: obj{"name": "Ann Lee"}},
-	{name: "linkedin_oidc", issuer: "https://www.linkedin.com/oauth", path: "/oauth", scope: "openid email profile", post: true,
-		claims: obj{"email_verified": "true", "name": "Ann Lee", "locale": "en-US"}, metadata: obj{"name": "Ann Lee", "locale": "en-US"}},
+		claims:   obj{"email_verified": true, "name": "Ann Lee", "groups_direct": []string{"x"}},
+		metadata: obj{"name": "Ann Lee"}},
+	{name: "linkedin_oidc", issuer: "https://www.linkedin.com/oauth", path: "/oauth", scope: "openid email profile",
+		post:     true,
+		claims:   obj{"email_verified": "true", "name": "Ann Lee", "locale": "en-US"},
+		metadata: obj{"name": "Ann Lee", "locale": "en-US"}},
 	{name: "keycloak", path: "/realms/north", scope: "openid email profile", iss: "/realms/north",
-		claims: obj{"email_verified": true, "name": "Ann Lee", "preferred_username": "ann"}, metadata: obj{"name": "Ann Lee", "preferred_username": "ann"}},
-	{name: "azure", path: directory, scope: "openid email profile", claims: obj{"xms_edov": true, "name": "Ann Lee", "tid": directory[1:37]},
+		claims:   obj{"email_verified": true, "name": "Ann Lee", "preferred_username": "ann"},
+		metadata: obj{"name": "Ann Lee", "preferred_username": "ann"}},
+	{name: "azure", path: directory, scope: "openid email profile",
+		claims:   obj{"xms_edov": true, "name": "Ann Lee", "tid": directory[1:37]},
 		metadata: obj{"name": "Ann Lee", "tid": nil}},
-	{name: "microsoft", path: directory, scope: "openid email profile", claims: obj{"xms_edov": "1", "name": "Ann Lee"}, metadata: obj{"name": "Ann Lee"}},
+	{name: "microsoft", path: directory, scope: "openid email profile", claims: obj{"xms_edov": "1", "name": "Ann Lee"},
+		metadata: obj{"name": "Ann Lee"}},
 	{name: "apple", issuer: "https://appleid.apple.com", scope: "openid email name", post: true, form: true,
-		claims: obj{"email_verified": "true", "is_private_email": "true"}, metadata: obj{"name": "Ann Lee", "full_name": "Ann Lee", "given_name": "Ann",
+		claims: obj{"email_verified": "true", "is_private_email": "true"},
+		metadata: obj{"name": "Ann Lee", "full_name": "Ann Lee", "given_name": "Ann",
 			"family_name": "Lee"}},
 	{name: "github", issuer: "https://github.com", scope: "read:user user:email", post: true, iss: "/login/oauth",
 		metadata: obj{"name": "Ann Lee", "user_name": "ann"}},
@@ -89,7 +98,8 @@ func (h *house) configured() identity.Provider {
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		p.TeamID, p.KeyID, p.Secret = "TEAM123456", "KEY1234567", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+		p.TeamID, p.KeyID, p.Secret = "TEAM123456", "KEY1234567",
+			string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 	}
 	return p
 }
@@ -104,7 +114,8 @@ func (h *house) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	at := h.URL + h.path
 	switch r.URL.Path {
 	case h.path + "/.well-known/openid-configuration":
-		say(obj{"issuer": at, "authorization_endpoint": at + "/authorize", "token_endpoint": at + "/token", "jwks_uri": at + "/keys",
+		say(obj{"issuer": at, "authorization_endpoint": at + "/authorize", "token_endpoint": at + "/token",
+			"jwks_uri":                 at + "/keys",
 			"response_types_supported": []string{"code"},
 			"subject_types_supported":  []string{"public"}, "id_token_signing_alg_values_supported": []string{"ES256"},
 			"authorization_response_iss_parameter_supported": h.iss != "",
@@ -125,11 +136,13 @@ func (h *house) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			say(obj{"error": "invalid_grant"})
 			return
 		}
-		say(obj{"access_token": "at-" + h.name, "refresh_token": "again", "token_type": "bearer", "expires_in": 3600, "id_token": h.idToken()})
+		say(obj{"access_token": "at-" + h.name, "refresh_token": "again", "token_type": "bearer", "expires_in": 3600,
+			"id_token": h.idToken()})
 	case "/api/v3/user":
 		say(obj{"id": 583231, "login": "ann", "name": "Ann Lee", "email": "typed@evil.example"})
 	case "/api/v3/user/emails":
-		say([]obj{{"email": "old@people.example", "verified": true}, {"email": h.person(), "primary": true, "verified": true}})
+		say([]obj{{"email": "old@people.example", "verified": true},
+			{"email": h.person(), "primary": true, "verified": true}})
 	default:
 		w.WriteHeader(http.StatusNotFound)
 	}
@@ -160,12 +173,14 @@ func (h *house) signedByTeam(secret string) bool {
 	if tok.Claims(&h.key.PublicKey, &c) != nil || tok.Headers[0].KeyID != "KEY1234567" {
 		return false
 	}
-	return c.Validate(jwt.Expected{Issuer: "TEAM123456", Subject: "client-of-apple", AnyAudience: jwt.Audience{h.URL}, Time: time.Now()}) == nil && c.Expiry != nil
+	return c.Validate(jwt.Expected{Issuer: "TEAM123456", Subject: "client-of-apple", AnyAudience: jwt.Audience{h.URL},
+		Time: time.Now()}) == nil && c.Expiry != nil
 }
 
 // grant says what is wrong with the redemption of a code.
 func (h *house) grant(r *http.Request) string {
-	for name, want := range map[string]string{"grant_type": "authorization_code", "code": "the-code", "redirect_uri": h.asked.Get("redirect_uri")} {
+	for name, want := range map[string]string{"grant_type": "authorization_code", "code": "the-code",
+		"redirect_uri": h.asked.Get("redirect_uri")} {
 		if got := r.PostFormValue(name); got != want {
 			return fmt.Sprintf("%s %q, want %q", name, got, want)
 		}
@@ -180,7 +195,8 @@ func (h *house) idToken() string {
 	if h.name == "github" {
 		return ""
 	}
-	c := obj{"iss": h.URL + h.path, "sub": "583231", "aud": "client-of-" + h.name, "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix(),
+	c := obj{"iss": h.URL + h.path, "sub": "583231", "aud": "client-of-" + h.name, "iat": time.Now().Unix(),
+		"exp":   time.Now().Add(time.Hour).Unix(),
 		"nonce": h.asked.Get("nonce"), "email": h.person()}
 	for _, more := range []obj{h.claims, h.lies} {
 		for k, v := range more {
@@ -203,14 +219,16 @@ func (h *house) idToken() string {
 func (s *server) enter(h *house, more url.Values) *url.URL {
 	s.Helper()
 	r := s.call("GET", "/authorize?"+
-		url.Values{"provider": {h.name}, "redirect_to": {"https://app.example.com/in"}, "code_challenge": {oidc.Challenge(strings.Repeat("v", 43))},
+		url.Values{"provider": {h.name}, "redirect_to": {"https://app.example.com/in"},
+			"code_challenge":        {oidc.Challenge(strings.Repeat("v", 43))},
 			"code_challenge_method": {"s256"}}.Encode(), nil)
 	at, err := url.Parse(r.header.Get("Location"))
 	if err != nil || r.status != 302 {
 		s.Fatalf("%s: %d %s", h.name, r.status, r.text)
 	}
 	q := at.Query()
-	want := map[string]string{"scope": h.scope, "client_id": "client-of-" + h.name, "redirect_uri": "http://127.0.0.1:8080/auth/v1/callback/" + h.name,
+	want := map[string]string{"scope": h.scope, "client_id": "client-of-" + h.name,
+		"redirect_uri":  "http://127.0.0.1:8080/auth/v1/callback/" + h.name,
 		"response_type": "code", "code_challenge_method": "S256", "response_mode": ""}
 	if h.form {
 		want["response_mode"] = "form_post"
@@ -220,7 +238,8 @@ func (s *server) enter(h *house, more url.Values) *url.URL {
 			s.Errorf("%s is asked with %s=%q, want %q", h.name, k, q.Get(k), v)
 		}
 	}
-	if door := map[bool]string{false: h.path + "/authorize", true: "/login/oauth/authorize"}[h.name == "github"]; at.Path != door || "http://"+at.Host != h.URL {
+	if door := map[bool]string{false: h.path + "/authorize",
+		true: "/login/oauth/authorize"}[h.name == "github"]; at.Path != door || "http://"+at.Host != h.URL {
 		s.Errorf("%s is asked at %s", h.name, at)
 	}
 	h.mu.Lock()
@@ -287,7 +306,8 @@ func TestPresetsSignIn(t *testing.T) {
 				}
 				u := in.body["user"].(obj)
 				data, id := u["user_metadata"].(obj), u["identities"].([]any)[0].(obj)
-				if u["email"] != h.person() || u["app_metadata"].(obj)["provider"] != p.name || id["id"] != "583231" || id["provider"] != p.name || i > 0 &&
+				if u["email"] != h.person() || u["app_metadata"].(obj)["provider"] != p.name || id["id"] != "583231" ||
+					id["provider"] != p.name || i > 0 &&
 					u["id"] != first {
 					s.Errorf("%s: %v", p.name, u)
 				}

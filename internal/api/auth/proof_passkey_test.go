@@ -43,7 +43,8 @@ func (s *server) passkeyOf(sess obj) *device {
 	}
 	d.AddCredential(d.cred)
 	answer := vw.CreateAttestationResponse(party, d.Authenticator, d.cred, *o)
-	s.want(s.call("POST", "/passkeys/registration/verify", obj{"challenge_id": ask.body["challenge_id"], "credential": json.RawMessage(answer)}, bearer(sess)),
+	s.want(s.call("POST", "/passkeys/registration/verify",
+		obj{"challenge_id": ask.body["challenge_id"], "credential": json.RawMessage(answer)}, bearer(sess)),
 		200, "")
 	return d
 }
@@ -74,7 +75,8 @@ func TestProof_passkey(t *testing.T) {
 
 		s.want(change(sess), 400, "reauthentication_needed")
 		s.want(show(sess, s.asserted(foreign)), 400, "webauthn_verification_failed")
-		s.want(show(sess, obj{"challenge_id": "01a1fdd3-49a8-71f7-afb0-243f4650b256", "credential": s.asserted(mine)["credential"]}), 400,
+		s.want(show(sess, obj{"challenge_id": "01a1fdd3-49a8-71f7-afb0-243f4650b256",
+			"credential": s.asserted(mine)["credential"]}), 400,
 			"webauthn_challenge_not_found")
 		s.want(change(sess), 400, "reauthentication_needed")
 

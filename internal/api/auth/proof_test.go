@@ -59,7 +59,8 @@ func TestProof_ofWhatOpensTheAccount(t *testing.T) {
 			s.sleep(11 * time.Minute)
 			sess = s.call("POST", "/token?grant_type=refresh_token", obj{"refresh_token": sess["refresh_token"]}).body
 			s.want(try(), 400, "reauthentication_needed")
-			s.want(s.call("POST", "/reauthenticate", obj{"password": "not-the-password"}, bearer(sess)), 400, "current_password_invalid")
+			s.want(s.call("POST", "/reauthenticate", obj{"password": "not-the-password"}, bearer(sess)), 400,
+				"current_password_invalid")
 			s.want(s.call("POST", "/reauthenticate", obj{}, bearer(sess)), 400, "validation_failed")
 			s.in("a@x.example") // a proof of another session
 			s.want(try(), 400, "reauthentication_needed")
@@ -72,7 +73,8 @@ func TestProof_ofWhatOpensTheAccount(t *testing.T) {
 		}
 		// The data of the account need none, and neither does the address it has.
 		s.sleep(11 * time.Minute)
-		if r := s.call("PUT", "/user", obj{"data": obj{"theme": "dark"}, "email": "a@x.example"}, bearer(sess)); r.status != 200 {
+		if r := s.call("PUT", "/user", obj{"data": obj{"theme": "dark"}, "email": "a@x.example"},
+			bearer(sess)); r.status != 200 {
 			s.Errorf("%d %s", r.status, r.text)
 		}
 	})
@@ -89,12 +91,14 @@ func TestProof_nonce(t *testing.T) {
 		}
 		_, nonce, _ := strings.Cut(s.mail("reauthentication").Text, "Code: ")
 		nonce = nonce[:6]
-		s.want(s.call("PUT", "/user", obj{"email": "b@x.example", "nonce": "000000"}, bearer(sess)), 422, "reauthentication_not_valid")
+		s.want(s.call("PUT", "/user", obj{"email": "b@x.example", "nonce": "000000"}, bearer(sess)), 422,
+			"reauthentication_not_valid")
 		r := s.call("PUT", "/user", obj{"email": "b@x.example", "nonce": nonce}, bearer(sess))
 		if r.status != 200 || r.body["new_email"] != "b@x.example" || r.body["email"] != "a@x.example" {
 			s.Errorf("%d %s", r.status, r.text)
 		}
-		s.want(s.call("PUT", "/user", obj{"email": "c@x.example", "nonce": nonce}, bearer(sess)), 422, "reauthentication_not_valid")
+		s.want(s.call("PUT", "/user", obj{"email": "c@x.example", "nonce": nonce}, bearer(sess)), 422,
+			"reauthentication_not_valid")
 	})
 }
 
@@ -103,7 +107,8 @@ func TestProof_nonce(t *testing.T) {
 func TestProof_bothMailboxes(t *testing.T) {
 	onBoth(t, func(c *identity.Config) { c.AnonymousUsers = true }, func(s *server) {
 		sess := s.signUp("a@x.example")
-		if r := s.call("PUT", "/user", obj{"email": "b@x.example"}, bearer(sess)); r.status != 200 || r.body["email"] != "a@x.example" {
+		if r := s.call("PUT", "/user", obj{"email": "b@x.example"}, bearer(sess)); r.status != 200 ||
+			r.body["email"] != "a@x.example" {
 			s.Errorf("%d %s", r.status, r.text)
 		}
 		for _, kind := range []string{"email_change_new", "email_change_current"} {
@@ -120,7 +125,8 @@ func TestProof_bothMailboxes(t *testing.T) {
 			s.Errorf("%v", got)
 		}
 		nobody := s.call("POST", "/signup", obj{}).body
-		if r := s.call("PUT", "/user", obj{"email": "n@x.example"}, bearer(nobody)); r.status != 200 || r.body["email"] != "n@x.example" {
+		if r := s.call("PUT", "/user", obj{"email": "n@x.example"}, bearer(nobody)); r.status != 200 ||
+			r.body["email"] != "n@x.example" {
 			s.Errorf("%d %s", r.status, r.text)
 		}
 	})
@@ -144,14 +150,16 @@ func TestProof_resetTellsAndRemoves(t *testing.T) {
 		}
 		in := r.body
 		r = s.call("PUT", "/user", obj{"password": "the-next-good-password"}, bearer(in))
-		if keys, _ := r.body["passkeys"].([]any); r.status != 200 || len(keys) != 1 || keys[0].(obj)["friendly_name"] != "A thief's key" {
+		if keys, _ := r.body["passkeys"].([]any); r.status != 200 || len(keys) != 1 ||
+			keys[0].(obj)["friendly_name"] != "A thief's key" {
 			s.Errorf("%d %s", r.status, r.text)
 		}
 		if m := s.mail("password_changed"); !strings.Contains(m.Text, `the passkey "A thief's key", sign-in with Corp.`) {
 			s.Errorf("the mail does not tell: %s", m.Text)
 		}
 		s.want(s.call("PUT", "/user", obj{"remove": []string{"everything"}}, bearer(in)), 400, "validation_failed")
-		r = s.call("PUT", "/user", obj{"password": "a-third-good-password", "remove": []string{"passkeys", "factors", "identities"}}, bearer(in))
+		r = s.call("PUT", "/user", obj{"password": "a-third-good-password",
+			"remove": []string{"passkeys", "factors", "identities"}}, bearer(in))
 		if r.status != 200 || r.body["passkeys"] != nil || len(r.body["identities"].([]any)) != 1 {
 			s.Errorf("%d %s", r.status, r.text)
 		}
@@ -197,7 +205,8 @@ func TestPasswordChanged_words(t *testing.T) {
 		for locale, want := range map[string][]string{
 			"en": {"the authenticator app", `the security key "mine webauthn"`, `codes by text message "mine phone"`,
 				"sign-in with GitHub", "sign-in with your organisation"},
-			"de": {"die Authenticator-App", "der Sicherheitsschlüssel „mine webauthn“", "Codes per SMS „mine phone“", "die Anmeldung mit GitHub",
+			"de": {"die Authenticator-App", "der Sicherheitsschlüssel „mine webauthn“", "Codes per SMS „mine phone“",
+				"die Anmeldung mit GitHub",
 				"die Anmeldung mit Ihrer Organisation"}} {
 			in := obj{"password": "a-good-password-" + locale, "data": obj{"locale": locale}}
 			if r := s.call("PUT", "/user", in, bearer(sess)); r.status != 200 {
@@ -276,11 +285,13 @@ func TestFactor_grace(t *testing.T) {
 			return s.call("GET", "/tenants", nil, bearer(s.in(email))).body["tenants"].([]any)[0].(obj)
 		}
 		inviteAs := func(email, role string) reply {
-			return s.call("POST", "/invitations", obj{"email": "v@x.example", "role": role, "deliver": "link"}, bearer(s.in(email)))
+			return s.call("POST", "/invitations", obj{"email": "v@x.example", "role": role, "deliver": "link"},
+				bearer(s.in(email)))
 		}
 		invite := func(email string) reply { return inviteAs(email, "viewer") }
 		until, err := time.Parse(time.RFC3339, told("owner@x.example")["mfa_grace_until"].(string))
-		if err != nil || until.Sub(s.now()) > 7*24*time.Hour || until.Sub(s.now()) < 6*24*time.Hour || told("owner@x.example")["mfa_required"] != true {
+		if err != nil || until.Sub(s.now()) > 7*24*time.Hour || until.Sub(s.now()) < 6*24*time.Hour ||
+			told("owner@x.example")["mfa_required"] != true {
 			s.Errorf("%v %v", until, err)
 		}
 		for _, email := range []string{"hand@x.example", "free@x.example"} {
@@ -301,7 +312,8 @@ func TestFactor_grace(t *testing.T) {
 			s.Errorf("where none is asked for: %d %s", r.status, r.text)
 		}
 		_, high := s.enrol(s.in("owner@x.example"))
-		if r := s.call("POST", "/invitations", obj{"email": "v@x.example", "role": "viewer", "deliver": "link"}, bearer(high)); r.status != 201 {
+		if r := s.call("POST", "/invitations", obj{"email": "v@x.example", "role": "viewer", "deliver": "link"},
+			bearer(high)); r.status != 201 {
 			s.Errorf("with a factor: %d %s", r.status, r.text)
 		}
 	})

@@ -23,7 +23,8 @@ func TestAnonymous(t *testing.T) {
 	onBoth(t, func(c *identity.Config) { c.AnonymousUsers = true }, func(s *server) {
 		r := s.call("POST", "/signup", obj{"data": obj{"theme": "dark"}, "gotrue_meta_security": obj{"captcha_token": nil}})
 		u, _ := r.body["user"].(obj)
-		if r.status != 200 || u["is_anonymous"] != true || len(u["identities"].([]any)) != 0 || len(u["app_metadata"].(obj)) != 0 ||
+		if r.status != 200 || u["is_anonymous"] != true || len(u["identities"].([]any)) != 0 ||
+			len(u["app_metadata"].(obj)) != 0 ||
 			len(u["user_metadata"].(obj)) != 1 {
 			s.Fatalf("%d %s", r.status, r.text)
 		}
@@ -78,10 +79,13 @@ func TestIDTokenErrors(t *testing.T) {
 				s.Errorf("%d %s", r.status, r.text)
 			}
 		}
-		s.want(s.call("POST", "/token?grant_type=id_token", obj{"provider": "google", "id_token": "x", "link_identity": true}), 401, "no_authorization")
+		s.want(s.call("POST", "/token?grant_type=id_token",
+			obj{"provider": "google", "id_token": "x", "link_identity": true}), 401, "no_authorization")
 		sess := s.signUp("a@x.example")
-		s.want(s.call("DELETE", "/user/identities/01a1fdd3-49a8-71f7-afb0-243f4650b256", nil, bearer(sess)), 422, "identity_not_found")
-		s.want(s.call("GET", "/user/identities/authorize?provider=none&skip_http_redirect=true", nil, bearer(sess)), 400, "validation_failed")
+		s.want(s.call("DELETE", "/user/identities/01a1fdd3-49a8-71f7-afb0-243f4650b256", nil, bearer(sess)), 422,
+			"identity_not_found")
+		s.want(s.call("GET", "/user/identities/authorize?provider=none&skip_http_redirect=true", nil, bearer(sess)), 400,
+			"validation_failed")
 	})
 }
 
@@ -93,7 +97,8 @@ func TestLinkAddress(t *testing.T) {
 	}, func(s *server) {
 		sess := s.signUp("a@x.example")
 		r := s.call("GET", "/user/identities/authorize?provider=github&skip_http_redirect=true", nil, bearer(sess))
-		if to, _ := r.body["url"].(string); r.status != 200 || !strings.HasPrefix(to, "https://github.com/login/oauth/authorize?") ||
+		if to, _ := r.body["url"].(string); r.status != 200 ||
+			!strings.HasPrefix(to, "https://github.com/login/oauth/authorize?") ||
 			strings.Contains(to, "skip_http_redirect") {
 			s.Errorf("%d %s", r.status, r.text)
 		}
@@ -128,7 +133,8 @@ func TestProviderProof(t *testing.T) {
 		t.Run(browser, func(t *testing.T) {
 			srv := hub(t)
 			onBoth(t, func(c *identity.Config) {
-				c.Autoconfirm, c.OIDC = false, map[string]identity.Provider{"github": {ClientID: "id", Secret: "s", Issuer: srv.URL}}
+				c.Autoconfirm, c.OIDC = false, map[string]identity.Provider{"github": {ClientID: "id", Secret: "s",
+					Issuer: srv.URL}}
 			}, func(s *server) {
 				enter := func() reply {
 					r := s.call("GET", "/authorize?provider=github&redirect_to=https://app.example.com/in", nil)
@@ -137,7 +143,8 @@ func TestProviderProof(t *testing.T) {
 						s.Fatal(r.status, r.text)
 					}
 					c := (&http.Response{Header: r.header}).Cookies()[0]
-					return s.call("GET", "/callback/github?code=c&state="+url.QueryEscape(at.Query().Get("state")), nil, "Cookie: "+c.Name+"="+c.Value)
+					return s.call("GET", "/callback/github?code=c&state="+url.QueryEscape(at.Query().Get("state")), nil,
+						"Cookie: "+c.Name+"="+c.Value)
 				}
 				r := enter()
 				held := "Cookie: none=x"
@@ -157,8 +164,10 @@ func TestProviderProof(t *testing.T) {
 					held = "Cookie: none=x"
 				}
 				link := regexp.MustCompile(`http://127\.0\.0\.1:8080/auth/v1(/verify\S+)`).FindStringSubmatch(s.mail("confirmation").Text)[1]
-				for accept, want := range map[string]int{"Accept: text/html": 200, "Accept: */*": 303} { // a scanner, of either kind
-					if r = s.call("GET", link, nil, accept); r.status != want || strings.Contains(r.header.Get("Location"), "access_token") {
+				for accept, want := range map[string]int{"Accept: text/html": 200,
+					"Accept: */*": 303} { // a scanner, of either kind
+					if r = s.call("GET", link, nil, accept); r.status != want ||
+						strings.Contains(r.header.Get("Location"), "access_token") {
 						s.Errorf("%s: %d %s", accept, r.status, r.text)
 					}
 				}

@@ -76,7 +76,8 @@ func TestStrangers_recovery(t *testing.T) {
 		s.want(s.call("POST", "/recover?redirect_to="+target, obj{"email": owner}, from(home)), 200, "")
 		digits, _ := s.mailFor(target)
 		attack()
-		s.want(s.call("POST", "/verify", obj{"type": "recovery", "email": owner, "token": "no"}, from(home)), 403, "otp_expired")
+		s.want(s.call("POST", "/verify", obj{"type": "recovery", "email": owner, "token": "no"}, from(home)), 403,
+			"otp_expired")
 		s.want(s.call("POST", "/verify", obj{"type": "recovery", "email": owner, "token": digits}, from(home)), 200, "")
 		if n := s.rows("SELECT COUNT(*) FROM one_time_tokens"); n != 0 {
 			s.Errorf("%d codes of strangers outlive the sign-in", n)
@@ -164,7 +165,8 @@ func TestStrangers_mailsOfADay(t *testing.T) {
 func TestStrangers_guessesOfADay(t *testing.T) {
 	const owner, home, away = "a@x.example", "203.0.113.7", "198.51.100.1"
 	onBoth(t, func(c *identity.Config) { c.Phone, c.SMS = true, silent{} }, func(s *server) {
-		s.want(s.call("POST", "/admin/users", obj{"email": owner, "phone": "491712345678", "email_confirm": true, "phone_confirm": true, "password": pw},
+		s.want(s.call("POST", "/admin/users", obj{"email": owner, "phone": "491712345678", "email_confirm": true,
+			"phone_confirm": true, "password": pw},
 			"apikey: "+s.keys.ServiceRoleKey), 200, "")
 		s.counting(false)
 		signIn := func(name, password, address string) reply {
@@ -185,14 +187,17 @@ func TestStrangers_guessesOfADay(t *testing.T) {
 			for _, password := range []string{"not the password", pw} {
 				r := signIn(name, password, "198.51.100.3")
 				s.want(r, 429, "over_request_rate_limit")
-				if r.body["error"] != "rate_limit_exceeded" || r.body["limit"] != 1000.0 || r.body["remaining"] != 0.0 || r.body["reset_at"] == nil ||
+				if r.body["error"] != "rate_limit_exceeded" || r.body["limit"] != 1000.0 || r.body["remaining"] != 0.0 ||
+					r.body["reset_at"] == nil ||
 					r.header.Get("Retry-After") == "" {
 					s.Errorf("%v %s", r.header, r.text)
 				}
 			}
 		}
-		s.want(s.call("POST", "/token", obj{"phone": "+491712345678", "password": pw}, from(away)), 429, "over_request_rate_limit")
-		s.want(s.call("POST", "/reauthenticate", obj{"password": pw}, bearer(sess.body), from(away)), 429, "over_request_rate_limit")
+		s.want(s.call("POST", "/token", obj{"phone": "+491712345678", "password": pw}, from(away)), 429,
+			"over_request_rate_limit")
+		s.want(s.call("POST", "/reauthenticate", obj{"password": pw}, bearer(sess.body), from(away)), 429,
+			"over_request_rate_limit")
 		s.want(s.call("POST", "/reauthenticate", obj{"password": pw}, bearer(sess.body), from(home)), 200, "")
 		s.want(signIn(owner, pw, home), 200, "")
 		s.want(s.call("POST", "/recover?redirect_to=https://app.example.com/reset", obj{"email": owner}, from(away)), 200, "")
@@ -204,7 +209,8 @@ func TestStrangers_guessesOfADay(t *testing.T) {
 
 		// A stolen session guesses no more than a stranger.
 		s.exec("DELETE FROM wrong_passwords")
-		s.want(s.call("POST", "/reauthenticate", obj{"password": "no"}, bearer(signIn(owner, pw, home).body), from("198.51.100.5")), 400, "current_password_invalid")
+		s.want(s.call("POST", "/reauthenticate", obj{"password": "no"}, bearer(signIn(owner, pw, home).body),
+			from("198.51.100.5")), 400, "current_password_invalid")
 		s.want(signIn("nobody@x.example", "no", away), 400, "invalid_credentials")
 		if n := s.rows("SELECT COUNT(*) FROM wrong_passwords WHERE tries = 1"); n != 2 {
 			s.Errorf("%d rows of wrong passwords, want 2", n)

@@ -35,7 +35,8 @@ func shown(r reply, names ...string) string {
 // one. Its owner learns by mail, and no code comes with it.
 func TestChange_taken(t *testing.T) {
 	onBoth(t, func(c *identity.Config) { c.Phone, c.SMS = true, silent{} }, func(s *server) {
-		s.want(s.call("POST", "/admin/users", obj{"email": "owner@x.example", "phone": "491700000001", "email_confirm": true, "phone_confirm": true},
+		s.want(s.call("POST", "/admin/users", obj{"email": "owner@x.example", "phone": "491700000001", "email_confirm": true,
+			"phone_confirm": true},
 			"apikey: "+s.keys.ServiceRoleKey), 200, "")
 		free, taken := s.signUp("one@x.example"), s.signUp("two@x.example")
 		for _, change := range []struct {
@@ -44,13 +45,15 @@ func TestChange_taken(t *testing.T) {
 			a := s.call("PUT", "/user", obj{change.member: change.free}, bearer(free))
 			b := s.call("PUT", "/user", obj{change.member: change.taken}, bearer(taken))
 			s.want(a, 200, "")
-			forFree, forTaken := shown(a, "one@x.example", change.free, "nobody@x.example"), shown(b, "two@x.example", change.taken, "owner@x.example")
+			forFree, forTaken := shown(a, "one@x.example", change.free, "nobody@x.example"),
+				shown(b, "two@x.example", change.taken, "owner@x.example")
 			if diff := cmp.Diff(forFree, forTaken); a.status != b.status || diff != "" {
 				s.Errorf("%s: %d %d (-free +taken)\n%s", change.member, a.status, b.status, diff)
 			}
 		}
 		for range 2 { // at first, and when it is asked for again
-			if m := s.mail("known"); m.To != "owner@x.example" || strings.Contains(m.Text, "Code: ") || strings.Contains(m.Text, "/verify?") {
+			if m := s.mail("known"); m.To != "owner@x.example" || strings.Contains(m.Text, "Code: ") ||
+				strings.Contains(m.Text, "/verify?") {
 				s.Errorf("to %s: %s", m.To, m.Text)
 			}
 			if m := s.mail("email_change_new"); m.To != "nobody@x.example" {
@@ -72,7 +75,8 @@ func TestChange_taken(t *testing.T) {
 		}
 	})
 	onBoth(t, func(c *identity.Config) { c.SignupTellsTaken, c.Phone, c.SMS = true, true, silent{} }, func(s *server) {
-		s.want(s.call("POST", "/admin/users", obj{"email": "owner@x.example", "phone": "491700000001", "email_confirm": true, "phone_confirm": true},
+		s.want(s.call("POST", "/admin/users", obj{"email": "owner@x.example", "phone": "491700000001", "email_confirm": true,
+			"phone_confirm": true},
 			"apikey: "+s.keys.ServiceRoleKey), 200, "")
 		sess := s.signUp("one@x.example")
 		s.want(s.call("PUT", "/user", obj{"email": "owner@x.example"}, bearer(sess)), 422, "email_exists")

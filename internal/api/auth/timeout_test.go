@@ -32,7 +32,8 @@ func TestTimeout(t *testing.T) {
 				h.ServeHTTP(w, r)
 				return w
 			}
-			for _, body := range []string{`{"refresh_token":"` + sess["refresh_token"].(string) + `"}`, `{"email":"a@x.example","password":"` + pw + `"}`} {
+			for _, body := range []string{`{"refresh_token":"` + sess["refresh_token"].(string) + `"}`,
+				`{"email":"a@x.example","password":"` + pw + `"}`} {
 				w := ask("POST", "/token", body)
 				var got struct{ Code string }
 				if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != 504 || got.Code != "request_timeout" ||
@@ -41,7 +42,8 @@ func TestTimeout(t *testing.T) {
 				}
 			}
 			to, err := url.Parse(ask("GET", "/verify?type=signup&token=x", "").Header().Get("Location"))
-			if err != nil || !strings.Contains(to.Fragment, "error_code=request_timeout") || !strings.Contains(to.Fragment, "error=temporarily_unavailable") {
+			if err != nil || !strings.Contains(to.Fragment, "error_code=request_timeout") ||
+				!strings.Contains(to.Fragment, "error=temporarily_unavailable") {
 				s.Errorf("%s: led to %v, %v", name, to, err)
 			}
 		}

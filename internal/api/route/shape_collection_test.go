@@ -17,11 +17,13 @@ func TestTokenFaults(t *testing.T) {
 		{"bad_jwt", "invalid JWT: token has invalid claims: token is expired", "PGRST303",
 			`Bearer error="invalid_token", error_description="invalid JWT: token has invalid claims: token is expired"`},
 		{"PGRST301", `no "x"`, "PGRST301", `Bearer error="invalid_token", error_description="no 'x'"`},
-		{"bad_jwt", "invalid claim: missing sub claim", "PGRST303", `Bearer error="invalid_token", error_description="invalid claim: missing sub claim"`},
+		{"bad_jwt", "invalid claim: missing sub claim", "PGRST303",
+			`Bearer error="invalid_token", error_description="invalid claim: missing sub claim"`},
 	} {
 		reply := CollectionShape(r, fault.New(fault.Unauthorized, c.code, "%s", c.msg))
 		body, ok := reply.Body.(collectionError)
-		if got := reply.Header.Get("WWW-Authenticate"); !ok || reply.Status != 401 || body.Code != c.want || got != c.challenge {
+		if got := reply.Header.Get("WWW-Authenticate"); !ok || reply.Status != 401 || body.Code != c.want ||
+			got != c.challenge {
 			t.Errorf("%s: %d %s, %s", c.msg, reply.Status, body.Code, got)
 		}
 	}

@@ -17,11 +17,13 @@ import (
 // foreign is one address elsewhere, in spellings that naive comparisons let
 // through.
 var foreign = []string{
-	"https://evil.example", "//evil.example", "///evil.example", "https:evil.example", `https:\\evil.example`, `/\evil.example`,
+	"https://evil.example", "//evil.example", "///evil.example", "https:evil.example", `https:\\evil.example`,
+	`/\evil.example`,
 	"https://app.example@evil.example", "https://app.example.evil.example",
 	"https://app.example%2eevil.example", "https://app.example%00.evil.example", "\thttps://evil.example",
 	"https://evil.example#https://app.example/", "https://EVIL.example/?https://app.example",
-	"javascript:alert(1)", "data:text/html,x", "https://app.example:8443/", "http://app.example/", "https://app.example\r\nLocation: https://evil.example",
+	"javascript:alert(1)", "data:text/html,x", "https://app.example:8443/", "http://app.example/",
+	"https://app.example\r\nLocation: https://evil.example",
 }
 
 // A target elsewhere is replaced by the site, wherever a browser may name one.
@@ -34,11 +36,14 @@ func TestOpenRedirects(t *testing.T) {
 		o.claims = map[string]any{"email": "bob@other.example"}
 		pkce := url.Values{"code_challenge": {challenge()}, "code_challenge_method": {"s256"}}
 		for _, evil := range foreign {
-			k.call("POST", "/sso", "", map[string]any{"provider_id": id, "redirect_to": evil, "code_challenge": challenge(), "code_challenge_method": "s256"})
+			k.call("POST", "/sso", "", map[string]any{"provider_id": id, "redirect_to": evil, "code_challenge": challenge(),
+				"code_challenge_method": "s256"})
 			k.call("POST", "/sso?redirect_to="+url.QueryEscape(evil), "",
 				map[string]any{"domain": "corp.example", "code_challenge": challenge(), "code_challenge_method": "s256"})
-			k.call("GET", "/authorize?provider=custom:other-example&"+pkce.Encode()+"&redirect_to="+url.QueryEscape(evil), "", nil)
-			at := k.landed(k.call("POST", "/sso/saml/acs", "", url.Values{"SAMLResponse": {p.unsolicited()}, "RelayState": {evil}}))
+			k.call("GET", "/authorize?provider=custom:other-example&"+pkce.Encode()+"&redirect_to="+url.QueryEscape(evil), "",
+				nil)
+			at := k.landed(k.call("POST", "/sso/saml/acs", "",
+				url.Values{"SAMLResponse": {p.unsolicited()}, "RelayState": {evil}}))
 			if at.Scheme+"://"+at.Host != "https://app.example" || !strings.Contains(at.Fragment, "access_token=") {
 				k.Errorf("RelayState %q leads to %s", evil, at)
 			}
@@ -67,7 +72,8 @@ func TestUnreadableAnswers(t *testing.T) {
 		check := func(name string, a answer, code string) {
 			k.Helper()
 			at := k.landed(a)
-			if q := at.Query(); at.Scheme+"://"+at.Host+at.Path != "https://app.example" || q.Get("error_code") != code || q.Get("error") == "" ||
+			if q := at.Query(); at.Scheme+"://"+at.Host+at.Path != "https://app.example" || q.Get("error_code") != code ||
+				q.Get("error") == "" ||
 				q.Get("error_description") == "" {
 				k.Errorf("%s: %d leads to %s, want %s", name, a.status, at, code)
 			}
@@ -77,14 +83,16 @@ func TestUnreadableAnswers(t *testing.T) {
 		}
 		check("no response", acs(relay), "validation_failed")
 		check("two responses", acs(twice), "validation_failed")
-		check("two relay states", acs(url.Values{"SAMLResponse": {"eA=="}, "RelayState": {"https://evil.example", "x"}}), "validation_failed")
+		check("two relay states", acs(url.Values{"SAMLResponse": {"eA=="}, "RelayState": {"https://evil.example", "x"}}),
+			"validation_failed")
 		check("no form", acs(raw("%zz")), "validation_failed")
 		check("a large one", acs(big), "request_entity_too_large")
 		for _, name := range []string{"state", "code", "iss", "error"} {
 			check("two of "+name, k.call("GET", callback+name+"=https://evil.example&"+name+"=x", "", nil), "bad_oauth_callback")
 		}
 		var err error
-		k.svc, err = sso.New(sso.Config{PublicURL: k.base, AllowPrivate: true, MasterKey: master, Resolver: k}, k.db, k.ident, k.now)
+		k.svc, err = sso.New(sso.Config{PublicURL: k.base, AllowPrivate: true, MasterKey: master, Resolver: k}, k.db,
+			k.ident, k.now)
 		k.ok(err)
 		k.mount()
 		check("SAML is off", acs(url.Values{"SAMLResponse": {"eA=="}}), "saml_provider_disabled")
@@ -169,7 +177,8 @@ func TestCodeNeedsItsVerifier(t *testing.T) {
 		}{
 			"none": {nil, "validation_failed"}, "empty": {"", "validation_failed"}, "another": {strings.Repeat("x", 64),
 				"bad_code_verifier"}, "the challenge itself": {challenge(), "bad_code_verifier"},
-			"42 characters": {verifier[:42], "bad_code_verifier"}, "129 characters": {strings.Repeat("x", 129), "bad_code_verifier"},
+			"42 characters":  {verifier[:42], "bad_code_verifier"},
+			"129 characters": {strings.Repeat("x", 129), "bad_code_verifier"},
 		} {
 			body := map[string]any{"auth_code": at.Query().Get("code")}
 			if c.verifier != nil {
@@ -196,15 +205,18 @@ func TestOIDCEnds(t *testing.T) {
 		conn, q = begin()
 		issued := k.callback(conn, q)
 		conn, q = begin()
-		k.want(k.call("PUT", "/admin/custom-providers/custom:corp-example", k.serviceKey(), map[string]any{"enabled": false}), 200, "")
+		k.want(k.call("PUT", "/admin/custom-providers/custom:corp-example", k.serviceKey(),
+			map[string]any{"enabled": false}), 200, "")
 		if at := k.callback(conn, q); at.Query().Get("error_code") == "" || at.Query().Get("code") != "" {
 			k.Errorf("disabled in mid-flow, landed at %s", at)
 		}
 		k.want(k.redeem(issued), 404, "flow_state_not_found")
 		k.want(k.call("GET", "/user", sess.text(k, "access_token"), nil), 403, "session_not_found")
-		k.want(k.call("POST", "/token?grant_type=refresh_token", "", map[string]any{"refresh_token": sess.text(k, "refresh_token")}), 400, "refresh_token_not_found")
+		k.want(k.call("POST", "/token?grant_type=refresh_token", "",
+			map[string]any{"refresh_token": sess.text(k, "refresh_token")}), 400, "refresh_token_not_found")
 
-		k.want(k.call("PUT", "/admin/custom-providers/custom:corp-example", k.serviceKey(), map[string]any{"enabled": true}), 200, "")
+		k.want(k.call("PUT", "/admin/custom-providers/custom:corp-example", k.serviceKey(), map[string]any{"enabled": true}),
+			200, "")
 		conn, q = begin()
 		k.mu.Lock()
 		k.skew = 11 * time.Minute
@@ -259,7 +271,8 @@ func TestSilentProvider(t *testing.T) {
 		}
 		return true
 	}
-	a := k.call("POST", "/sso", "", map[string]any{"provider_id": id, "code_challenge": challenge(), "code_challenge_method": "s256"})
+	a := k.call("POST", "/sso", "", map[string]any{"provider_id": id, "code_challenge": challenge(),
+		"code_challenge_method": "s256"})
 	k.want(a, 503, "unexpected_failure")
 	p.mu.Lock() // the hook has returned
 	defer p.mu.Unlock()

@@ -19,7 +19,8 @@ func TestSCIMAttributes(t *testing.T) {
 		ann := map[string]any{"userName": "ann@corp.example", "externalId": "e1", "displayName": "Ann",
 			"name": map[string]any{"givenName": "Ann", "familyName": "Lee"}}
 		user := d.scim("POST", "/Users", ann, 201).text(k, "id")
-		group := d.scim("POST", "/Groups", map[string]any{"displayName": "all", "members": []map[string]any{{"value": user}}}, 201).text(k, "id")
+		group := d.scim("POST", "/Groups", map[string]any{"displayName": "all",
+			"members": []map[string]any{{"value": user}}}, 201).text(k, "id")
 		for _, c := range []struct {
 			method, path, query string
 			body                any
@@ -28,12 +29,14 @@ func TestSCIMAttributes(t *testing.T) {
 			{"GET", "/Users/" + user, "", nil, "active displayName emails externalId groups id meta name(familyName formatted givenName) schemas userName"},
 			{"GET", "/Users/" + user, "attributes=userName", nil, "id schemas userName"},
 			{"GET", "/Users/" + user, "attributes=USERNAME, name.familyName", nil, "id name(familyName) schemas userName"},
-			{"GET", "/Users/" + user, "attributes=urn:ietf:params:scim:schemas:core:2.0:User:userName", nil, "id schemas userName"},
+			{"GET", "/Users/" + user, "attributes=urn:ietf:params:scim:schemas:core:2.0:User:userName", nil,
+				"id schemas userName"},
 			{"GET", "/Users/" + user, "attributes=unknown", nil, "id schemas"},
 			{"GET", "/Users/" + user, "excludedAttributes=emails,groups,meta,name.givenName,id", nil,
 				"active displayName externalId id name(familyName formatted) schemas userName"},
 			{"GET", "/Users", "attributes=externalId", nil, "externalId id schemas"},
-			{"GET", "/Users", "excludedAttributes=emails,groups,meta,name", nil, "active displayName externalId id schemas userName"},
+			{"GET", "/Users", "excludedAttributes=emails,groups,meta,name", nil,
+				"active displayName externalId id schemas userName"},
 			{"PUT", "/Users/" + user, "attributes=userName", ann, "id schemas userName"},
 			{"PATCH", "/Users/" + user, "attributes=active", patchOf("displayName", "A"), "active id schemas"},
 			{"GET", "/Groups/" + group, "", nil, "displayName id members($ref display value) meta schemas"},
@@ -91,8 +94,10 @@ func TestSCIMSchemas(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		d := newDirectory(k, nil)
 		user := d.scim("POST", "/Users",
-			map[string]any{"userName": "ann@corp.example", "displayName": "Ann", "name": map[string]any{"givenName": "Ann", "familyName": "Lee"}}, 201).text(k, "id")
-		group := d.scim("POST", "/Groups", map[string]any{"displayName": "all", "members": []map[string]any{{"value": user}}}, 201).text(k, "id")
+			map[string]any{"userName": "ann@corp.example", "displayName": "Ann",
+				"name": map[string]any{"givenName": "Ann", "familyName": "Lee"}}, 201).text(k, "id")
+		group := d.scim("POST", "/Groups", map[string]any{"displayName": "all",
+			"members": []map[string]any{{"value": user}}}, 201).text(k, "id")
 		var types, list struct {
 			TotalResults int
 			Resources    []struct {

@@ -60,7 +60,8 @@ func patchOf(path string, value any) map[string]any {
 func (d *directory) membership(user string) string {
 	for _, role := range actor.Members {
 		for _, status := range []string{"active", "suspended"} {
-			if d.count("SELECT COUNT(*) FROM members WHERE tenant_id = $1 AND user_id = $2 AND role = $3 AND status = $4", d.tenant, user, string(role), status) == 1 {
+			if d.count("SELECT COUNT(*) FROM members WHERE tenant_id = $1 AND user_id = $2 AND role = $3 AND status = $4",
+				d.tenant, user, string(role), status) == 1 {
 				return string(role) + " " + status
 			}
 		}
@@ -91,11 +92,16 @@ func TestDirectoryGivesBackWhatItTook(t *testing.T) {
 		}{
 			{"a role given by hand", "manager", off, on, "manager suspended", "manager active"},
 			{"an owner beside another", "owner", off, on, "owner suspended", "owner active"},
-			{"removed, and made again", "safety", func() { d.scim("PATCH", path, patchOf("externalId", "4711"), 200); d.scim("DELETE", path, nil, 204) },
+			{"removed, and made again", "safety", func() {
+				d.scim("PATCH", path, patchOf("externalId", "4711"),
+					200)
+				d.scim("DELETE", path, nil, 204)
+			},
 				func() {
 					d.scim("POST", "/Users", map[string]any{"userName": "bob@corp.example", "externalId": "4711"}, 201)
 				}, "safety suspended", "safety active"},
-			{"suspended by the tenant before", "manager", func() { d.set("status", "suspended", user); off() }, on, "manager suspended", "manager suspended"},
+			{"suspended by the tenant before", "manager", func() { d.set("status", "suspended", user); off() }, on,
+				"manager suspended", "manager suspended"},
 		} {
 			d.set("role", c.role, user)
 			c.off()
@@ -113,7 +119,8 @@ func TestDirectoryGivesBackWhatItTook(t *testing.T) {
 // they are then; in none, the person stays out until a group lets them in.
 func TestDirectoryGroupsAfterAbsence(t *testing.T) {
 	onBoth(t, func(k *kit) {
-		d := newDirectory(k, map[string]any{"default_role": "", "role_map": map[string]string{"drivers": "driver", "managers": "manager"}})
+		d := newDirectory(k, map[string]any{"default_role": "",
+			"role_map": map[string]string{"drivers": "driver", "managers": "manager"}})
 		user := d.scim("POST", "/Users", map[string]any{"userName": "bob@corp.example"}, 201).text(k, "id")
 		group := func(name string) string {
 			return d.scim("POST", "/Groups", map[string]any{"displayName": name}, 201).text(k, "id")
@@ -176,7 +183,8 @@ func TestRecycledAddress(t *testing.T) {
 				if now.user == old && in("old", now.local) != old {
 					k.Errorf("%s: the one before has another account", c.name)
 				}
-				if got := d.scim("POST", "/Users", map[string]any{"userName": now.local + "@corp.example"}, 201).text(k, "id"); got != now.user {
+				if got := d.scim("POST", "/Users", map[string]any{"userName": now.local + "@corp.example"}, 201).text(k,
+					"id"); got != now.user {
 					k.Errorf("the directory took over %s for %s, want %s", got, now.local, now.user)
 				}
 			}
@@ -339,7 +347,8 @@ func TestLeaverOfALostDomain(t *testing.T) {
 		}
 		k.want(k.call("GET", "/user", access, nil), 403, "session_not_found")
 		d.scim("PATCH", path, patchOf("active", true), 400)
-		k.want(k.call("PUT", "/sso/connections/"+d.id, k.serviceKey(), map[string]any{"domains": []string{"corp.example"}}), 200, "")
+		k.want(k.call("PUT", "/sso/connections/"+d.id, k.serviceKey(), map[string]any{"domains": []string{"corp.example"}}),
+			200, "")
 		d.scim("PATCH", path, patchOf("active", true), 200)
 		d.enter(nil)
 	})

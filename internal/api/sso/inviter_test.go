@@ -49,8 +49,10 @@ func TestInvitationsEndWithTheDirectory(t *testing.T) {
 				d.connection = k.oidcConnection(d.provider, tenant, "corp.example")
 				roles := map[string]any{"role_map": map[string]string{"wms-admins": "admin", "wms-drivers": "driver"}}
 				k.want(k.call("PUT", "/sso/connections/"+d.connection, k.serviceKey(), roles), 200, "")
-				d.token = k.want(k.call("POST", "/sso/connections/"+d.connection+"/scim-token", k.serviceKey(), nil), 201, "").text(k, "token")
-				d.user = k.want(k.call("POST", "/scim/v2/Users", d.token, map[string]any{"userName": "bob@corp.example"}), 201, "").text(k, "id")
+				d.token = k.want(k.call("POST", "/sso/connections/"+d.connection+"/scim-token", k.serviceKey(), nil), 201,
+					"").text(k, "token")
+				d.user = k.want(k.call("POST", "/scim/v2/Users", d.token, map[string]any{"userName": "bob@corp.example"}), 201,
+					"").text(k, "id")
 				members := []map[string]any{{"value": d.user}}
 				group := map[string]any{"displayName": "wms-admins", "members": members}
 				d.group = k.want(k.call("POST", "/scim/v2/Groups", d.token, group), 201, "").text(k, "id")
@@ -61,7 +63,8 @@ func TestInvitationsEndWithTheDirectory(t *testing.T) {
 				invited := map[string]any{"email": "eve@else.example", "role": "manager", "deliver": "link"}
 				k.want(k.call("POST", "/invitations", bob, invited), 201, "")
 				owner := k.member(tenant, "owner@corp-owner.example", actor.Owner).AccessToken
-				k.want(k.call("POST", "/invitations", owner, map[string]any{"email": "kept@else.example", "role": "viewer", "deliver": "link"}), 201, "")
+				k.want(k.call("POST", "/invitations", owner, map[string]any{"email": "kept@else.example", "role": "viewer",
+					"deliver": "link"}), 201, "")
 
 				end(d)
 

@@ -17,7 +17,8 @@ func (k *kit) connect(access string, body map[string]any) (id string, rest map[s
 	k.Helper()
 	got := k.want(k.call("POST", "/sso/connections", access, body), 201, "")
 	rest = got.json(k)
-	for _, own := range []string{"id", "tenant_id", "created_at", "updated_at", "domains", "service_provider", "metadata_at"} {
+	for _, own := range []string{"id", "tenant_id", "created_at", "updated_at", "domains", "service_provider",
+		"metadata_at"} {
 		delete(rest, own)
 	}
 	return got.text(k, "id"), rest
@@ -59,9 +60,11 @@ func TestNames_ofTenants(t *testing.T) {
 		}
 		// Nor does a change tell.
 		other, _ := k.connect(a2, map[string]any{"kind": "oidc", "issuer": o.srv.URL, "client_id": "client"})
-		k.connect(a1, map[string]any{"kind": "oidc", "identifier": "custom:third", "issuer": o.srv.URL, "client_id": "client"})
+		k.connect(a1, map[string]any{"kind": "oidc", "identifier": "custom:third", "issuer": o.srv.URL,
+			"client_id": "client"})
 		k.want(k.call("PUT", "/sso/connections/"+other, a2, map[string]any{"identifier": "custom:third"}), 200, "")
-		k.want(k.call("PUT", "/sso/connections/"+other, a2, map[string]any{"identifier": "custom:corp"}), 422, "saml_idp_already_exists")
+		k.want(k.call("PUT", "/sso/connections/"+other, a2, map[string]any{"identifier": "custom:corp"}), 422,
+			"saml_idp_already_exists")
 	})
 }
 
@@ -71,15 +74,18 @@ func TestNames_identifier(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		good, evil := newOP(k), newOP(k)
 		one, two := k.tenant("One"), k.tenant("Two")
-		a1, a2 := k.member(one, "a@one.example", actor.Owner).AccessToken, k.member(two, "a@two.example", actor.Owner).AccessToken
+		a1, a2 := k.member(one, "a@one.example", actor.Owner).AccessToken,
+			k.member(two, "a@two.example", actor.Owner).AccessToken
 		body := func(p *op, domain string) map[string]any {
-			return map[string]any{"kind": "oidc", "identifier": "custom:corp", "issuer": p.srv.URL, "client_id": "client", "client_secret": "secret-of-the-client",
-				"default_role": "viewer", "domains": []string{domain}}
+			return map[string]any{"kind": "oidc", "identifier": "custom:corp", "issuer": p.srv.URL, "client_id": "client",
+				"client_secret": "secret-of-the-client",
+				"default_role":  "viewer", "domains": []string{domain}}
 		}
 		c2, _ := k.connect(a2, body(evil, "evil.example")) // the squatter is first
 		c1, _ := k.connect(a1, body(good, "corp.example"))
 		authorize := func() answer {
-			q := url.Values{"provider": {"custom:corp"}, "redirect_to": {"https://app.example/in"}, "code_challenge": {challenge()}, "code_challenge_method": {"s256"}}
+			q := url.Values{"provider": {"custom:corp"}, "redirect_to": {"https://app.example/in"},
+				"code_challenge": {challenge()}, "code_challenge_method": {"s256"}}
 			return k.call("GET", "/authorize?"+q.Encode(), "", nil)
 		}
 		leads := func(access, id string) any {
@@ -100,14 +106,17 @@ func TestNames_identifier(t *testing.T) {
 			k.Errorf("claims %v", c)
 		}
 		k.prove(a2, c2, "evil.example") // answers as ever; the name stays where it is
-		if at := k.landed(authorize()); !strings.HasPrefix(at.String(), good.srv.URL) || leads(a2, c2) != nil || leads(a1, c1) != true {
+		if at := k.landed(authorize()); !strings.HasPrefix(at.String(), good.srv.URL) || leads(a2, c2) != nil ||
+			leads(a1, c1) != true {
 			k.Errorf("the name went to who proved second: %s", at)
 		}
-		if got := k.want(k.call("GET", "/admin/custom-providers/custom:corp", k.serviceKey(), nil), 200, "").text(k, "id"); got != c1 {
+		if got := k.want(k.call("GET", "/admin/custom-providers/custom:corp", k.serviceKey(), nil), 200, "").text(k,
+			"id"); got != c1 {
 			k.Errorf("the operator sees %s", got)
 		}
-		k.want(k.call("POST", "/admin/custom-providers", k.serviceKey(), map[string]any{"tenant_id": k.tenant("Three"), "identifier": "custom:corp",
-			"issuer": good.srv.URL, "client_id": "client"}), 422, "saml_idp_already_exists")
+		k.want(k.call("POST", "/admin/custom-providers", k.serviceKey(),
+			map[string]any{"tenant_id": k.tenant("Three"), "identifier": "custom:corp",
+				"issuer": good.srv.URL, "client_id": "client"}), 422, "saml_idp_already_exists")
 
 		// Another name of the holder, or no proved domain left: it leads nowhere again.
 		k.want(k.call("PUT", "/sso/connections/"+c1, a1, map[string]any{"domains": []string{}}), 200, "")
@@ -128,9 +137,11 @@ func TestNames_oneProviderOfTwo(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		p := newIDP(k)
 		one, two := k.tenant("One"), k.tenant("Two")
-		a1, a2 := k.member(one, "a@one.example", actor.Owner).AccessToken, k.member(two, "a@two.example", actor.Owner).AccessToken
+		a1, a2 := k.member(one, "a@one.example", actor.Owner).AccessToken,
+			k.member(two, "a@two.example", actor.Owner).AccessToken
 		body := func(domain string) map[string]any {
-			return map[string]any{"kind": "saml", "metadata_xml": string(p.xml()), "default_role": "viewer", "allow_unsolicited": true, "domains": []string{domain}}
+			return map[string]any{"kind": "saml", "metadata_xml": string(p.xml()), "default_role": "viewer",
+				"allow_unsolicited": true, "domains": []string{domain}}
 		}
 		c2, _ := k.connect(a2, body("evil.example"))
 		k.prove(a2, c2, "evil.example")
@@ -157,7 +168,8 @@ func TestNames_oneProviderOfTwo(t *testing.T) {
 			k.Errorf("landed in %v, want %s", got, two)
 		}
 		p.person.UserEmail, p.person.NameID = "ann@corp.example", "ann-1"
-		if at := k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin("provider_id", c1)))); at.Query().Get("code") == "" {
+		if at := k.landed(k.call("POST", "/sso/saml/acs", "",
+			p.answer(k.begin("provider_id", c1)))); at.Query().Get("code") == "" {
 			k.Errorf("asked by its own tenant: %s", at)
 		}
 		at := k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin("provider_id", c2))))
@@ -165,12 +177,14 @@ func TestNames_oneProviderOfTwo(t *testing.T) {
 			k.Errorf("a copied provider took somebody of another tenant's domain: %s", at)
 		}
 		// Nor by an address that the provider does not say, nor by a test.
-		k.want(k.call("PUT", "/sso/connections/"+c2, a2, map[string]any{"attribute_mapping": map[string]any{"keys": map[string]any{
-			"email": map[string]any{"name": "nothing", "default": "x@evil.example"}}}}), 400, "validation_failed")
+		k.want(k.call("PUT", "/sso/connections/"+c2, a2,
+			map[string]any{"attribute_mapping": map[string]any{"keys": map[string]any{
+				"email": map[string]any{"name": "nothing", "default": "x@evil.example"}}}}), 400, "validation_failed")
 		loc := k.want(k.call("POST", "/sso/connections/"+c2+"/test", a2, nil), 200, "").text(k, "url")
 		k.call("POST", "/sso/saml/acs", "", p.answer(loc))
 		got := k.want(k.call("GET", "/sso/connections/"+c2, a2, nil), 200, "").json(k)["last_test"]
-		if b, _ := json.Marshal(got); strings.Contains(string(b), "ann") || strings.Contains(string(b), "wms-") || !strings.Contains(string(b), "failed") {
+		if b, _ := json.Marshal(got); strings.Contains(string(b), "ann") || strings.Contains(string(b), "wms-") ||
+			!strings.Contains(string(b), "failed") {
 			k.Errorf("a test shows people of another tenant's domain: %s", b)
 		}
 	})

@@ -32,9 +32,11 @@ func TestOIDCSignIn(t *testing.T) {
 		p, tenant := newOP(k), k.tenant("Corp")
 		id := k.oidcConnection(p, tenant, "corp.example")
 		custom := "/authorize?" +
-			url.Values{"provider": {"custom:corp-example"}, "redirect_to": {"https://app.example/in"}, "code_challenge": {challenge()},
+			url.Values{"provider": {"custom:corp-example"}, "redirect_to": {"https://app.example/in"},
+				"code_challenge":        {challenge()},
 				"code_challenge_method": {"S256"}}.Encode()
-		for _, loc := range []string{k.begin("domain", "corp.example"), k.begin("provider_id", id), k.landed(k.call("GET", custom, "", nil)).String()} {
+		for _, loc := range []string{k.begin("domain", "corp.example"), k.begin("provider_id", id),
+			k.landed(k.call("GET", custom, "", nil)).String()} {
 			conn, q := p.answer(loc)
 			at := k.callback(conn, q)
 			c := claims(k, k.want(k.redeem(at), 200, "").text(k, "access_token"))
@@ -50,10 +52,12 @@ func TestOIDCSignIn(t *testing.T) {
 		id = k.oidcConnection(strict, tenant, "strict.example")
 		conn, q := strict.answer(k.begin("provider_id", id))
 		k.want(k.redeem(k.callback(conn, q)), 200, "")
-		if b := k.call("GET", "/admin/custom-providers/custom:corp-example", k.serviceKey(), nil).body; bytes.Contains(b, []byte("secret-of-the-client")) {
+		if b := k.call("GET", "/admin/custom-providers/custom:corp-example", k.serviceKey(), nil).body; bytes.Contains(b,
+			[]byte("secret-of-the-client")) {
 			k.Error("the secret is shown")
 		}
-		k.want(k.call("GET", "/authorize?provider=custom:unknown&code_challenge="+challenge()+"&code_challenge_method=s256", "", nil), 400, "validation_failed")
+		k.want(k.call("GET", "/authorize?provider=custom:unknown&code_challenge="+challenge()+"&code_challenge_method=s256",
+			"", nil), 400, "validation_failed")
 	})
 }
 
@@ -71,14 +75,17 @@ func TestConfiguredNames(t *testing.T) {
 			k.Errorf("custom:github leads to %s", at)
 		}
 		admin := k.member(tenant, "admin@corp.example", actor.Admin).AccessToken
-		taken := map[string]any{"tenant_id": tenant, "kind": "oidc", "identifier": "custom:github", "client_id": "c", "issuer": p.srv.URL}
-		for _, c := range []answer{k.call("POST", "/sso/connections", admin, taken), k.call("PUT", "/sso/connections/"+id, admin, taken),
+		taken := map[string]any{"tenant_id": tenant, "kind": "oidc", "identifier": "custom:github", "client_id": "c",
+			"issuer": p.srv.URL}
+		for _, c := range []answer{k.call("POST", "/sso/connections", admin, taken),
+			k.call("PUT", "/sso/connections/"+id, admin, taken),
 			k.call("POST", "/admin/custom-providers", k.serviceKey(), taken)} {
 			if k.want(c, 400, "validation_failed"); !bytes.Contains(c.body, []byte("identifier")) {
 				k.Errorf("%s", c.body)
 			}
 		}
-		k.want(k.call("PUT", "/admin/custom-providers/custom:github", k.serviceKey(), map[string]any{"enabled": false}), 200, "")
+		k.want(k.call("PUT", "/admin/custom-providers/custom:github", k.serviceKey(), map[string]any{"enabled": false}), 200,
+			"")
 	})
 }
 
@@ -91,15 +98,24 @@ func TestWishesAreForwarded(t *testing.T) {
 		id := k.oidcConnection(p, k.tenant("Corp"), "corp.example")
 		k.configure(map[string]identity.Provider{"plant": {ClientID: "client", Secret: "s", Issuer: p.srv.URL}})
 		k.want(k.call("PUT", "/sso/connections/"+id, k.serviceKey(),
-			map[string]any{"scopes": []string{"groups"}, "authorization_params": map[string]string{"hd": "corp.example"}}), 200, "")
-		for provider, want := range map[string]struct{ scope, hd string }{"custom:corp-example": {"openid email profile groups calendar tasks", "corp.example"},
-			"plant": {"openid email profile calendar tasks", "elsewhere.example"}, "custom:plant": {"openid email profile calendar tasks", "elsewhere.example"}} {
+			map[string]any{"scopes": []string{"groups"}, "authorization_params": map[string]string{"hd": "corp.example"}}), 200,
+			"")
+		for provider, want := range map[string]struct {
+			scope,
+			hd string
+		}{"custom:corp-example": {"openid email profile groups calendar tasks", "corp.example"},
+			"plant":        {"openid email profile calendar tasks", "elsewhere.example"},
+			"custom:plant": {"openid email profile calendar tasks", "elsewhere.example"}} {
 			q := k.landed(k.call("GET", "/authorize?"+
-				url.Values{"provider": {provider}, "redirect_to": {"https://app.example/in"}, "code_challenge": {challenge()}, "code_challenge_method": {"s256"},
-					"scopes": {"calendar email tasks"}, "prompt": {"select_account"}, "login_hint": {"ann@corp.example"}, "hd": {"elsewhere.example"}, "apikey": {"evil"},
-					"client_id": {"evil"}, "redirect_uri": {"https://evil.example"}, "state": {"evil"}, "Nonce": {"evil"}, "request": {"evil"},
+				url.Values{"provider": {provider}, "redirect_to": {"https://app.example/in"}, "code_challenge": {challenge()},
+					"code_challenge_method": {"s256"},
+					"scopes":                {"calendar email tasks"}, "prompt": {"select_account"}, "login_hint": {"ann@corp.example"},
+					"hd": {"elsewhere.example"}, "apikey": {"evil"},
+					"client_id": {"evil"}, "redirect_uri": {"https://evil.example"}, "state": {"evil"}, "Nonce": {"evil"},
+					"request":       {"evil"},
 					"response_mode": {"evil"}, "scope": {"evil"}}.Encode(), "", nil)).Query()
-			for name, value := range map[string]string{"scope": want.scope, "prompt": "select_account", "login_hint": "ann@corp.example", "hd": want.hd,
+			for name, value := range map[string]string{"scope": want.scope, "prompt": "select_account",
+				"login_hint": "ann@corp.example", "hd": want.hd,
 				"client_id": "client", "code_challenge_method": "S256"} {
 				if q.Get(name) != value {
 					k.Errorf("%s: %s is %q, want %q", provider, name, q.Get(name), value)
@@ -127,9 +143,11 @@ func TestDepartures(t *testing.T) {
 			return nil
 		}
 		k.counting(route.Windows{Limit: limit, Depart: depart})
-		for provider, status := range map[string]int{"custom:corp-example": 302, "custom:github": 302, "github": 302, "custom:unknown": 400} {
+		for provider, status := range map[string]int{"custom:corp-example": 302, "custom:github": 302, "github": 302,
+			"custom:unknown": 400} {
 			counted = nil
-			k.want(k.call("GET", "/authorize?provider="+provider+"&code_challenge_method=s256&code_challenge="+challenge(), "", nil), status, "")
+			k.want(k.call("GET", "/authorize?provider="+provider+"&code_challenge_method=s256&code_challenge="+challenge(), "",
+				nil), status, "")
 			if !slices.Equal(counted, []string{"a departure"}) {
 				k.Errorf("%s counted %q", provider, counted)
 			}
@@ -171,7 +189,8 @@ func TestSignInIsOneAttempt(t *testing.T) {
 func TestOIDCAttacks(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		p, other := newOP(k), newOP(k)
-		id, foreign := k.oidcConnection(p, k.tenant("Corp"), "corp.example"), k.oidcConnection(other, k.tenant("Evil"), "evil.example")
+		id, foreign := k.oidcConnection(p, k.tenant("Corp"), "corp.example"),
+			k.oidcConnection(other, k.tenant("Evil"), "evil.example")
 		public, err := x509.MarshalPKIXPublicKey(&p.key.PublicKey)
 		k.ok(err)
 		stranger, _ := k.keyPair()
@@ -193,7 +212,8 @@ func TestOIDCAttacks(t *testing.T) {
 			{"a foreign address", map[string]any{"email": "boss@elsewhere.example"}, nil, nil},
 			{"alg none", nil, func(any) string { return "eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0." }, nil},
 			{"HS256 with the public key", nil, func(c any) string { return signed(k, jose.HS256, public, "1", c) }, nil},
-			{"a stranger's key under the known id", nil, func(c any) string { return signed(k, jose.RS256, stranger, "1", c) }, nil},
+			{"a stranger's key under the known id", nil, func(c any) string { return signed(k, jose.RS256, stranger, "1", c) },
+				nil},
 			{"an unknown key id", nil, func(c any) string { return signed(k, jose.RS256, stranger, "2", c) }, nil},
 			{"another connection's door", nil, nil, func(conn *string, _ url.Values) { *conn = foreign }},
 			{"iss of another provider", nil, nil, func(_ *string, q url.Values) { q.Set("iss", other.srv.URL) }},
@@ -206,7 +226,8 @@ func TestOIDCAttacks(t *testing.T) {
 			if c.change != nil {
 				c.change(&conn, q)
 			}
-			if at := k.callback(conn, q); at.Query().Get("error_code") == "" || at.Query().Get("code") != "" || at.Host != "app.example" {
+			if at := k.callback(conn, q); at.Query().Get("error_code") == "" || at.Query().Get("code") != "" ||
+				at.Host != "app.example" {
 				k.Errorf("%s: landed at %s", c.name, at)
 			}
 		}
@@ -251,8 +272,10 @@ func TestUnverifiedAddress(t *testing.T) {
 		old, _ := d.enter(map[string]any{"sub": "old", "email": "old@corp.example"})
 		ann, _ := d.enter(map[string]any{"sub": "ann", "email": "ann@corp.example"})
 		for _, v := range []any{false, "false", "no", 0} {
-			for _, who := range []struct{ sub, email string }{{"new", "new@corp.example"}, {"eve", "eve@corp.example"}, {"third", "old@corp.example"}} {
-				if at := d.arrive(map[string]any{"sub": who.sub, "email": who.email, "email_verified": v}); at.Query().Get("error") != "access_denied" ||
+			for _, who := range []struct{ sub, email string }{{"new", "new@corp.example"}, {"eve", "eve@corp.example"},
+				{"third", "old@corp.example"}} {
+				if at := d.arrive(map[string]any{"sub": who.sub, "email": who.email,
+					"email_verified": v}); at.Query().Get("error") != "access_denied" ||
 					at.Query().Get("code") != "" {
 					k.Errorf("%s, verified %v: landed at %s", who.email, v, at)
 				}
@@ -283,7 +306,8 @@ func TestUnverifiedAddress(t *testing.T) {
 			"email_verified": false}); claims(k, access)["email"] != "bea@corp.example" {
 			k.Errorf("an address of another claim: %v", claims(k, access))
 		}
-		if at := d.arrive(map[string]any{"sub": "no upn", "email": "cid@corp.example", "email_verified": false}); at.Query().Get("error") != "access_denied" {
+		if at := d.arrive(map[string]any{"sub": "no upn", "email": "cid@corp.example",
+			"email_verified": false}); at.Query().Get("error") != "access_denied" {
 			k.Errorf("without the other claim, landed at %s", at)
 		}
 	})
@@ -297,7 +321,8 @@ func TestUnpleasantProviders(t *testing.T) {
 		id := k.oidcConnection(p, k.tenant("Corp"), "corp.example")
 		begin := func() answer {
 			return k.call("POST", "/sso", "",
-				map[string]any{"provider_id": id, "skip_http_redirect": true, "code_challenge": challenge(), "code_challenge_method": "s256"})
+				map[string]any{"provider_id": id, "skip_http_redirect": true, "code_challenge": challenge(),
+					"code_challenge_method": "s256"})
 		}
 		inside := 0
 		for name, hook := range map[string]func(w http.ResponseWriter, r *http.Request) bool{
@@ -331,14 +356,18 @@ func TestUnpleasantProviders(t *testing.T) {
 		k.later(6 * time.Second)
 		k.want(begin(), 200, "")
 
-		strict, err := sso.New(sso.Config{PublicURL: k.base, SAML: true, MasterKey: master, Resolver: k}, k.db, k.ident, k.now)
+		strict, err := sso.New(sso.Config{PublicURL: k.base, SAML: true, MasterKey: master, Resolver: k}, k.db, k.ident,
+			k.now)
 		k.ok(err)
 		tenant := k.tenant("Strict")
-		for _, u := range []string{"http://idp.example/m", "https://127.0.0.1/m", "https://169.254.169.254/latest/meta-data", "https://[::1]/m",
-			"https://[::ffff:10.0.0.1]/m", "https://10.0.0.8/m", "https://u:p@idp.example/m", "https://127.0.0.1:22/m", "file:///etc/passwd", p.srv.URL + "/m"} {
+		for _, u := range []string{"http://idp.example/m", "https://127.0.0.1/m", "https://169.254.169.254/latest/meta-data",
+			"https://[::1]/m",
+			"https://[::ffff:10.0.0.1]/m", "https://10.0.0.8/m", "https://u:p@idp.example/m", "https://127.0.0.1:22/m",
+			"file:///etc/passwd", p.srv.URL + "/m"} {
 			kind := sso.SAML
 			if _, err := strict.Create(k.Context(), actor.Actor{Role: actor.Service},
-				sso.Draft{TenantID: &tenant, Kind: &kind, MetadataURL: &u}); err == nil || !strings.Contains(err.Error(), "metadata_url") {
+				sso.Draft{TenantID: &tenant, Kind: &kind, MetadataURL: &u}); err == nil ||
+				!strings.Contains(err.Error(), "metadata_url") {
 				k.Errorf("%s: %v", u, err)
 			}
 		}
@@ -351,9 +380,11 @@ func TestPKCEIsRequired(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		id := k.oidcConnection(newOP(k), k.tenant("Corp"), "corp.example")
 		for _, c := range []map[string]any{
-			{}, {"code_challenge": nil, "code_challenge_method": nil}, {"code_challenge": challenge()}, {"code_challenge": challenge(),
+			{}, {"code_challenge": nil, "code_challenge_method": nil}, {"code_challenge": challenge()},
+			{"code_challenge": challenge(),
 				"code_challenge_method": "plain"},
-			{"code_challenge": strings.Repeat("a", 42), "code_challenge_method": "s256"}, {"code_challenge": strings.Repeat("a", 129), "code_challenge_method": "s256"},
+			{"code_challenge": strings.Repeat("a", 42), "code_challenge_method": "s256"},
+			{"code_challenge": strings.Repeat("a", 129), "code_challenge_method": "s256"},
 		} {
 			c["provider_id"] = id
 			k.want(k.call("POST", "/sso", "", c), 400, "validation_failed")
@@ -377,7 +408,8 @@ func TestPKCEIsRequired(t *testing.T) {
 			k.want(k.call("POST", "/sso", "", c.in), c.status, c.code)
 		}
 		a := k.call("POST", "/sso", "",
-			map[string]any{"provider_id": id, "code_challenge": challenge(), "code_challenge_method": "s256", "redirect_to": "https://evil.example/"})
+			map[string]any{"provider_id": id, "code_challenge": challenge(), "code_challenge_method": "s256",
+				"redirect_to": "https://evil.example/"})
 		if a.status != 303 || k.count("SELECT COUNT(*) FROM sso_requests WHERE redirect_to <> 'https://app.example'") != 0 {
 			k.Errorf("status %d, or a foreign target was stored", a.status)
 		}
@@ -391,7 +423,8 @@ func TestDomainProof(t *testing.T) {
 		p := newOP(k)
 		make := func(tenant string, who *identity.Session) string {
 			return k.want(k.call("POST", "/sso/connections", who.AccessToken,
-				map[string]any{"kind": "oidc", "client_id": "client", "issuer": p.srv.URL, "domains": []string{"Corp.Example"}, "tenant_id": tenant,
+				map[string]any{"kind": "oidc", "client_id": "client", "issuer": p.srv.URL, "domains": []string{"Corp.Example"},
+					"tenant_id":    tenant,
 					"default_role": "viewer"}), 201, "").text(k, "id")
 		}
 		t1, t2 := k.tenant("One"), k.tenant("Two")
@@ -400,11 +433,15 @@ func TestDomainProof(t *testing.T) {
 		if k.count("SELECT COUNT(*) FROM sso_connections WHERE tenant_id = $1 AND id = $2", t1, c1) != 1 {
 			k.Fatal("the body chose the tenant")
 		}
-		k.want(k.call("POST", "/sso", "", map[string]any{"domain": "corp.example", "code_challenge": challenge(), "code_challenge_method": "s256"}), 404,
+		k.want(k.call("POST", "/sso", "", map[string]any{"domain": "corp.example", "code_challenge": challenge(),
+			"code_challenge_method": "s256"}), 404,
 			"sso_provider_not_found")
-		k.want(k.call("POST", "/sso/connections/"+c1+"/domains/corp.example/verify", a1.AccessToken, nil), 422, "validation_failed")
-		k.want(k.call("POST", "/sso/connections/"+c1+"/domains/corp.example/verify", a2.AccessToken, nil), 404, "sso_provider_not_found")
-		d := k.want(k.call("GET", "/sso/connections/"+c1, a1.AccessToken, nil), 200, "").json(k)["domains"].([]any)[0].(map[string]any)
+		k.want(k.call("POST", "/sso/connections/"+c1+"/domains/corp.example/verify", a1.AccessToken, nil), 422,
+			"validation_failed")
+		k.want(k.call("POST", "/sso/connections/"+c1+"/domains/corp.example/verify", a2.AccessToken, nil), 404,
+			"sso_provider_not_found")
+		d := k.want(k.call("GET", "/sso/connections/"+c1, a1.AccessToken, nil), 200,
+			"").json(k)["domains"].([]any)[0].(map[string]any)
 		k.mu.Lock()
 		k.txt[d["dns_name"].(string)] = []string{"v=spf1", d["dns_value"].(string)}
 		k.mu.Unlock()
@@ -412,7 +449,8 @@ func TestDomainProof(t *testing.T) {
 		k.begin("domain", "corp.example")
 
 		k.want(k.call("POST", "/sso/connections/"+c2+"/domains/corp.example/mail", a2.AccessToken, nil), 200, "")
-		k.want(k.call("POST", "/sso/connections/"+c2+"/domains/corp.example/mail", a2.AccessToken, nil), 429, "over_email_send_rate_limit")
+		k.want(k.call("POST", "/sso/connections/"+c2+"/domains/corp.example/mail", a2.AccessToken, nil), 429,
+			"over_email_send_rate_limit")
 		mailed := func(subject, locale, lead string) string {
 			k.mu.Lock()
 			defer k.mu.Unlock()
@@ -421,7 +459,8 @@ func TestDomainProof(t *testing.T) {
 			if code = strings.Fields(code)[0]; m.To != "postmaster@corp.example" || len(code) != 32 {
 				k.Fatalf("mail %+v", m)
 			}
-			if m.Kind != "sso_domain" || m.Subject != subject || !strings.Contains(m.Text, lead) || !strings.Contains(m.HTML, `lang="`+locale+`"`) ||
+			if m.Kind != "sso_domain" || m.Subject != subject || !strings.Contains(m.Text, lead) ||
+				!strings.Contains(m.HTML, `lang="`+locale+`"`) ||
 				!strings.Contains(m.HTML, code) {
 				k.Errorf("mail %+v", m)
 			}
@@ -434,7 +473,8 @@ func TestDomainProof(t *testing.T) {
 		k.exec("INSERT INTO mail_templates (tenant_id, id, kind, locale, subject, text, created_at, updated_at, version) VALUES ($1, $2, 'sso_domain', "+
 			"'de', 'Gewonnen', 'Code: {{.Code}}', $3, $3, 1)", t2, uuid.NewString(), k.now())
 		verify := func(code string) answer {
-			return k.call("POST", "/sso/connections/"+c2+"/domains/corp.example/verify", a2.AccessToken, map[string]any{"code": code})
+			return k.call("POST", "/sso/connections/"+c2+"/domains/corp.example/verify", a2.AccessToken,
+				map[string]any{"code": code})
 		}
 		k.want(verify(code), 400, "sso_domain_already_exists")
 		k.want(k.call("PUT", "/sso/connections/"+c1, a1.AccessToken, map[string]any{"domains": []string{}}), 200, "")
@@ -446,12 +486,14 @@ func TestDomainProof(t *testing.T) {
 		k.later(61 * time.Second)
 		k.want(k.call("POST", "/sso/connections/"+c2+"/domains/corp.example/mail", a2.AccessToken, nil), 200, "")
 		k.want(verify(code), 403, "otp_expired") // the newer one counts
-		k.want(verify(mailed("Bitte bestätigen Sie corp.example für Single Sign-on", "de", "geben Sie ihm diesen Code")), 200, "")
+		k.want(verify(mailed("Bitte bestätigen Sie corp.example für Single Sign-on", "de", "geben Sie ihm diesen Code")),
+			200, "")
 		conn, q := p.answer(k.begin("domain", "corp.example"))
 		if conn != c2 {
 			k.Fatalf("the domain leads to the connection %s", conn)
 		}
-		if c := claims(k, k.want(k.redeem(k.callback(conn, q)), 200, "").text(k, "access_token")); c["tenant_id"] != t2 || c["email"] != "bob@corp.example" {
+		if c := claims(k, k.want(k.redeem(k.callback(conn, q)), 200, "").text(k, "access_token")); c["tenant_id"] != t2 ||
+			c["email"] != "bob@corp.example" {
 			k.Errorf("claims %v", c)
 		}
 	})
@@ -463,11 +505,13 @@ func TestDomainProof(t *testing.T) {
 func TestPostmastersGetFewMails(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		one, two := k.tenant("One"), k.tenant("Two")
-		a1, a2 := k.member(one, "a@one.example", actor.Admin).AccessToken, k.member(two, "a@two.example", actor.Admin).AccessToken
+		a1, a2 := k.member(one, "a@one.example", actor.Admin).AccessToken,
+			k.member(two, "a@two.example", actor.Admin).AccessToken
 		make := func(who string, status int, domains ...string) string {
 			k.Helper()
 			return k.want(k.call("POST", "/sso/connections", who,
-				map[string]any{"kind": "oidc", "client_id": "c", "issuer": "https://idp.example", "domains": domains}), status, "").text(k, "id")
+				map[string]any{"kind": "oidc", "client_id": "c", "issuer": "https://idp.example", "domains": domains}), status,
+				"").text(k, "id")
 		}
 		mail := func(who, connection, domain string, status int) {
 			k.Helper()
@@ -483,11 +527,13 @@ func TestPostmastersGetFewMails(t *testing.T) {
 		}
 		told := func(who, connection, domain string, most int, wait time.Duration) {
 			k.Helper()
-			a := k.want(k.call("POST", "/sso/connections/"+connection+"/domains/"+domain+"/mail", who, nil), 429, "over_email_send_rate_limit")
+			a := k.want(k.call("POST", "/sso/connections/"+connection+"/domains/"+domain+"/mail", who, nil), 429,
+				"over_email_send_rate_limit")
 			m := a.json(k)
 			after, _ := m["retry_after"].(float64)
 			// The clock goes on while the test runs, on a busy machine for seconds.
-			if m["limit"] != float64(most) || after > wait.Seconds() || after < wait.Seconds()-30 || a.header.Get("Retry-After") != fmt.Sprint(after) {
+			if m["limit"] != float64(most) || after > wait.Seconds() || after < wait.Seconds()-30 ||
+				a.header.Get("Retry-After") != fmt.Sprint(after) {
 				k.Errorf("%s: told %s, want one of %d in %s", domain, a.body, most, wait)
 			}
 		}
@@ -538,13 +584,15 @@ func TestReturningFromACrowd(t *testing.T) {
 			return fault.New(fault.Limited, "rate_limit_exceeded", "Too many requests")
 		}
 		k.counting(route.Windows{Session: full})
-		for _, place := range []string{"GET /callback", "POST /callback", "GET /callback/github", "POST /callback/github", "GET /sso/oidc/" +
-			uuid.NewString() + "/callback", "POST /sso/saml/acs"} {
+		for _, place := range []string{"GET /callback", "POST /callback", "GET /callback/github", "POST /callback/github",
+			"GET /sso/oidc/" +
+				uuid.NewString() + "/callback", "POST /sso/saml/acs"} {
 			method, path, _ := strings.Cut(place, " ")
 			a := k.call(method, path, "", nil)
 			to, err := url.Parse(a.header.Get("Location"))
 			k.ok(err)
-			if a.status != http.StatusSeeOther || to.Host != "app.example" || to.Query().Get("error_code") != "over_request_rate_limit" {
+			if a.status != http.StatusSeeOther || to.Host != "app.example" ||
+				to.Query().Get("error_code") != "over_request_rate_limit" {
 				k.Errorf("%s: %d to %s", place, a.status, to)
 			}
 		}
@@ -563,7 +611,8 @@ func TestAuthorizationParams(t *testing.T) {
 		set := func(params any) answer {
 			return k.call("PUT", at, k.serviceKey(), map[string]any{"authorization_params": params})
 		}
-		for _, name := range []string{"state", "nonce", "redirect_uri", "Redirect_URI", "client_id", "scope", "response_type", "response_mode",
+		for _, name := range []string{"state", "nonce", "redirect_uri", "Redirect_URI", "client_id", "scope",
+			"response_type", "response_mode",
 			"code_challenge", "code_challenge_method", "request", "request_uri", ""} {
 			k.want(set(map[string]string{"prompt": "login", name: "x"}), 400, "validation_failed")
 		}
@@ -578,10 +627,12 @@ func TestAuthorizationParams(t *testing.T) {
 		}
 		want := map[string]any{"prompt": "select_account", "hd": "corp.example"}
 		k.want(set(want), 200, "")
-		if got := k.want(k.call("GET", at, k.serviceKey(), nil), 200, "").json(k)["authorization_params"]; !reflect.DeepEqual(got, want) {
+		if got := k.want(k.call("GET", at, k.serviceKey(), nil), 200,
+			"").json(k)["authorization_params"]; !reflect.DeepEqual(got, want) {
 			k.Error(got)
 		}
-		if q := asked(); q.Get("prompt") != "select_account" || q.Get("hd") != "corp.example" || q.Get("code_challenge_method") != "S256" ||
+		if q := asked(); q.Get("prompt") != "select_account" || q.Get("hd") != "corp.example" ||
+			q.Get("code_challenge_method") != "S256" ||
 			q.Get("client_id") != "client" {
 			k.Error(q)
 		}
@@ -597,8 +648,9 @@ func TestAdministration(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		p, tenant := newOP(k), k.tenant("Corp")
 		id := k.oidcConnection(p, tenant, "corp.example")
-		admin, viewer, foreign := k.member(tenant, "a@x.example", actor.Admin), k.member(tenant, "v@x.example", actor.Viewer), k.member(k.tenant("Other"),
-			"o@x.example", actor.Owner)
+		admin, viewer, foreign := k.member(tenant, "a@x.example", actor.Admin),
+			k.member(tenant, "v@x.example", actor.Viewer), k.member(k.tenant("Other"),
+				"o@x.example", actor.Owner)
 		for _, path := range []string{"/admin/sso/providers", "/admin/custom-providers"} {
 			k.want(k.call("GET", path, "", nil), 401, "no_authorization")
 			k.want(k.call("GET", path, admin.AccessToken, nil), 403, "not_admin")
@@ -611,17 +663,20 @@ func TestAdministration(t *testing.T) {
 		}
 		k.want(k.call("PATCH", "/sso/connections", admin.AccessToken, nil), 405, "method_not_allowed")
 		for name, change := range map[string]map[string]any{
-			"owner by groups": {"role_map": map[string]string{"g": "owner"}}, "owner by default": {"default_role": "owner"}, "no role": {"default_role": "king"},
+			"owner by groups": {"role_map": map[string]string{"g": "owner"}}, "owner by default": {"default_role": "owner"},
+			"no role":         {"default_role": "king"},
 			"tenant by claim": {"attribute_mapping": map[string]any{"keys": map[string]any{"tenant_id": map[string]any{"name": "x"}}}},
-			"issuer":          {"issuer": "javascript:alert(1)"}, "identifier": {"identifier": "google"}, "kind": {"kind": "saml"},
+			"issuer":          {"issuer": "javascript:alert(1)"}, "identifier": {"identifier": "google"},
+			"kind":   {"kind": "saml"},
 			"domain": {"domains": []string{"localhost"}},
 		} {
 			if a := k.call("PUT", "/sso/connections/"+id, admin.AccessToken, change); a.status != 400 {
 				k.Errorf("%s: status %d %s", name, a.status, a.body)
 			}
 		}
-		for name, in := range map[string]map[string]any{"oauth2": {"provider_type": "oauth2"}, "no nonce": {"skip_nonce_check": true},
-			"no PKCE": {"pkce_enabled": false}, "no address": {"email_optional": true}, "no tenant": {}} {
+		for name, in := range map[string]map[string]any{"oauth2": {"provider_type": "oauth2"},
+			"no nonce": {"skip_nonce_check": true},
+			"no PKCE":  {"pkce_enabled": false}, "no address": {"email_optional": true}, "no tenant": {}} {
 			in["identifier"], in["client_id"], in["issuer"] = "custom:y", "c", p.srv.URL
 			if name != "no tenant" {
 				in["tenant_id"] = tenant
@@ -629,7 +684,8 @@ func TestAdministration(t *testing.T) {
 			k.want(k.call("POST", "/admin/custom-providers", k.serviceKey(), in), 400, "validation_failed")
 		}
 		k.want(k.call("DELETE", "/sso/connections/"+id, admin.AccessToken, nil), 200, "")
-		k.want(k.call("GET", "/admin/custom-providers/custom:corp-example", k.serviceKey(), nil), 404, "custom_provider_not_found")
+		k.want(k.call("GET", "/admin/custom-providers/custom:corp-example", k.serviceKey(), nil), 404,
+			"custom_provider_not_found")
 		if n := k.count("SELECT COUNT(*) FROM audit WHERE tenant_id = $1 AND action LIKE 'sso.%'", tenant); n < 2 {
 			k.Errorf("%d audit rows", n)
 		}
@@ -640,9 +696,11 @@ func TestAdministration(t *testing.T) {
 // being read is no fault of the request, and is tried again where it can be.
 func TestTenantThatCannotBeRead(t *testing.T) {
 	onBoth(t, func(k *kit) {
-		tenant, nobody, kind, issuer, client := k.tenant("Corp"), "0198c6f0-0000-7000-8000-000000000000", sso.OIDC, "https://idp.example", "c"
+		tenant, nobody, kind, issuer, client := k.tenant("Corp"), "0198c6f0-0000-7000-8000-000000000000", sso.OIDC,
+			"https://idp.example", "c"
 		create := func(ctx context.Context, tenant string) error {
-			_, err := k.svc.Create(ctx, actor.Actor{Role: actor.Service}, sso.Draft{TenantID: &tenant, Kind: &kind, Issuer: &issuer, ClientID: &client})
+			_, err := k.svc.Create(ctx, actor.Actor{Role: actor.Service},
+				sso.Draft{TenantID: &tenant, Kind: &kind, Issuer: &issuer, ClientID: &client})
 			return err
 		}
 		if err := create(k.Context(), nobody); !fault.Is(err, fault.Invalid) {
@@ -667,14 +725,16 @@ func TestTenantThatCannotBeRead(t *testing.T) {
 func TestSAMLSwitchedOff(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		var err error
-		k.svc, err = sso.New(sso.Config{PublicURL: k.base, AllowPrivate: true, MasterKey: master, Resolver: k}, k.db, k.ident, k.now)
+		k.svc, err = sso.New(sso.Config{PublicURL: k.base, AllowPrivate: true, MasterKey: master, Resolver: k}, k.db,
+			k.ident, k.now)
 		k.ok(err)
 		k.mount()
 		for _, c := range []struct {
 			method, path string
 			body         any
 		}{
-			{"POST", "/sso", map[string]any{}}, {"POST", "/sso", map[string]any{"domain": "unknown.example", "code_challenge": nil}}, {"GET", "/sso/saml/metadata", nil},
+			{"POST", "/sso", map[string]any{}}, {"POST", "/sso",
+				map[string]any{"domain": "unknown.example", "code_challenge": nil}}, {"GET", "/sso/saml/metadata", nil},
 			{"GET", "/admin/sso/providers", nil}, {"POST", "/admin/sso/providers", map[string]any{"type": "saml"}},
 		} {
 			k.want(k.call(c.method, c.path, k.serviceKey(), c.body), 404, "saml_provider_disabled")

@@ -17,7 +17,8 @@ func TestSCIMPatchWithoutPath(t *testing.T) {
 		group := "/Groups/" + d.scim("POST", "/Groups", map[string]any{"displayName": "all"}, 201).text(k, "id")
 		for i := range 8 {
 			want := fmt.Sprint("Ann ", i)
-			d.scim("PATCH", user, without(map[string]any{"displayName": "Other", "name.formatted": want, "externalId": want}), 200)
+			d.scim("PATCH", user, without(map[string]any{"displayName": "Other", "name.formatted": want, "externalId": want}),
+				200)
 			if got := d.scim("GET", user, nil, 200); got.text(k, "displayName") != want || got.text(k, "externalId") != want {
 				k.Errorf("want %q: %s", want, got.body)
 			}

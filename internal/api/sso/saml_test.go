@@ -32,7 +32,8 @@ func TestSAMLSignIn(t *testing.T) {
 			}
 			sess := k.want(k.redeem(at), 200, "")
 			c := claims(k, sess.text(k, "access_token"))
-			if c["tenant_id"] != tenant || c["tenant_role"] != "manager" || c["email"] != "ann@corp.example" || c["sub"] == other.User.ID {
+			if c["tenant_id"] != tenant || c["tenant_role"] != "manager" || c["email"] != "ann@corp.example" ||
+				c["sub"] == other.User.ID {
 				k.Errorf("claims %v", c)
 			}
 			amr := c["amr"].([]any)[0].(map[string]any)
@@ -43,7 +44,8 @@ func TestSAMLSignIn(t *testing.T) {
 			if got := user["identities"].([]any)[0].(map[string]any)["provider"]; got != "sso:"+id {
 				k.Errorf("identity of %v", got)
 			}
-			k.want(k.call("POST", "/token?grant_type=refresh_token", "", map[string]any{"refresh_token": sess.text(k, "refresh_token")}), 200, "")
+			k.want(k.call("POST", "/token?grant_type=refresh_token", "",
+				map[string]any{"refresh_token": sess.text(k, "refresh_token")}), 200, "")
 		}
 		if n := k.count("SELECT COUNT(*) FROM users WHERE email = 'ann@corp.example'"); n != 2 {
 			k.Errorf("%d accounts with the address, want the password one and one of the provider", n)
@@ -60,13 +62,17 @@ func TestSAMLAttributes(t *testing.T) {
 		const groups = "eduPersonAffiliation"
 		type keys = map[string]any
 		id := k.samlConnection(p, k.tenant("Corp"), keys{"attribute_mapping": keys{"keys": map[string]keys{
-			"groups": {"name": groups}, "teams": {"name": groups, "array": true}, "team": {"name": groups}, "second": {"names": []string{"absent", groups}},
-			"site": {"name": "absent", "default": "north"}, "floor": {"name": "absent", "default": 2}, "remote": {"name": "absent", "default": false},
-			"sites": {"name": "absent", "default": "north", "array": true}, "there": {"name": groups, "default": "north"}, "none": {"name": "absent", "array": true},
+			"groups": {"name": groups}, "teams": {"name": groups, "array": true}, "team": {"name": groups},
+			"second": {"names": []string{"absent", groups}},
+			"site":   {"name": "absent", "default": "north"}, "floor": {"name": "absent", "default": 2},
+			"remote": {"name": "absent", "default": false},
+			"sites":  {"name": "absent", "default": "north", "array": true}, "there": {"name": groups, "default": "north"},
+			"none": {"name": "absent", "array": true},
 		}}})
 		sess := k.want(k.redeem(k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin("provider_id", id))))), 200, "")
 		got := sess.json(k)["user"].(keys)["user_metadata"].(keys)
-		want := keys{"teams": []any{"wms-managers", "night shift"}, "team": "wms-managers", "second": "wms-managers", "site": "north", "floor": 2.0, "remote": false,
+		want := keys{"teams": []any{"wms-managers", "night shift"}, "team": "wms-managers", "second": "wms-managers",
+			"site": "north", "floor": 2.0, "remote": false,
 			"sites": []any{"north"}, "there": "wms-managers", "none": nil}
 		for key, v := range want {
 			if !reflect.DeepEqual(got[key], v) {
@@ -90,7 +96,8 @@ func TestResourceID(t *testing.T) {
 				k.Errorf("%v, want %v", got, change.want)
 			}
 		}
-		k.want(k.call("PUT", at, k.serviceKey(), map[string]any{"resource_id": strings.Repeat("x", 201)}), 400, "validation_failed")
+		k.want(k.call("PUT", at, k.serviceKey(), map[string]any{"resource_id": strings.Repeat("x", 201)}), 400,
+			"validation_failed")
 	})
 }
 
@@ -103,7 +110,8 @@ func TestRoleFollowsGroups(t *testing.T) {
 		in := func() *url.URL {
 			return k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin("provider_id", id))))
 		}
-		for _, want := range []struct{ group, role string }{{"wms-managers", "manager"}, {"wms-drivers", "driver"}, {"wms-managers", "manager"}} {
+		for _, want := range []struct{ group, role string }{{"wms-managers", "manager"}, {"wms-drivers", "driver"},
+			{"wms-managers", "manager"}} {
 			p.person.Groups = []string{"everyone", want.group}
 			if got := claims(k, k.redeem(in()).text(k, "access_token"))["tenant_role"]; got != want.role {
 				k.Errorf("group %s gives %v", want.group, got)
@@ -145,25 +153,30 @@ func TestSAMLFlowAttacks(t *testing.T) {
 		post := func(f url.Values) *url.URL { return k.landed(k.call("POST", "/sso/saml/acs", "", f)) }
 		refused := func(what string, at *url.URL, code string) {
 			k.Helper()
-			if at.Query().Get("error_code") != code || at.Query().Get("code") != "" || strings.Contains(at.Fragment, "access_token") {
+			if at.Query().Get("error_code") != code || at.Query().Get("code") != "" ||
+				strings.Contains(at.Fragment, "access_token") {
 				k.Errorf("%s: landed at %s, want %s", what, at, code)
 			}
 		}
 		good := p.answer(k.begin("provider_id", id))
 		without := url.Values{"SAMLResponse": good["SAMLResponse"]}
 		refused("without RelayState", post(without), "saml_relay_state_not_found")
-		refused("forged RelayState", post(url.Values{"SAMLResponse": good["SAMLResponse"], "RelayState": {"0198c6f0-0000-7000-8000-000000000000.00"}}),
+		refused("forged RelayState", post(url.Values{"SAMLResponse": good["SAMLResponse"],
+			"RelayState": {"0198c6f0-0000-7000-8000-000000000000.00"}}),
 			"saml_relay_state_not_found")
 		refused("an answer at another request",
-			post(url.Values{"SAMLResponse": good["SAMLResponse"], "RelayState": {relay(k, k.begin("provider_id", id))}}), "validation_failed")
+			post(url.Values{"SAMLResponse": good["SAMLResponse"], "RelayState": {relay(k, k.begin("provider_id", id))}}),
+			"validation_failed")
 		refused("the provider of another tenant",
-			post(url.Values{"SAMLResponse": q.answer(k.begin("provider_id", evil))["SAMLResponse"], "RelayState": good["RelayState"]}), "validation_failed")
+			post(url.Values{"SAMLResponse": q.answer(k.begin("provider_id", evil))["SAMLResponse"],
+				"RelayState": good["RelayState"]}), "validation_failed")
 		refused("no XML", post(url.Values{"SAMLResponse": {"PGE+"}, "RelayState": good["RelayState"]}), "validation_failed")
 		refused("no base64", post(url.Values{"SAMLResponse": {"%%%"}, "RelayState": good["RelayState"]}), "validation_failed")
 		raw, _ := base64.StdEncoding.DecodeString(good.Get("SAMLResponse"))
 		forged := strings.Replace(string(raw), "ann@corp.example", "eve@corp.example", 1)
 		refused("a changed attribute",
-			post(url.Values{"SAMLResponse": {base64.StdEncoding.EncodeToString([]byte(forged))}, "RelayState": good["RelayState"]}), "validation_failed")
+			post(url.Values{"SAMLResponse": {base64.StdEncoding.EncodeToString([]byte(forged))},
+				"RelayState": good["RelayState"]}), "validation_failed")
 		if n := k.count("SELECT COUNT(*) FROM users"); n != 0 {
 			k.Errorf("%d accounts were made by refused responses", n)
 		}
@@ -177,7 +190,8 @@ func TestSAMLFlowAttacks(t *testing.T) {
 		if at := post(pending); at.Query().Get("code") != "" {
 			k.Errorf("disabled in mid-flow: landed at %s", at)
 		}
-		k.want(k.call("POST", "/sso", "", map[string]any{"provider_id": id, "code_challenge": challenge(), "code_challenge_method": "s256"}), 404,
+		k.want(k.call("POST", "/sso", "", map[string]any{"provider_id": id, "code_challenge": challenge(),
+			"code_challenge_method": "s256"}), 404,
 			"sso_provider_disabled")
 
 		late := q.answer(k.begin("provider_id", evil))
@@ -205,12 +219,14 @@ func TestSAMLNamesSomebody(t *testing.T) {
 			{"no address", "saml_assertion_no_email", func(s *saml.Session) { s.UserEmail = "" }},
 			{"an address that is none", "saml_assertion_no_email", func(s *saml.Session) { s.UserEmail = "ann" }},
 			{"no name", "saml_assertion_no_user_id", func(s *saml.Session) { s.NameID = "" }},
-			{"a name of one visit", "saml_assertion_no_user_id", func(s *saml.Session) { s.NameIDFormat = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient" }},
+			{"a name of one visit", "saml_assertion_no_user_id",
+				func(s *saml.Session) { s.NameIDFormat = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient" }},
 			{"a name without end", "saml_assertion_no_user_id", func(s *saml.Session) { s.NameID = strings.Repeat("a", 256) }},
 		} {
 			p.person = one
 			c.change(&p.person)
-			if at := k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin("provider_id", id)))); at.Query().Get("error_code") != c.code ||
+			if at := k.landed(k.call("POST", "/sso/saml/acs", "",
+				p.answer(k.begin("provider_id", id)))); at.Query().Get("error_code") != c.code ||
 				at.Query().Get("code") != "" {
 				k.Errorf("%s: landed at %s, want %s", c.name, at, c.code)
 			}
@@ -223,7 +239,8 @@ func TestSAMLNamesSomebody(t *testing.T) {
 		p.person = one
 		k.want(k.redeem(k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin("provider_id", id))))), 200, "")
 		k.later(365 * 24 * time.Hour) // past the certificate's end
-		k.want(k.call("POST", "/sso", "", map[string]any{"provider_id": id, "code_challenge": challenge(), "code_challenge_method": "s256"}), 404,
+		k.want(k.call("POST", "/sso", "", map[string]any{"provider_id": id, "code_challenge": challenge(),
+			"code_challenge_method": "s256"}), 404,
 			"saml_idp_not_found")
 	})
 }
@@ -247,7 +264,8 @@ func TestDisabledConnectionEndsItsSessions(t *testing.T) {
 		k.want(k.call("GET", "/user", sess.text(k, "access_token"), nil), 200, "")
 		k.want(k.call("PUT", "/admin/sso/providers/"+id, k.serviceKey(), map[string]any{"disabled": true}), 200, "")
 		k.want(k.call("GET", "/user", sess.text(k, "access_token"), nil), 403, "session_not_found")
-		k.want(k.call("POST", "/token?grant_type=refresh_token", "", map[string]any{"refresh_token": sess.text(k, "refresh_token")}), 400, "refresh_token_not_found")
+		k.want(k.call("POST", "/token?grant_type=refresh_token", "",
+			map[string]any{"refresh_token": sess.text(k, "refresh_token")}), 400, "refresh_token_not_found")
 		k.want(k.redeem(pending), 404, "flow_state_not_found")
 	})
 }
@@ -265,7 +283,8 @@ func TestHardEnd(t *testing.T) {
 			return int(s.json(k)["expires_in"].(float64)), s.text(k, "refresh_token")
 		}
 		unasked := func() (int, string) {
-			f, err := url.ParseQuery(k.landed(k.call("POST", "/sso/saml/acs", "", url.Values{"SAMLResponse": {p.unsolicited()}})).Fragment)
+			f, err := url.ParseQuery(k.landed(k.call("POST", "/sso/saml/acs", "",
+				url.Values{"SAMLResponse": {p.unsolicited()}})).Fragment)
 			k.ok(err)
 			n, err := strconv.Atoi(f.Get("expires_in"))
 			k.ok(err)
@@ -306,7 +325,8 @@ func TestUnsolicited(t *testing.T) {
 		form := func() url.Values {
 			return url.Values{"SAMLResponse": {p.unsolicited()}, "RelayState": {"https://app.example/desk"}}
 		}
-		if at := k.landed(k.call("POST", "/sso/saml/acs", "", form())); at.Query().Get("error_code") != "saml_relay_state_not_found" {
+		if at := k.landed(k.call("POST", "/sso/saml/acs", "",
+			form())); at.Query().Get("error_code") != "saml_relay_state_not_found" {
 			k.Errorf("not allowed, landed at %s", at)
 		}
 		k.want(k.call("PUT", "/admin/sso/providers/"+id, k.serviceKey(), map[string]any{"allow_unsolicited": true}), 200, "")
@@ -319,14 +339,16 @@ func TestUnsolicited(t *testing.T) {
 		if c := claims(k, f.Get("access_token")); c["tenant_role"] != "manager" {
 			k.Errorf("claims %v", c)
 		}
-		if at := k.landed(k.call("POST", "/sso/saml/acs", "", one)); at.Query().Get("error_code") != "flow_state_already_used" {
+		if at := k.landed(k.call("POST", "/sso/saml/acs", "",
+			one)); at.Query().Get("error_code") != "flow_state_already_used" {
 			k.Errorf("replay landed at %s", at)
 		}
 		// An address that a wildcard allows gets no tokens either.
 		for _, elsewhere := range []string{"https://evil.example/", "https://mallory.app.example/"} {
 			evil := form()
 			evil.Set("RelayState", elsewhere)
-			if at := k.landed(k.call("POST", "/sso/saml/acs", "", evil)); at.Host != "app.example" || !strings.Contains(at.Fragment, "access_token=") {
+			if at := k.landed(k.call("POST", "/sso/saml/acs", "", evil)); at.Host != "app.example" ||
+				!strings.Contains(at.Fragment, "access_token=") {
 				k.Errorf("RelayState %s led to %s", elsewhere, at)
 			}
 		}
@@ -364,7 +386,8 @@ func TestCertificateRotation(t *testing.T) {
 		q := newIDP(k)
 		q.SSOURL, p.meta = p.SSOURL, q.xml()
 		k.exec("UPDATE sso_connections SET metadata_at = $1, metadata_tried_at = NULL", k.now().UTC().Add(-6*time.Minute))
-		if at := k.landed(k.call("POST", "/sso/saml/acs", "", q.answer(k.begin("provider_id", id)))); at.Query().Get("code") != "" {
+		if at := k.landed(k.call("POST", "/sso/saml/acs", "",
+			q.answer(k.begin("provider_id", id)))); at.Query().Get("code") != "" {
 			k.Error("the metadata of another entity were taken for the connection's")
 		}
 	})
@@ -417,13 +440,15 @@ func unsigned(k *kit, response string) string {
 func TestTestSignIn(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		p, tenant := newIDP(k), k.tenant("Corp")
-		admin, driver := k.member(tenant, "boss@corp.example", actor.Admin), k.member(tenant, "carl@corp.example", actor.Driver)
+		admin, driver := k.member(tenant, "boss@corp.example", actor.Admin),
+			k.member(tenant, "carl@corp.example", actor.Driver)
 		id := k.samlConnection(p, tenant, map[string]any{"disabled": true})
 		k.want(k.call("POST", "/sso/connections/"+id+"/test", driver.AccessToken, nil), 403, "not_admin")
 		run := func() map[string]any {
 			loc := k.want(k.call("POST", "/sso/connections/"+id+"/test", admin.AccessToken, nil), 200, "").text(k, "url")
 			at := k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(loc)))
-			got := k.want(k.call("GET", "/sso/connections/"+id, admin.AccessToken, nil), 200, "").json(k)["last_test"].(map[string]any)
+			got := k.want(k.call("GET", "/sso/connections/"+id, admin.AccessToken, nil), 200,
+				"").json(k)["last_test"].(map[string]any)
 			if at.Query().Get("sso_test") != got["outcome"] || at.Query().Get("code") != "" {
 				k.Errorf("landed at %s with %v", at, got)
 			}
@@ -431,7 +456,8 @@ func TestTestSignIn(t *testing.T) {
 		}
 		got := run()
 		b, _ := json.Marshal(got)
-		if got["outcome"] != "ok" || got["role"] != "manager" || got["email"] != "ann@corp.example" || !strings.Contains(string(b), "wms-managers") {
+		if got["outcome"] != "ok" || got["role"] != "manager" || got["email"] != "ann@corp.example" ||
+			!strings.Contains(string(b), "wms-managers") {
 			k.Errorf("test result %s", b)
 		}
 		p.person.UserEmail = "ann@elsewhere.example"
@@ -441,7 +467,8 @@ func TestTestSignIn(t *testing.T) {
 		if n := k.count("SELECT COUNT(*) FROM users WHERE email LIKE 'ann@%'"); n != 0 {
 			k.Errorf("a test made %d accounts", n)
 		}
-		k.want(k.call("GET", "/sso/connections/"+id, k.member(k.tenant("Other"), "x@other.example", actor.Owner).AccessToken, nil), 404, "sso_provider_not_found")
+		k.want(k.call("GET", "/sso/connections/"+id, k.member(k.tenant("Other"), "x@other.example", actor.Owner).AccessToken,
+			nil), 404, "sso_provider_not_found")
 	})
 }
 
@@ -450,11 +477,13 @@ func TestTestSignIn(t *testing.T) {
 func TestEnforced(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		p, tenant := newIDP(k), k.tenant("Corp")
-		owner, worker := k.member(tenant, "owner@corp.example", actor.Owner), k.member(tenant, "will@corp.example", actor.Operator)
+		owner, worker := k.member(tenant, "owner@corp.example", actor.Owner),
+			k.member(tenant, "will@corp.example", actor.Operator)
 		second := k.member(tenant, "second@corp.example", actor.Owner)
 		id := k.samlConnection(p, tenant, nil)
 		enforce := func(glass string) answer {
-			return k.call("PUT", "/sso/connections/"+id, owner.AccessToken, map[string]any{"enforced": true, "break_glass_user_id": glass})
+			return k.call("PUT", "/sso/connections/"+id, owner.AccessToken,
+				map[string]any{"enforced": true, "break_glass_user_id": glass})
 		}
 		k.want(enforce(owner.User.ID), 422, "validation_failed") // never tried
 		loc := k.want(k.call("POST", "/sso/connections/"+id+"/test", owner.AccessToken, nil), 200, "").text(k, "url")
@@ -470,12 +499,14 @@ func TestEnforced(t *testing.T) {
 		k.want(sign("owner@corp.example", pw), 200, "")
 		k.want(k.call("GET", "/user", worker.AccessToken, nil), 403, "session_not_found")
 		k.want(k.call("GET", "/user", owner.AccessToken, nil), 200, "")
-		if at := k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin("domain", "corp.example")))); at.Query().Get("code") == "" {
+		if at := k.landed(k.call("POST", "/sso/saml/acs", "",
+			p.answer(k.begin("domain", "corp.example")))); at.Query().Get("code") == "" {
 			k.Errorf("the provider's own way led to %s", at)
 		} else {
 			k.want(k.redeem(at), 200, "")
 		}
-		k.want(k.call("PUT", "/sso/connections/"+id, owner.AccessToken, map[string]any{"break_glass_user_id": second.User.ID}), 200, "")
+		k.want(k.call("PUT", "/sso/connections/"+id, owner.AccessToken,
+			map[string]any{"break_glass_user_id": second.User.ID}), 200, "")
 		k.want(k.call("GET", "/user", owner.AccessToken, nil), 403, "session_not_found")
 		now := k.want(sign("second@corp.example", pw), 200, "").text(k, "access_token")
 		k.want(k.call("PUT", "/sso/connections/"+id, now, map[string]any{"enforced": false}), 200, "")
@@ -491,12 +522,16 @@ func TestEnforced_laterDomain(t *testing.T) {
 		owner := k.member(tenant, "owner@corp.example", actor.Owner)
 		id := k.samlConnection(p, tenant, nil)
 		at := "/sso/connections/" + id
-		k.call("POST", "/sso/saml/acs", "", p.answer(k.want(k.call("POST", at+"/test", owner.AccessToken, nil), 200, "").text(k, "url")))
-		k.want(k.call("PUT", at, owner.AccessToken, map[string]any{"enforced": true, "break_glass_user_id": owner.User.ID}), 200, "")
+		k.call("POST", "/sso/saml/acs", "", p.answer(k.want(k.call("POST", at+"/test", owner.AccessToken, nil), 200,
+			"").text(k, "url")))
+		k.want(k.call("PUT", at, owner.AccessToken, map[string]any{"enforced": true, "break_glass_user_id": owner.User.ID}),
+			200, "")
 
-		byDNS, byKey := k.member(tenant, "dora@dns.example", actor.Operator), k.member(tenant, "olaf@key.example", actor.Operator)
+		byDNS, byKey := k.member(tenant, "dora@dns.example", actor.Operator),
+			k.member(tenant, "olaf@key.example", actor.Operator)
 		domains := []string{"corp.example", "dns.example"}
-		claimed := k.want(k.call("PUT", at, owner.AccessToken, map[string]any{"domains": domains}), 200, "").json(k)["domains"].([]any)
+		claimed := k.want(k.call("PUT", at, owner.AccessToken, map[string]any{"domains": domains}), 200,
+			"").json(k)["domains"].([]any)
 		k.want(k.call("GET", "/user", byDNS.AccessToken, nil), 200, "") // claimed is not proved
 		d := claimed[1].(map[string]any)
 		k.txt[d["dns_name"].(string)] = []string{d["dns_value"].(string)}
@@ -504,7 +539,8 @@ func TestEnforced_laterDomain(t *testing.T) {
 		k.want(k.call("GET", "/user", byDNS.AccessToken, nil), 403, "session_not_found")
 
 		k.want(k.call("GET", "/user", byKey.AccessToken, nil), 200, "")
-		k.want(k.call("PUT", "/admin/sso/providers/"+id, k.serviceKey(), map[string]any{"domains": append(domains, "key.example")}), 200, "")
+		k.want(k.call("PUT", "/admin/sso/providers/"+id, k.serviceKey(),
+			map[string]any{"domains": append(domains, "key.example")}), 200, "")
 		k.want(k.call("GET", "/user", byKey.AccessToken, nil), 403, "session_not_found")
 		k.want(k.call("GET", "/user", owner.AccessToken, nil), 200, "")
 	})
@@ -515,7 +551,8 @@ func TestEnforced_laterDomain(t *testing.T) {
 func TestBrokenEnforcedConnection(t *testing.T) {
 	onBoth(t, func(k *kit) {
 		p, tenant := newIDP(k), k.tenant("Corp")
-		owner, second := k.member(tenant, "owner@corp.example", actor.Owner), k.member(tenant, "second@x.example", actor.Owner)
+		owner, second := k.member(tenant, "owner@corp.example", actor.Owner),
+			k.member(tenant, "second@x.example", actor.Owner)
 		third := k.member(tenant, "third@x.example", actor.Owner) // whose session nothing ends
 		id := k.samlConnection(p, tenant, nil)
 		try := func() {
@@ -533,7 +570,8 @@ func TestBrokenEnforcedConnection(t *testing.T) {
 		p.person.UserEmail = "ann@elsewhere.example"
 		try()
 		change(200,
-			map[string]any{"metadata_xml": string(p.xml()), "attribute_mapping": map[string]any{"keys": map[string]any{"email": map[string]any{"name": "mail"}}}})
+			map[string]any{"metadata_xml": string(p.xml()),
+				"attribute_mapping": map[string]any{"keys": map[string]any{"email": map[string]any{"name": "mail"}}}})
 		change(422, map[string]any{"break_glass_user_id": ""})
 		change(422, map[string]any{"domains": []string{}})
 		change(200, map[string]any{"break_glass_user_id": second.User.ID})
@@ -556,7 +594,8 @@ func TestSSOAccountIsManaged(t *testing.T) {
 		p := newIDP(k)
 		id := k.samlConnection(p, k.tenant("Corp"), nil)
 		sess := k.want(k.redeem(k.landed(k.call("POST", "/sso/saml/acs", "", p.answer(k.begin("provider_id", id))))), 200, "")
-		k.want(k.call("PUT", "/user", sess.text(k, "access_token"), map[string]any{"password": "another-long-password"}), 422, "user_sso_managed")
+		k.want(k.call("PUT", "/user", sess.text(k, "access_token"), map[string]any{"password": "another-long-password"}),
+			422, "user_sso_managed")
 		if _, err := k.ident.SignIns.SignIn(k.Context(), "ann@corp.example", pw, identity.Client{}); err == nil {
 			k.Error("an SSO account signed in with a password")
 		}

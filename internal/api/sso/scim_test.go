@@ -29,19 +29,22 @@ func TestSCIM(t *testing.T) {
 			conn, q := p.answer(k.begin("provider_id", id))
 			return k.callback(conn, q)
 		}
-		bob := map[string]any{"schemas": []string{"urn:ietf:params:scim:schemas:core:2.0:User"}, "userName": "Bob@Corp.example", "externalId": "e1",
+		bob := map[string]any{"schemas": []string{"urn:ietf:params:scim:schemas:core:2.0:User"},
+			"userName": "Bob@Corp.example", "externalId": "e1",
 			"active": true, "name": map[string]any{"givenName": "Bob", "familyName": "B"}}
 		user := scim("POST", "/Users", bob, 201).text(k, "id")
 		if a := scim("POST", "/Users", bob, 409); a.text(k, "scimType") != "uniqueness" {
 			k.Errorf("second creation: %s", a.body)
 		}
-		for filter, want := range map[string]float64{`userName eq "bob@corp.example"`: 1, `username EQ "BOB@corp.example"`: 1, `externalId eq "e1"`: 1,
+		for filter, want := range map[string]float64{`userName eq "bob@corp.example"`: 1,
+			`username EQ "BOB@corp.example"`: 1, `externalId eq "e1"`: 1,
 			`userName eq "x"`: 0, ``: 1} {
 			if got := scim("GET", "/Users?filter="+url.QueryEscape(filter), nil, 200).json(k); got["totalResults"] != want {
 				k.Errorf("filter %s: %v", filter, got)
 			}
 		}
-		for _, bad := range []string{`userName co "b"`, `userName eq b`, `password eq "x"`, `userName eq "a" or userName eq "b"`} {
+		for _, bad := range []string{`userName co "b"`, `userName eq b`, `password eq "x"`,
+			`userName eq "a" or userName eq "b"`} {
 			if a := scim("GET", "/Users?filter="+url.QueryEscape(bad), nil, 400); a.text(k, "scimType") != "invalidFilter" {
 				k.Errorf("filter %s: %s", bad, a.body)
 			}
@@ -51,7 +54,8 @@ func TestSCIM(t *testing.T) {
 		if c["sub"] != user || c["tenant_role"] != "viewer" {
 			k.Fatalf("claims %v, want the provisioned account", c)
 		}
-		group := scim("POST", "/Groups", map[string]any{"displayName": "wms-drivers", "members": []map[string]any{{"value": user}}}, 201).text(k, "id")
+		group := scim("POST", "/Groups", map[string]any{"displayName": "wms-drivers",
+			"members": []map[string]any{{"value": user}}}, 201).text(k, "id")
 		role := func() (r string) {
 			for _, x := range actor.Members {
 				if k.count("SELECT COUNT(*) FROM members WHERE user_id = $1 AND tenant_id = $2 AND role = $3 AND status = 'active'", user, tenant, string(x)) == 1 {
@@ -84,7 +88,8 @@ func TestSCIM(t *testing.T) {
 		}
 		if a := scim("POST", "/Groups",
 			map[string]any{"displayName": "g",
-				"members": []map[string]any{{"value": k.member(tenant, "p@x.example", actor.Owner).User.ID}}}, 400); a.text(k, "scimType") != "invalidValue" {
+				"members": []map[string]any{{"value": k.member(tenant, "p@x.example", actor.Owner).User.ID}}}, 400); a.text(k,
+			"scimType") != "invalidValue" {
 			k.Errorf("a stranger in a group: %s", a.body)
 		}
 
@@ -94,7 +99,8 @@ func TestSCIM(t *testing.T) {
 		if at := signIn(); at.Query().Get("error") != "access_denied" {
 			k.Errorf("deactivated, landed at %s", at)
 		}
-		scim("PATCH", "/Users/"+user, map[string]any{"Operations": []any{map[string]any{"op": "replace", "value": map[string]any{"active": true}}}}, 200)
+		scim("PATCH", "/Users/"+user, map[string]any{"Operations": []any{map[string]any{"op": "replace",
+			"value": map[string]any{"active": true}}}}, 200)
 		sess = k.want(k.redeem(signIn()), 200, "")
 		scim("DELETE", "/Users/"+user, nil, 204)
 		scim("GET", "/Users/"+user, nil, 404)
@@ -123,7 +129,8 @@ func TestSCIMFences(t *testing.T) {
 			k.Errorf("another connection sees the person: %d", a.status)
 		}
 		if a := k.call("PATCH", "/scim/v2/Users/"+user, t2,
-			map[string]any{"Operations": []any{map[string]any{"op": "replace", "path": "active", "value": false}}}); a.status != 404 {
+			map[string]any{"Operations": []any{map[string]any{"op": "replace", "path": "active",
+				"value": false}}}); a.status != 404 {
 			k.Errorf("another connection changes the person: %d", a.status)
 		}
 		a := k.call("POST", "/scim/v2/Users", t1, map[string]any{"userName": "bob@corp.example"})
@@ -139,7 +146,8 @@ func TestSCIMFences(t *testing.T) {
 			}
 		}
 		k.want(k.call("GET", "/user", t1, nil), 403, "bad_jwt")
-		k.want(k.call("DELETE", "/sso/connections/"+one+"/scim-token", k.member(k.tenant("Three"), "a@three.example", actor.Admin).AccessToken, nil), 404,
+		k.want(k.call("DELETE", "/sso/connections/"+one+"/scim-token",
+			k.member(k.tenant("Three"), "a@three.example", actor.Admin).AccessToken, nil), 404,
 			"sso_provider_not_found")
 		k.want(k.call("DELETE", "/sso/connections/"+one+"/scim-token", k.serviceKey(), nil), 204, "")
 		if k.call("GET", "/scim/v2/Users", t1, nil).status != 401 || k.call("GET", "/scim/v2/Users", t2, nil).status != 200 {
@@ -149,7 +157,8 @@ func TestSCIMFences(t *testing.T) {
 			k.Error("the connection still says that it has a token")
 		}
 		fresh := tok(one)
-		if k.call("GET", "/scim/v2/Users", t1, nil).status != 401 || k.call("GET", "/scim/v2/Users", fresh, nil).status != 200 {
+		if k.call("GET", "/scim/v2/Users", t1, nil).status != 401 ||
+			k.call("GET", "/scim/v2/Users", fresh, nil).status != 200 {
 			k.Error("a new token does not replace the old one")
 		}
 		k.want(k.call("PUT", "/sso/connections/"+one, k.serviceKey(), map[string]any{"disabled": true}), 200, "")

@@ -41,9 +41,12 @@ type sample struct {
 
 func filled() *sample {
 	one := 1.5
-	return &sample{Kept: output.KeptOf("t", time.Unix(0, 0)), Text: "a\"b\\c\n\x01é", Whole: -7, Figures: []float64{0, 0.1, 1e6, 123456789.5, 1e-7, 1e21, -2},
-		Amount: decimal.One, Count: map[string]int64{"b": 2, "a": 1}, Inner: []inner{{"x", &one}, {"y", nil}}, Any: []string{"k"},
-		ID: uuid.MustParse("0190a000-0000-7000-8000-000000000001"), At: time.Unix(0, 0).UTC(), Left: json.RawMessage(`[{"a":1}]`), Secret: "s", hidden: 1}
+	return &sample{Kept: output.KeptOf("t", time.Unix(0, 0)), Text: "a\"b\\c\n\x01é", Whole: -7,
+		Figures: []float64{0, 0.1, 1e6, 123456789.5, 1e-7, 1e21, -2},
+		Amount:  decimal.One, Count: map[string]int64{"b": 2, "a": 1}, Inner: []inner{{"x", &one}, {"y", nil}},
+		Any: []string{"k"},
+		ID:  uuid.MustParse("0190a000-0000-7000-8000-000000000001"), At: time.Unix(0, 0).UTC(),
+		Left: json.RawMessage(`[{"a":1}]`), Secret: "s", hidden: 1}
 }
 
 // What is written is what encoding/json writes.

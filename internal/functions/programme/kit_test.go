@@ -222,7 +222,8 @@ func (k *kit) refused(name, body string, kind fault.Kind, words string) {
 func (k *kit) count(table, where string) (n int64) {
 	k.Helper()
 	err := k.d.Read(context.Background(), db.Scope{Tenant: k.as.TenantID}, func(tx *db.Tx) error {
-		return tx.Query("SELECT COUNT(*) FROM "+table+" WHERE tenant_id = $1 AND "+where, []any{k.as.TenantID}, func(r *db.Row) error { n = r.Int(0); return nil })
+		return tx.Query("SELECT COUNT(*) FROM "+table+" WHERE tenant_id = $1 AND "+where, []any{k.as.TenantID},
+			func(r *db.Row) error { n = r.Int(0); return nil })
 	})
 	if err != nil {
 		k.Fatal(err)

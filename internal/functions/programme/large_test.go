@@ -24,9 +24,11 @@ const little = "0190a000-0000-7000-8000-000000000003"
 // crowd gives a tenant so many workers, past the store.
 func (k *kit) crowd(tenant string, n int) {
 	k.Helper()
-	cols := []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"}, {Name: "created_at", Type: "timestamptz"},
+	cols := []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"},
+		{Name: "created_at", Type: "timestamptz"},
 		{Name: "updated_at", Type: "timestamptz"},
-		{Name: "version", Type: "bigint"}, {Name: "employee_no", Type: "text"}, {Name: "name", Type: "text"}, {Name: "employment", Type: "text"},
+		{Name: "version", Type: "bigint"}, {Name: "employee_no", Type: "text"}, {Name: "name", Type: "text"},
+		{Name: "employment", Type: "text"},
 		{Name: "status", Type: "text"}}
 	err := k.d.Write(context.Background(), db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
 		rows := tx.InsertMany("workers", cols, "")
@@ -103,7 +105,8 @@ func TestLargeTenants(t *testing.T) {
 			return k.now
 		}, programme.Hooks{})
 		score := func(ctx context.Context, tenant, entity string) (string, error) {
-			out, err := p.Scores(ctx, actor.Actor{Role: actor.Service, TenantID: tenant}, &programme.ScoresIn{EntityType: "worker", EntityID: entity, PeriodDays: 30})
+			out, err := p.Scores(ctx, actor.Actor{Role: actor.Service, TenantID: tenant},
+				&programme.ScoresIn{EntityType: "worker", EntityID: entity, PeriodDays: 30})
 			if err != nil {
 				return "", err
 			}
@@ -132,7 +135,8 @@ func TestLargeTenants(t *testing.T) {
 		}
 		at := time.Now()
 		_, err := score(context.Background(), north, "")
-		if f := fault.As(err); f == nil || f.Kind != fault.Unavailable || f.RetryAfter == 0 || time.Since(at) > 25*time.Second {
+		if f := fault.As(err); f == nil || f.Kind != fault.Unavailable || f.RetryAfter == 0 ||
+			time.Since(at) > 25*time.Second {
 			k.Errorf("beside the tenant's own, after %v: %v", time.Since(at), err)
 		}
 		late := ending{context.Background(), make(chan struct{})}

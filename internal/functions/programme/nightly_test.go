@@ -52,12 +52,15 @@ func uneven(k *kit) []string {
 		ids = append(ids, k.add("workers", store.Row{"employee_no": fmt.Sprintf("U%d", i), "name": "U"}))
 	}
 	const periods = 13
-	k.bulk("shifts", []db.Column{uuidCol("tenant_id"), uuidCol("id"), uuidCol("worker_id"), timeCol("started_at"), timeCol("ended_at"),
+	k.bulk("shifts", []db.Column{uuidCol("tenant_id"), uuidCol("id"), uuidCol("worker_id"), timeCol("started_at"),
+		timeCol("ended_at"),
 		intCol("break_minutes"), intCol("hours"),
-		intCol("units_done"), textCol("source"), textCol("status"), timeCol("created_at"), timeCol("updated_at"), intCol("version")}, len(ids)*periods,
+		intCol("units_done"), textCol("source"), textCol("status"), timeCol("created_at"), timeCol("updated_at"),
+		intCol("version")}, len(ids)*periods,
 		func(n int) []any {
 			end := k.now.AddDate(0, 0, -28*(n/len(ids))-7)
-			return []any{north, rowID("0009", n), ids[n%len(ids)], end.Add(-8 * time.Hour), end, 0, 1_600_000, 96_000_000, "import", "approved", k.now, k.now, 1}
+			return []any{north, rowID("0009", n), ids[n%len(ids)], end.Add(-8 * time.Hour), end, 0, 1_600_000, 96_000_000,
+				"import", "approved", k.now, k.now, 1}
 		})
 	for i, id := range ids {
 		for t := range periods {
@@ -87,7 +90,8 @@ func TestChampion(t *testing.T) {
 		if risky.at("score").(float64) <= 60 || safe.at("score").(float64) >= 40 {
 			k.Errorf("%s: risky %v, safe %v: 50 is the mean of peers", kind, risky.at("score"), safe.at("score"))
 		}
-		low, rate, high := risky.at("interval_low").(float64), risky.at("rate_per_200k").(float64), risky.at("interval_high").(float64)
+		low, rate, high := risky.at("interval_low").(float64), risky.at("rate_per_200k").(float64),
+			risky.at("interval_high").(float64)
 		if !(low < rate && rate < high) || risky.at("probability").(float64) <= safe.at("probability").(float64) {
 			k.Errorf("interval %v < %v < %v", low, rate, high)
 		}
@@ -115,18 +119,22 @@ func TestNightly(t *testing.T) {
 		}
 		k.shift(p.worker, 3, 8, store.Row{"zone_id": p.dock})
 		course := k.add("courses", store.Row{"code": "LIFT", "title": "Lifting", "risk_threshold": "25"})
-		k.add("training_assignments", store.Row{"course_id": course, "user_id": bo, "status": "completed", "completed_at": k.now.AddDate(-1, 0, 0),
-			"expires_on": "2026-03-19"})
-		k.add("checklist_runs", store.Row{"title": "Dock", "zone_id": p.dock, "due_at": k.now.Add(-2 * time.Hour), "grace_minutes": 60},
+		k.add("training_assignments", store.Row{"course_id": course, "user_id": bo, "status": "completed",
+			"completed_at": k.now.AddDate(-1, 0, 0),
+			"expires_on":   "2026-03-19"})
+		k.add("checklist_runs", store.Row{"title": "Dock", "zone_id": p.dock, "due_at": k.now.Add(-2 * time.Hour),
+			"grace_minutes": 60},
 			store.Row{"title": "Dock", "zone_id": p.dock, "due_at": k.now.Add(-2 * time.Hour), "grace_minutes": 180})
-		night, err := k.p.Nightly(db.Patient(context.Background(), time.Millisecond), north) // it has more time than its caller
+		night, err := k.p.Nightly(db.Patient(context.Background(), time.Millisecond),
+			north) // it has more time than its caller
 		if err != nil {
 			k.Fatal(explain(err))
 		}
 		if night.Missed != 1 || night.Expired != 1 || len(night.Switched) != 0 {
 			k.Errorf("night %+v", night)
 		}
-		if k.count("risk_clusters", "1 = 1") == 0 || k.count("training_assignments", "status = 'assigned' AND assignment_type = 'risk_based'") != 1 {
+		if k.count("risk_clusters", "1 = 1") == 0 || k.count("training_assignments",
+			"status = 'assigned' AND assignment_type = 'risk_based'") != 1 {
 			k.Error("no clusters or no training")
 		}
 		if k.count("zone_scores", "period = '2026-03' AND period_end = '2026-03-31'") != 2 {
@@ -151,7 +159,8 @@ func TestNightsAreDue(t *testing.T) {
 		fill(k)
 		broken := errors.New("nobody listens")
 		var fail error
-		p := programme.New(k.s, func() time.Time { return k.now }, programme.Hooks{Due: func(*db.Tx, string, []programme.Deadline) error { return fail }})
+		p := programme.New(k.s, func() time.Time { return k.now },
+			programme.Hooks{Due: func(*db.Tx, string, []programme.Deadline) error { return fail }})
 		due := func(want bool) {
 			k.Helper()
 			if list, err := p.Due(context.Background()); err != nil || slices.Contains(list, north) != want {
@@ -167,7 +176,8 @@ func TestNightsAreDue(t *testing.T) {
 			due(false)
 		}
 		k.call(scores, "") // a member's
-		k.add("settings", store.Row{"section": "scoring", "key": "scores_off", "value": json.RawMessage(`["zone","driver","worker","equipment"]`)})
+		k.add("settings", store.Row{"section": "scoring", "key": "scores_off",
+			"value": json.RawMessage(`["zone","driver","worker","equipment"]`)})
 		night(nil)
 		k.now = k.now.Add(24*time.Hour - time.Minute)
 		k.call(scores, "")
@@ -194,14 +204,16 @@ func TestNightIsTriedAgain(t *testing.T) {
 	each(t, func(k *kit) {
 		fill(k)
 		fail := errors.New("nobody listens")
-		p := programme.New(k.s, func() time.Time { return k.now }, programme.Hooks{Due: func(*db.Tx, string, []programme.Deadline) error { return fail }})
+		p := programme.New(k.s, func() time.Time { return k.now },
+			programme.Hooks{Due: func(*db.Tx, string, []programme.Deadline) error { return fail }})
 		k.add("vehicles", store.Row{"plate": "B 1", "kind": "van", "inspection_due_on": k.now.Format(time.DateOnly)})
 		runs, rounds := int64(0), int64(0)
 		for _, c := range []struct {
 			wait   time.Duration
 			fail   error
 			rounds int64
-		}{{0, fail, 1}, {10 * time.Minute, fail, 1}, {time.Hour, fail, 1}, {4 * time.Hour, fail, 1}, {24 * time.Hour, fail, 2}, {10 * time.Minute, nil, 2},
+		}{{0, fail, 1}, {10 * time.Minute, fail, 1}, {time.Hour, fail, 1}, {4 * time.Hour, fail, 1},
+			{24 * time.Hour, fail, 2}, {10 * time.Minute, nil, 2},
 			{24 * time.Hour, nil, 3}} {
 			k.now, fail = k.now.Add(c.wait), c.fail
 			if _, err := p.Nightly(context.Background(), north); !errors.Is(err, c.fail) {
@@ -228,7 +240,8 @@ func TestOldScoresGo(t *testing.T) {
 			k.incident("injury", "high", 4, p.dock, safety.Entity{Type: "worker", ID: p.worker})
 		}
 		k.call(scores, "")
-		k.add("courses", store.Row{"code": "LIFT", "title": "Lifting", "risk_threshold": "25", "entity_types": []string{"worker"}})
+		k.add("courses", store.Row{"code": "LIFT", "title": "Lifting", "risk_threshold": "25",
+			"entity_types": []string{"worker"}})
 		k.call(training, "").is("assignments_created", "1")
 		k.now = today.AddDate(0, 0, -100)
 		k.call(scores, "")
@@ -244,8 +257,9 @@ func TestOldScoresGo(t *testing.T) {
 		if k.count("predictive_scores", "1 = 1") != 1+6+2 || k.count("score_runs", "1 = 1") != 1+4+1 {
 			k.Errorf("%d scores in %d runs are left", k.count("predictive_scores", "1 = 1"), k.count("score_runs", "1 = 1"))
 		}
-		k.add("settings", store.Row{"section": "scoring", "key": "score_retention_days", "value": json.RawMessage("0")}) // counts as 31
-		purge(2)                                                                                                         // the zones' run before their newest
+		k.add("settings", store.Row{"section": "scoring", "key": "score_retention_days",
+			"value": json.RawMessage("0")}) // counts as 31
+		purge(2) // the zones' run before their newest
 		purge(0)
 		k.call(clusters, "").is("entities_assigned", "6")
 	})
@@ -256,7 +270,8 @@ func TestUserScore(t *testing.T) {
 	for _, c := range []struct {
 		points, target int64
 		want           float64
-	}{{0, 100, 0}, {40, 100, 40}, {100, 100, 100}, {101, 100, 100}, {37, 120, 30.8}, {1, 8, 12.5}, {5, 10_000, 0.1}, {4, 10_000, 0}, {40, 0, 0}} {
+	}{{0, 100, 0}, {40, 100, 40}, {100, 100, 100}, {101, 100, 100}, {37, 120, 30.8}, {1, 8, 12.5}, {5, 10_000, 0.1},
+		{4, 10_000, 0}, {40, 0, 0}} {
 		if got := programme.UserScore(c.points, c.target); got != c.want {
 			t.Errorf("%d of %d = %v, want %v", c.points, c.target, got, c.want)
 		}
@@ -309,7 +324,8 @@ func TestZoneScore(t *testing.T) {
 func TestPeriodOf(t *testing.T) {
 	berlin := localtime.Zone("Europe/Berlin")
 	p := programme.PeriodOf(time.Date(2026, 3, 31, 22, 30, 0, 0, time.UTC), berlin)
-	if p.Name != "2026-04" || p.Start != "2026-04-01" || p.End != "2026-04-30" || !p.From.Equal(time.Date(2026, 3, 31, 22, 0, 0, 0, time.UTC)) {
+	if p.Name != "2026-04" || p.Start != "2026-04-01" || p.End != "2026-04-30" ||
+		!p.From.Equal(time.Date(2026, 3, 31, 22, 0, 0, 0, time.UTC)) {
 		t.Errorf("after midnight in Berlin it is April: %+v", p)
 	}
 }

@@ -18,7 +18,8 @@ import (
 func (k *kit) page(no int) {
 	k.Helper()
 	err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
-		return letterhead.Page(tx, north, []store.Row{{"incident_no": fmt.Sprint("IN-", no), "title": "Fall", "occurred_at": "2026-03-20T11:00:00Z"}}, k.now)
+		return letterhead.Page(tx, north, []store.Row{{"incident_no": fmt.Sprint("IN-", no), "title": "Fall",
+			"occurred_at": "2026-03-20T11:00:00Z"}}, k.now)
 	})
 	if err != nil {
 		k.Fatal(explain(err))
@@ -59,7 +60,8 @@ func TestPagesAreGathered(t *testing.T) {
 				if m.Subject != c.subject || !strings.Contains(m.Text, "Open Harbour Safety: https://site.example/app") {
 					t.Errorf("minute %d: %q\n%s", c.minute, m.Subject, m.Text)
 				}
-				if c.minute == 15 && (!strings.Contains(m.Text, "IN-2 Fall") || !strings.Contains(m.Text, "and 4 more") || !strings.Contains(m.HTML, "IN-11 Fall")) {
+				if c.minute == 15 && (!strings.Contains(m.Text, "IN-2 Fall") || !strings.Contains(m.Text, "and 4 more") ||
+					!strings.Contains(m.HTML, "IN-11 Fall")) {
 					t.Errorf("what was gathered:\n%s", m.Text)
 				}
 			}

@@ -34,7 +34,8 @@ func fill(k *kit) place {
 	p.team = k.add("teams", store.Row{"code": "DAY", "name": "Day"})
 	p.dock = k.add("zones", store.Row{"code": "DOCK", "name": "Dock", "kind": "dock"})
 	p.aisle = k.add("zones", store.Row{"code": "A1", "name": "Aisle", "kind": "area"})
-	p.worker = k.add("workers", store.Row{"employee_no": "1", "name": "Ada", "user_id": ada, "team_id": p.team, "job_title": "Loader"})
+	p.worker = k.add("workers", store.Row{"employee_no": "1", "name": "Ada", "user_id": ada, "team_id": p.team,
+		"job_title": "Loader"})
 	p.colleague = k.add("workers", store.Row{"employee_no": "2", "name": "Bo", "user_id": bo, "team_id": p.team})
 	p.driver = k.add("drivers", store.Row{"worker_id": p.colleague})
 	p.truck = k.add("equipment", store.Row{"asset_no": "T1", "kind": "forklift"})
@@ -57,8 +58,9 @@ func (k *kit) incident(kind, severity string, daysAgo int, zone string, entities
 		k.Fatal(err)
 	}
 	at := k.now.AddDate(0, 0, -daysAgo).Add(-time.Hour)
-	row := store.Row{"kind": kind, "severity": severity, "title": kind, "occurred_at": at, "reported_at": at.Add(10 * time.Minute),
-		"entities": json.RawMessage(raw), "reported_by": ada}
+	row := store.Row{"kind": kind, "severity": severity, "title": kind, "occurred_at": at,
+		"reported_at": at.Add(10 * time.Minute),
+		"entities":    json.RawMessage(raw), "reported_by": ada}
 	if zone != "" {
 		row["zone_id"] = zone
 	}
@@ -69,7 +71,8 @@ func (k *kit) incident(kind, severity string, daysAgo int, zone string, entities
 func (k *kit) shift(worker string, daysAgo int, hours float64, more store.Row) string {
 	k.Helper()
 	end := k.now.AddDate(0, 0, -daysAgo).Add(-time.Hour)
-	row := store.Row{"worker_id": worker, "started_at": end.Add(-time.Duration(hours * float64(time.Hour))), "ended_at": end}
+	row := store.Row{"worker_id": worker, "started_at": end.Add(-time.Duration(hours * float64(time.Hour))),
+		"ended_at": end}
 	for n, v := range more {
 		row[n] = v
 	}
@@ -83,33 +86,40 @@ func TestScores(t *testing.T) {
 		p := fill(k)
 		// 30 days at 40 hours a week are 171.4286 hours; ten shifts of 17.1429.
 		for d := range 10 {
-			k.shift(p.worker, 2*d+1, 17.142857, store.Row{"hours": "17.1429", "units_done": "1028.574", "zone_id": p.dock, "equipment_id": p.truck})
+			k.shift(p.worker, 2*d+1, 17.142857, store.Row{"hours": "17.1429", "units_done": "1028.574", "zone_id": p.dock,
+				"equipment_id": p.truck})
 			k.shift(p.colleague, 2*d+1, 17.142857, store.Row{"hours": "17.1429", "units_done": "1028.574"})
 		}
-		k.incident("injury", "high", 3, p.dock, safety.Entity{Type: "worker", ID: p.worker, Role: "injured"}, safety.Entity{Type: "worker", ID: p.worker,
-			Role: "witness"})
+		k.incident("injury", "high", 3, p.dock, safety.Entity{Type: "worker", ID: p.worker, Role: "injured"},
+			safety.Entity{Type: "worker", ID: p.worker,
+				Role: "witness"})
 		k.incident("near_miss", "low", 40, p.dock) // outside the window
 		gone := k.incident("injury", "low", 2, p.dock)
 		k.set("incidents", gone, store.Row{"status": "void", "void_reason": "twice"})
 
 		n := k.call(scores, "")
 		n.is("success", "true", "tenant_id", `"`+north+`"`, "scores_computed", "6", "scores.#", "6",
-			"model.weight_incident", "0.45", "model.weight_near_miss", "0.2", "model.weight_shift_hours", "0.2", "model.weight_load", "0.15", "model.kind", `"weighted"`)
+			"model.weight_incident", "0.45", "model.weight_near_miss", "0.2", "model.weight_shift_hours", "0.2",
+			"model.weight_load", "0.15", "model.kind", `"weighted"`)
 		w := n.find("scores", "entity_id", p.worker)
 		w.is("entity_type", `"worker"`, "score", "26.3", "confidence", "0.52", "cluster", `"Medium"`,
 			"inputs", `{"incident_count":1,"near_miss_count":0,"period_days":30,"shift_hours":171.429,"workload":1}`,
-			"terms.0", `{"name":"incidents","points":22.5,"value":0.5,"weight":0.45}`, "terms.3", `{"name":"load","points":3.75,"value":0.25,"weight":0.15}`)
+			"terms.0", `{"name":"incidents","points":22.5,"value":0.5,"weight":0.45}`, "terms.3",
+			`{"name":"load","points":3.75,"value":0.25,"weight":0.15}`)
 		n.find("scores", "entity_id", p.colleague).is("score", "3.8")
 		n.find("scores", "entity_id", p.driver).is("score", "3.8", "inputs.shift_hours", "171.429")
-		n.find("scores", "entity_id", p.dock).is("inputs.incident_count", "1", "inputs.near_miss_count", "0", "inputs.shift_hours", "171.429")
+		n.find("scores", "entity_id", p.dock).is("inputs.incident_count", "1", "inputs.near_miss_count", "0",
+			"inputs.shift_hours", "171.429")
 		n.find("scores", "entity_id", p.aisle).is("score", "0", "confidence", "0.16", "inputs.workload", "0")
 		n.find("scores", "entity_id", p.truck).is("inputs.shift_hours", "171.429")
-		if k.count("predictive_scores", "cluster = 'Medium' AND entity_type = 'worker' AND user_id IS NOT NULL") != 1 || k.count("score_runs", "1 = 1") != 4 {
+		if k.count("predictive_scores", "cluster = 'Medium' AND entity_type = 'worker' AND user_id IS NOT NULL") != 1 ||
+			k.count("score_runs", "1 = 1") != 4 {
 			k.Error("the run was not kept")
 		}
 
 		one := k.call(scores, `{"entity_type":"worker","entity_id":"`+p.worker+`","period_days":365}`)
-		one.is("scores_computed", "1", "scores.0.entity_id", `"`+p.worker+`"`, "scores.0.inputs.period_days", "365", "scores.0.inputs.incident_count", "1")
+		one.is("scores_computed", "1", "scores.0.entity_id", `"`+p.worker+`"`, "scores.0.inputs.period_days", "365",
+			"scores.0.inputs.incident_count", "1")
 		k.call(scores, `{"entity_id":"`+p.truck+`"}`).is("scores_computed", "1", "scores.0.entity_type", `"equipment"`)
 		if k.count("score_models", "1 = 1") != 1 {
 			k.Error("the same settings made a second model")
@@ -131,13 +141,15 @@ func TestScores_placesWithin(t *testing.T) {
 		p := fill(k)
 		rack := k.add("zones", store.Row{"code": "A1-R", "name": "Rack", "kind": "rack", "parent_id": p.aisle})
 		bin := k.add("zones", store.Row{"code": "A1-R-1", "name": "Bin", "parent_id": rack})
-		k.incident("injury", "high", 3, bin, safety.Entity{Type: "zone", ID: p.aisle}, safety.Entity{Type: "worker", ID: p.worker})
+		k.incident("injury", "high", 3, bin, safety.Entity{Type: "zone", ID: p.aisle},
+			safety.Entity{Type: "worker", ID: p.worker})
 		k.incident("near_miss", "low", 4, rack)
 		k.incident("injury", "low", 5, p.aisle)
 		k.shift(p.worker, 2, 8, store.Row{"zone_id": bin})
 		k.shift(p.colleague, 2, 4, store.Row{"zone_id": p.aisle})
 		counts := func(n node, zone, incidents, near, hours string) {
-			n.find("scores", "entity_id", zone).is("inputs.incident_count", incidents, "inputs.near_miss_count", near, "inputs.shift_hours", hours)
+			n.find("scores", "entity_id", zone).is("inputs.incident_count", incidents, "inputs.near_miss_count", near,
+				"inputs.shift_hours", hours)
 		}
 		own := k.call(scores, "")
 		counts(own, bin, "1", "0", "8")
@@ -153,12 +165,15 @@ func TestScores_placesWithin(t *testing.T) {
 		one.is("scores_computed", "1")
 		counts(one, rack, "1", "1", "8")
 
-		k.add("score_models", store.Row{"kind": "eb", "entity_type": "zone", "status": "active", "weight_incident": "0.45", "weight_near_miss": "0.2",
-			"weight_shift_hours": "0.2", "weight_load": "0.15", "params": json.RawMessage(`{"prior":{"alpha":2,"beta":1,"mean":2}}`)})
+		k.add("score_models", store.Row{"kind": "eb", "entity_type": "zone", "status": "active", "weight_incident": "0.45",
+			"weight_near_miss":   "0.2",
+			"weight_shift_hours": "0.2", "weight_load": "0.15",
+			"params": json.RawMessage(`{"prior":{"alpha":2,"beta":1,"mean":2}}`)})
 		n := k.call(scores, "")
 		days3, both := "0.9885140203528962", "1.9694441080218112" // 2^(-3/180), and 2^(-5/180) more
 		hours8, hours12 := "0.000039693117850517743", "0.00005953967677577661"
-		for zone, want := range map[string][2]string{bin: {days3, hours8}, rack: {days3, hours8}, p.aisle: {both, hours12}, p.dock: {"0", "0"}} {
+		for zone, want := range map[string][2]string{bin: {days3, hours8}, rack: {days3, hours8}, p.aisle: {both, hours12},
+			p.dock: {"0", "0"}} {
 			n.find("scores", "entity_id", zone).is("model_kind", `"eb"`, "history.events", want[0], "history.units", want[1])
 		}
 	})
@@ -175,7 +190,8 @@ func TestReportingIsNotPunished(t *testing.T) {
 		for range 20 {
 			k.incident("near_miss", "low", 5, "", safety.Entity{Type: "worker", ID: p.worker})
 		}
-		k.call(scores, `{"entity_type":"worker"}`).find("scores", "entity_id", p.worker).is("score", "23.6", "cluster", `"Low"`)
+		k.call(scores, `{"entity_type":"worker"}`).find("scores", "entity_id", p.worker).is("score", "23.6", "cluster",
+			`"Low"`)
 	})
 }
 
@@ -235,19 +251,23 @@ func TestClusters(t *testing.T) {
 		k.call(clusters, "").is("clusters_created", "0", "entities_assigned", "0", "clusters", "[]")
 		k.call(scores, "")
 		n := k.call(clusters, "")
-		n.is("success", "true", "clusters_created", "2", "entities_assigned", "6", "clusters.0.cluster_name", `"Medium"`, "clusters.0.severity", "2",
+		n.is("success", "true", "clusters_created", "2", "entities_assigned", "6", "clusters.0.cluster_name", `"Medium"`,
+			"clusters.0.severity", "2",
 			"clusters.0.entity_count", "1",
 			"clusters.1.cluster_name", `"Low"`, "clusters.1.severity", "1", "clusters.1.entity_count", "5")
 		if !strings.Contains(n.at("clusters.0.description").(string), "25") {
 			k.Errorf("description %v", n.at("clusters.0.description"))
 		}
-		k.call(clusters, `{"entity_type":"zone","min_score":25,"max_score":100}`).is("clusters_created", "1", "entities_assigned", "1")
-		if k.count("risk_clusters", "1 = 1") != 2 || k.count("risk_clusters", "entity_type = 'zone' AND entity_count = 1") != 1 ||
+		k.call(clusters, `{"entity_type":"zone","min_score":25,"max_score":100}`).is("clusters_created", "1",
+			"entities_assigned", "1")
+		if k.count("risk_clusters", "1 = 1") != 2 || k.count("risk_clusters",
+			"entity_type = 'zone' AND entity_count = 1") != 1 ||
 			k.count("risk_clusters", "entity_type IS NULL AND entity_count = 5") != 1 {
 			k.Error("what the filter names was not replaced, or something else was")
 		}
-		k.add("settings", store.Row{"section": "scoring", "key": "cut_medium", "value": json.RawMessage("60")}, store.Row{"section": "scoring",
-			"key": "cut_high", "value": json.RawMessage("70")})
+		k.add("settings", store.Row{"section": "scoring", "key": "cut_medium", "value": json.RawMessage("60")},
+			store.Row{"section": "scoring",
+				"key": "cut_high", "value": json.RawMessage("70")})
 		k.call(clusters, `{"entity_type":"zone"}`).is("clusters_created", "1", "clusters.0.cluster_name", `"Low"`)
 	})
 }
@@ -329,7 +349,8 @@ func TestCompliance(t *testing.T) {
 	each(t, func(k *kit) {
 		p := fill(k)
 		rule := func(code, jurisdiction, rule string) string {
-			return k.add("regulations", store.Row{"code": code, "title": code, "jurisdiction": jurisdiction, "rule": json.RawMessage(rule)})
+			return k.add("regulations", store.Row{"code": code, "title": code, "jurisdiction": jurisdiction,
+				"rule": json.RawMessage(rule)})
 		}
 		dock := rule("INJ", "US", `{"scope":{"entity_types":["zone"],"filter":{"kind":["injury"]}},
 			"evidence":{"of":"incidents","absence":"insufficient_data"},
@@ -354,9 +375,11 @@ func TestCompliance(t *testing.T) {
 			"summary.insufficient_count", "2", "summary.waived_count", "0",
 			"summary.last_check", `"2026-03-20T12:00:00.000000Z"`, "events_created", "7", "events.#", "7")
 		warned := n.find("events", "status", "warning")
-		warned.is("entity_id", `"`+p.dock+`"`, "regulation_id", `"`+dock+`"`, "entity_type", `"zone"`, "value", "1", "threshold", "1", "previous_status", "null")
+		warned.is("entity_id", `"`+p.dock+`"`, "regulation_id", `"`+dock+`"`, "entity_type", `"zone"`, "value", "1",
+			"threshold", "1", "previous_status", "null")
 		n.find("events", "status", "breach").is("regulation_code", `"LATE"`, "entity_type", `"zone"`, "value", "1")
-		n.find("events", "entity_id", p.colleague).is("details.insufficient_data", "true", "value", "null", "status", `"insufficient_data"`)
+		n.find("events", "entity_id", p.colleague).is("details.insufficient_data", "true", "value", "null", "status",
+			`"insufficient_data"`)
 		k.call(compliance, "").is("events_created", "0", "events", "[]", "summary.breach_count", "1")
 
 		k.set("actions", late, store.Row{"status": "cancelled", "cancel_reason": "gone"})
@@ -376,7 +399,8 @@ func TestCompliance(t *testing.T) {
 
 		k.call(compliance, `{"jurisdiction":"EU"}`).is("summary.total_regulations", "2")
 		k.call(compliance, `{"entity_type":"zone"}`).is("summary.total_regulations", "2")
-		k.call(compliance, `{"entity_type":"worker","entity_id":"`+p.worker+`"}`).is("summary.total_regulations", "2", "summary.compliant_count", "1",
+		k.call(compliance, `{"entity_type":"worker","entity_id":"`+p.worker+`"}`).is("summary.total_regulations", "2",
+			"summary.compliant_count", "1",
 			"summary.insufficient_count", "1", "events_created", "0")
 	})
 }
@@ -410,7 +434,8 @@ func TestShippedRegulations(t *testing.T) {
 		n.find("events", "regulation_code", "US-1904.29").is("status", `"breach"`, "value", "10")
 		// The directive names no period: its list is late, and no breach for it.
 		n.find("events", "regulation_code", "EU-89-391-9").is("status", `"warning"`, "value", "10")
-		n.find("events", "regulation_code", "US-1910.178-Q7").is("status", `"breach"`, "value", "null", "details.never_recorded", "true")
+		n.find("events", "regulation_code", "US-1910.178-Q7").is("status", `"breach"`, "value", "null",
+			"details.never_recorded", "true")
 		breach := n.find("events", "regulation_code", "US-1904.29").at("id").(string)
 		k.waive(breach, k.now.AddDate(0, 0, 10))
 		kept := n.at("summary.compliant_count").(float64)
@@ -489,7 +514,8 @@ func TestNewTenant(t *testing.T) {
 		k.seed()
 		all := func(unknown, broken string) {
 			t.Helper()
-			k.call(compliance, "").is("summary.total_regulations", "19", "summary.compliant_count", "0", "summary.warning_count", "0",
+			k.call(compliance, "").is("summary.total_regulations", "19", "summary.compliant_count", "0",
+				"summary.warning_count", "0",
 				"summary.insufficient_count", unknown, "summary.breach_count", broken)
 		}
 		all("19", "0")
@@ -506,7 +532,8 @@ func TestNewTenant(t *testing.T) {
 			k.add("workers", store.Row{"employee_no": fmt.Sprint("W", no), "name": "Bo"})
 		}
 		k.call(compliance, "").is("summary.breach_count", "5", "summary.compliant_count", "0")
-		for _, target := range []store.Row{{"zone_id": zone, "title": "Extinguisher"}, {"equipment_id": truck, "title": "Truck"}} {
+		for _, target := range []store.Row{{"zone_id": zone, "title": "Extinguisher"},
+			{"equipment_id": truck, "title": "Truck"}} {
 			target["score"] = "100"
 			k.set("checklist_runs", k.add("checklist_runs", target), store.Row{"status": "completed"})
 		}
@@ -582,7 +609,8 @@ func TestRulesAreChecked(t *testing.T) {
 func TestTrainingNamesEverybody(t *testing.T) {
 	each(t, func(k *kit) {
 		p := fill(k)
-		course := k.add("courses", store.Row{"code": "LIFT", "title": "Lifting", "risk_threshold": "25", "validity_months": 12})
+		course := k.add("courses", store.Row{"code": "LIFT", "title": "Lifting", "risk_threshold": "25",
+			"validity_months": 12})
 		bare := k.add("workers", store.Row{"employee_no": "3", "name": "Cy"})
 		gone := k.add("workers", store.Row{"employee_no": "4", "name": "Di"})
 		trained := k.add("workers", store.Row{"employee_no": "5", "name": "El"})
@@ -620,7 +648,8 @@ func TestTrainingNamesEverybody(t *testing.T) {
 func TestTraining(t *testing.T) {
 	each(t, func(k *kit) {
 		p := fill(k)
-		zone := k.add("courses", store.Row{"code": "LIFT", "title": "Lifting", "risk_threshold": "25", "entity_types": json.RawMessage(`["zone"]`),
+		zone := k.add("courses", store.Row{"code": "LIFT", "title": "Lifting", "risk_threshold": "25",
+			"entity_types":    json.RawMessage(`["zone"]`),
 			"validity_months": 12})
 		k.add("courses", store.Row{"code": "HIGH", "title": "High", "risk_threshold": "90"})
 		k.add("courses", store.Row{"code": "FREE", "title": "Never by score"})
@@ -632,16 +661,19 @@ func TestTraining(t *testing.T) {
 		k.call(training, "").is("assignments_created", "0", "courses_checked", "2", "scores_checked", "0")
 		k.call(scores, "")
 		n := k.call(training, "")
-		n.is("success", "true", "assignments_created", "1", "courses_checked", "2", "scores_checked", "6", "assignments.0.course_id", `"`+zone+`"`,
+		n.is("success", "true", "assignments_created", "1", "courses_checked", "2", "scores_checked", "6",
+			"assignments.0.course_id", `"`+zone+`"`,
 			"assignments.0.user_id", `"`+ada+`"`,
-			"assignments.0.tenant_id", `"`+north+`"`, "assignments.0.assignment_type", `"risk_based"`, "assignments.0.status", `"assigned"`,
+			"assignments.0.tenant_id", `"`+north+`"`, "assignments.0.assignment_type", `"risk_based"`, "assignments.0.status",
+			`"assigned"`,
 			"assignments.0.due_on", `"2026-04-19"`)
 		if r := n.at("assignments.0.assignment_reason").(string); !strings.HasPrefix(r, "zone DOCK scored ") {
 			k.Errorf("reason %q", r)
 		}
 		k.call(training, "").is("assignments_created", "0")
 		k.call(training, `{"min_risk_score":99.9}`).is("scores_checked", "0")
-		k.call(training, `{"entity_type":"zone","entity_id":"`+p.dock+`"}`).is("scores_checked", "1", "assignments_created", "0")
+		k.call(training, `{"entity_type":"zone","entity_id":"`+p.dock+`"}`).is("scores_checked", "1", "assignments_created",
+			"0")
 
 		id := n.at("assignments.0.id").(string)
 		k.set("training_assignments", id, store.Row{"status": "in_progress"})
@@ -673,7 +705,8 @@ func TestEngagement(t *testing.T) {
 			k.Fatal(err)
 		}
 		k.as = actor.Actor{UserID: ada, TenantID: north, Role: actor.Operator}
-		k.call(engagement, "").is("tenant_id", `"`+north+`"`, "user_id", `"`+ada+`"`, "total_points", "0", "recent_points", "[]", "badges", "[]",
+		k.call(engagement, "").is("tenant_id", `"`+north+`"`, "user_id", `"`+ada+`"`, "total_points", "0", "recent_points",
+			"[]", "badges", "[]",
 			"user_score", `{"period_end":"2026-03-31","period_start":"2026-03-01","score":0}`)
 		var reports []string
 		for range 6 {
@@ -684,7 +717,8 @@ func TestEngagement(t *testing.T) {
 			k.set("incidents", id, store.Row{"status": "triaged"})
 		}
 		n := k.call(engagement, "")
-		n.is("total_points", "40", "user_score.score", "40", "recent_points.#", "4", "recent_points.0.kind", `"near_miss"`, "recent_points.0.points", "10")
+		n.is("total_points", "40", "user_score.score", "40", "recent_points.#", "4", "recent_points.0.kind", `"near_miss"`,
+			"recent_points.0.points", "10")
 		n.find("badges", "code", "first_report").is("name", `"First report"`)
 		if n.has("team_scores") || n.has("zone_scores") {
 			k.Error("an operator sees boards")
@@ -704,7 +738,8 @@ func TestEngagement(t *testing.T) {
 		k.add("settings", store.Row{"section": "scoring", "key": "min_group", "value": json.RawMessage("2")})
 		n = k.call(engagement, "")
 		// Ada has 30, Bo 0, the mean is 15: (30 + 3 x 15) / (2 + 3).
-		n.is("user_score.score", "0", "team_scores.#", "1", "team_scores.0.score", "15", "team_scores.0.n", "2", "zone_scores.#", "2", "zone_scores.0.score", "100",
+		n.is("user_score.score", "0", "team_scores.#", "1", "team_scores.0.score", "15", "team_scores.0.n", "2",
+			"zone_scores.#", "2", "zone_scores.0.score", "100",
 			"zone_scores.0.parts", `{"actions_on_time":100,"checklist_compliance":100,"predictive_score":null}`)
 		k.call(scores, "")
 		k.call(engagement, "").find("zone_scores", "code", "DOCK").is("score", "93.2", "parts.predictive_score", "13.7")
@@ -734,7 +769,8 @@ func TestPointsByKind(t *testing.T) {
 		}
 		report := func(kind string, more store.Row) string {
 			at := k.now.AddDate(0, 0, -3)
-			row := store.Row{"kind": kind, "severity": "low", "title": kind, "occurred_at": at, "reported_at": at.Add(24 * time.Hour), "zone_id": p.dock,
+			row := store.Row{"kind": kind, "severity": "low", "title": kind, "occurred_at": at,
+				"reported_at": at.Add(24 * time.Hour), "zone_id": p.dock,
 				"reported_by": ada}
 			for f, v := range more {
 				row[f] = v
@@ -765,7 +801,8 @@ func TestPointsByKind(t *testing.T) {
 		for _, c := range []struct {
 			due  time.Time
 			want string
-		}{{k.now.Add(time.Hour), "action_done 10 ada action_verified 5 bo"}, {k.now.Add(-time.Hour), "action_done 3 ada action_verified 5 bo"}} {
+		}{{k.now.Add(time.Hour), "action_done 10 ada action_verified 5 bo"},
+			{k.now.Add(-time.Hour), "action_done 3 ada action_verified 5 bo"}} {
 			id := k.add("actions", store.Row{"title": "x", "assignee_user_id": ada, "due_at": c.due})
 			k.as.UserID = ada
 			k.set("actions", id, store.Row{"status": "done"})
@@ -802,15 +839,18 @@ func TestPeopleAreProtected(t *testing.T) {
 		verdicts := k.call(compliance, "")
 		verdicts.find("events", "entity_id", p.dock).is("value", "0")
 		verdicts.is("events_created", "2", "events.#", "2")
-		if k.count("compliance_events", "value IS NOT NULL AND entity_type = 'worker'") != 0 || k.count("compliance_events", "value IS NOT NULL") != 2 {
+		if k.count("compliance_events", "value IS NOT NULL AND entity_type = 'worker'") != 0 ||
+			k.count("compliance_events", "value IS NOT NULL") != 2 {
 			k.Error("a verdict on a person shows the score to all who read verdicts")
 		}
-		if k.count("compliance_events", "about = 'score' AND entity_type = 'worker'") != 2 || k.count("compliance_events", "about = 'places'") != 2 {
+		if k.count("compliance_events", "about = 'score' AND entity_type = 'worker'") != 2 ||
+			k.count("compliance_events", "about = 'places'") != 2 {
 			k.Error("what verdicts are about is not kept")
 		}
 		// Nor does the summary of a check of one person tell.
 		k.call(compliance, `{"entity_id":"`+p.worker+`"}`).is("summary.total_regulations", "0", "summary.warning_count", "0")
-		k.add("settings", store.Row{"section": "scoring", "key": "scores_off", "value": json.RawMessage(`["worker","driver"]`)})
+		k.add("settings", store.Row{"section": "scoring", "key": "scores_off",
+			"value": json.RawMessage(`["worker","driver"]`)})
 		k.as.Role = actor.Safety
 		k.call(scores, "").is("scores_computed", "3")
 		k.call(scores, `{"entity_type":"worker"}`).is("scores_computed", "0", "scores", "[]")
@@ -847,7 +887,8 @@ func TestAssignmentsHideScores(t *testing.T) {
 			k.as = actor.Actor{UserID: cy, TenantID: north, Role: c.role}
 			n := k.call(training, c.in)
 			n.is("scores_checked", c.checked, "assignments_created", c.of)
-			if n.at("assignments_created") == 1.0 && !strings.Contains(n.at("assignments.0.assignment_reason").(string), "scored 42.2") {
+			if n.at("assignments_created") == 1.0 && !strings.Contains(n.at("assignments.0.assignment_reason").(string),
+				"scored 42.2") {
 				k.Errorf("the safety officer is told %v", n.at("assignments.0.assignment_reason"))
 			}
 		}
@@ -887,7 +928,8 @@ func TestClustersHideScores(t *testing.T) {
 			}
 		}
 		k.as = actor.Actor{UserID: cy, TenantID: north, Role: actor.Manager}
-		for _, in := range []string{`{"entity_type":"worker","entity_id":"` + p.worker + `"}`, `{"entity_id":"` + p.worker + `","period_days":1}`,
+		for _, in := range []string{`{"entity_type":"worker","entity_id":"` + p.worker + `"}`,
+			`{"entity_id":"` + p.worker + `","period_days":1}`,
 			`{"entity_id":"` + p.driver + `"}`} {
 			k.refused(scores, in, fault.Forbidden, "entity_id")
 		}
@@ -1042,8 +1084,9 @@ func TestShifts(t *testing.T) {
 				k.Errorf("%v: %v, want %q", row, err, words)
 			}
 		}
-		k.add("shifts", store.Row{"worker_id": p.worker, "started_at": at(14), "ended_at": at(22)}, store.Row{"worker_id": p.colleague, "started_at": at(6),
-			"ended_at": at(14)})
+		k.add("shifts", store.Row{"worker_id": p.worker, "started_at": at(14), "ended_at": at(22)},
+			store.Row{"worker_id": p.colleague, "started_at": at(6),
+				"ended_at": at(14)})
 		if err := k.change("shifts", one, store.Row{"ended_at": at(15)}); !fault.Is(err, fault.Conflict) {
 			k.Errorf("stretching into the next shift: %v", err)
 		}
@@ -1052,7 +1095,8 @@ func TestShifts(t *testing.T) {
 			k.Error("hours did not follow the times")
 		}
 		open := k.add("shifts", store.Row{"worker_id": p.worker, "started_at": k.now.Add(-2 * time.Hour)})
-		if _, err := k.try("shifts", store.Row{"worker_id": p.worker, "started_at": k.now.Add(-time.Hour)}); !fault.Is(err, fault.Conflict) {
+		if _, err := k.try("shifts", store.Row{"worker_id": p.worker, "started_at": k.now.Add(-time.Hour)}); !fault.Is(err,
+			fault.Conflict) {
 			k.Errorf("a second open shift: %v", err)
 		}
 		k.set("shifts", open, store.Row{"ended_at": k.now})

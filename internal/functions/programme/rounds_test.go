@@ -51,7 +51,8 @@ func TestInspections(t *testing.T) {
 				if err := k.p.Inspections(ctx, north); err != nil {
 					t.Fatal(explain(err))
 				}
-				if missed, runs := k.count("checklist_runs", "status = 'missed'"), k.count("checklist_runs", "1 = 1"); missed != c.missed || runs != c.runs {
+				if missed, runs := k.count("checklist_runs", "status = 'missed'"),
+					k.count("checklist_runs", "1 = 1"); missed != c.missed || runs != c.runs {
 					t.Errorf("%s: %d missed of %d runs, want %d of %d", c.at, missed, runs, c.missed, c.runs)
 				}
 			}
@@ -126,8 +127,9 @@ func TestRemindTraining(t *testing.T) {
 		}
 		course := k.add("courses", store.Row{"code": "LIFT", "title": "Lifting"})
 		cert := func(user, expires string) string {
-			return k.add("training_assignments", store.Row{"course_id": course, "user_id": user, "status": "completed", "completed_at": k.now.AddDate(-1, 0, 0),
-				"expires_on": expires})
+			return k.add("training_assignments", store.Row{"course_id": course, "user_id": user, "status": "completed",
+				"completed_at": k.now.AddDate(-1, 0, 0),
+				"expires_on":   expires})
 		}
 		soon := cert(ada, "2026-04-19") // 30 days ahead in Berlin
 		cert(bo, "2026-04-10")
@@ -147,7 +149,8 @@ func TestRemindTraining(t *testing.T) {
 				t.Errorf("night %d: %d renewals", night, n)
 			}
 		}
-		if k.count("training_assignments", "reminded_at IS NOT NULL") != 2 || k.count("training_assignments", "id = '"+soon+"' AND reminded_at IS NOT NULL") != 1 {
+		if k.count("training_assignments", "reminded_at IS NOT NULL") != 2 ||
+			k.count("training_assignments", "id = '"+soon+"' AND reminded_at IS NOT NULL") != 1 {
 			t.Error("the wrong certificates are marked")
 		}
 	})
@@ -161,7 +164,8 @@ func TestRemindDeadlines(t *testing.T) {
 		later := k.add("equipment", store.Row{"asset_no": "F2", "service_due_on": "2026-04-20"}) // 31
 		k.add("equipment", store.Row{"asset_no": "F3", "service_due_on": "2026-03-01", "status": "retired"})
 		van := k.add("vehicles", store.Row{"plate": "V1", "inspection_due_on": "2026-03-01"}) // passed long ago
-		driver := k.add("drivers", store.Row{"worker_id": k.add("workers", store.Row{"employee_no": "1", "name": "Ada"}), "licence_expires_on": "2026-03-25"})
+		driver := k.add("drivers", store.Row{"worker_id": k.add("workers", store.Row{"employee_no": "1", "name": "Ada"}),
+			"licence_expires_on": "2026-03-25"})
 		k.as.TenantID = south
 		k.add("vehicles", store.Row{"plate": "S1", "inspection_due_on": "2026-03-21"})
 		k.as.TenantID = north
@@ -173,13 +177,16 @@ func TestRemindDeadlines(t *testing.T) {
 			do   func() error
 			want []string
 		}{
-			{0, "first", nil, []string{service(30), fmt.Sprint("vehicle.inspection_due ", van, " -19"), fmt.Sprint("driver.licence_expiring ", driver, " 5")}},
+			{0, "first", nil, []string{service(30), fmt.Sprint("vehicle.inspection_due ", van, " -19"),
+				fmt.Sprint("driver.licence_expiring ", driver, " 5")}},
 			{0, "again", nil, nil},
-			{2, "renewed", func() error { return k.change("drivers", driver, store.Row{"licence_expires_on": "2036-01-01"}) }, nil},
+			{2, "renewed", func() error { return k.change("drivers", driver, store.Row{"licence_expires_on": "2036-01-01"}) },
+				nil},
 			{29, "after four weeks", nil, []string{service(1)}},
 			{30, "on the day", nil, []string{service(0)}},
 			{33, "past it", nil, nil},
-			{33, "put off", func() error { return k.change("equipment", truck, store.Row{"service_due_on": "2026-04-25"}) }, []string{service(3)}},
+			{33, "put off", func() error { return k.change("equipment", truck, store.Row{"service_due_on": "2026-04-25"}) },
+				[]string{service(3)}},
 		} {
 			k.now, k.due = start.AddDate(0, 0, c.day), nil
 			if c.do != nil {
@@ -257,7 +264,8 @@ func digests(k *kit) {
 	for i := range 12 {
 		action(store.Row{"title": fmt.Sprint("Old ", i), "due_on": "2026-03-01", "assignee_user_id": cy})
 	}
-	k.add("equipment", store.Row{"asset_no": "F1", "name": "Truck", "service_due_on": "2026-03-27"}, store.Row{"asset_no": "F2", "service_due_on": "2026-03-28"})
+	k.add("equipment", store.Row{"asset_no": "F1", "name": "Truck", "service_due_on": "2026-03-27"},
+		store.Row{"asset_no": "F2", "service_due_on": "2026-03-28"})
 	k.add("vehicles", store.Row{"plate": "HH-X 1", "inspection_due_on": "2026-03-01"})
 	run := k.add("checklist_runs", store.Row{"title": "Dock", "due_at": "2026-03-20T06:00:00Z", "assignee_user_id": ada})
 	k.set("checklist_runs", run, store.Row{"status": "missed"})
@@ -318,12 +326,15 @@ func TestDigest(t *testing.T) {
 			}
 		}
 		for to, c := range map[string]struct{ has, lacks []string }{
-			"ada@north.example": {[]string{"4 things", "Overdue actions", "Fix <b>rail</b> (2026-03-18)", "Actions due today", "Today (2026-03-20)",
+			"ada@north.example": {[]string{"4 things", "Overdue actions", "Fix <b>rail</b> (2026-03-18)", "Actions due today",
+				"Today (2026-03-20)",
 				"Missed inspections", "Dock (2026-03-20 07:00)", "Overdue training", "Lifting (2026-03-19)"},
 				[]string{"Tomorrow", "Nobody's", "Old", "verified", "F1"}},
-			"bo@north.example": {[]string{"Nobody's", "Dock", "Service and inspection due", "F1 Truck (2026-03-27)", "HH-X 1 (2026-03-01)", "Ending (2026-03-27)"},
+			"bo@north.example": {[]string{"Nobody's", "Dock", "Service and inspection due", "F1 Truck (2026-03-27)",
+				"HH-X 1 (2026-03-01)", "Ending (2026-03-27)"},
 				[]string{"Renewed", "Life", "Fix", "F2", "Old", "To verify", "Lifting"}},
-			"cy@north.example": {[]string{"15 things", "Old 0", "Old 9", "and 2 more", "To verify", "F1 Truck"}, []string{"Old 10", "Dock", "Fix"}},
+			"cy@north.example": {[]string{"15 things", "Old 0", "Old 9", "and 2 more", "To verify", "F1 Truck"},
+				[]string{"Old 10", "Dock", "Fix"}},
 		} {
 			for _, s := range c.has {
 				if !strings.Contains(text[to], s) {
@@ -345,7 +356,8 @@ func TestDigest(t *testing.T) {
 		if _, err := k.send(&box); err != nil {
 			t.Fatal(err)
 		}
-		if m := box.List("ada@north.example")[0]; m.Subject != "Arbeitssicherheit: 4 Punkte warten auf Sie" || !strings.Contains(m.Text, "Überfällige Maßnahmen") {
+		if m := box.List("ada@north.example")[0]; m.Subject != "Arbeitssicherheit: 4 Punkte warten auf Sie" ||
+			!strings.Contains(m.Text, "Überfällige Maßnahmen") {
 			t.Errorf("in German: %s\n%s", m.Subject, m.Text)
 		}
 		k.add("settings", store.Row{"section": "safety", "key": "digest", "value": json.RawMessage(`false`)})
@@ -440,8 +452,9 @@ func TestDaysSinceChecklist(t *testing.T) {
 		zone := k.add("zones", store.Row{"code": "A", "name": "A", "kind": "area"})
 		truck := k.add("equipment", store.Row{"asset_no": "F1", "kind": "forklift", "zone_id": zone})
 		for kind, code := range map[string]string{"equipment": "T", "zone": "Z"} {
-			k.add("regulations", store.Row{"code": code, "title": code, "rule": json.RawMessage(`{"scope":{"entity_types":["` + kind +
-				`"],"filter":{}},
+			k.add("regulations", store.Row{"code": code, "title": code,
+				"rule": json.RawMessage(`{"scope":{"entity_types":["` + kind +
+					`"],"filter":{}},
 					"evidence":{"of":"checklist_runs","absence":"insufficient_data"},
 					"metric":"days_since_checklist","window_days":90,"warn":{"op":">","value":1},"breach":{"op":">","value":3}}`)})
 		}
@@ -475,9 +488,10 @@ func TestDaysSinceChecklist(t *testing.T) {
 // ten days is 56, and weeks of leave change nothing (2003/88/EC art. 16(b)).
 func TestMeanWeek(t *testing.T) {
 	each(t, func(k *kit) {
-		k.add("regulations", store.Row{"code": "MEAN", "title": "Mean", "rule": json.RawMessage(`{"scope":{"entity_types":["worker"]},` +
-			`"evidence":{"of":"shifts","absence":"insufficient_data"},` +
-			`"metric":"weekly_hours_max","window_days":122,"per":"window","warn":{"op":">","value":44},"breach":{"op":">","value":48}}`)})
+		k.add("regulations", store.Row{"code": "MEAN", "title": "Mean",
+			"rule": json.RawMessage(`{"scope":{"entity_types":["worker"]},` +
+				`"evidence":{"of":"shifts","absence":"insufficient_data"},` +
+				`"metric":"weekly_hours_max","window_days":122,"per":"window","warn":{"op":">","value":44},"breach":{"op":">","value":48}}`)})
 		worker := func(name string, hours float64, days ...int) string {
 			id := k.add("workers", store.Row{"employee_no": name, "name": name})
 			for _, day := range days {
@@ -543,7 +557,8 @@ func TestNothingOnRecord(t *testing.T) {
 
 		course := k.add("courses", store.Row{"code": "C", "title": "C", "validity_months": 12})
 		certify := func(at string) {
-			k.add("training_assignments", store.Row{"course_id": course, "user_id": ada, "status": "completed", "completed_at": at})
+			k.add("training_assignments", store.Row{"course_id": course, "user_id": ada, "status": "completed",
+				"completed_at": at})
 		}
 		certify("2025-03-19T12:00:00Z")
 		is("PAPERS", p.worker, "1", "breach")

@@ -22,13 +22,15 @@ func TestRatesOfRules(t *testing.T) {
 		rule("TRIR", "trir", "entity")
 		rule("TRIR-ALL", "trir", "tenant")
 		rule("DART-ALL", "dart", "tenant")
-		k.call(compliance, "").find("events", "regulation_code", "TRIR-ALL").is("details.insufficient_data", "true", "value", "null")
+		k.call(compliance, "").find("events", "regulation_code", "TRIR-ALL").is("details.insufficient_data", "true", "value",
+			"null")
 
 		site := k.add("sites", store.Row{"code": "US", "name": "US", "country": "US"})
 		for i, outcome := range []string{"days_away", "other"} {
 			in := k.incident("injury", "high", 10+i, p.dock)
 			k.set("incidents", in, store.Row{"zone_id": p.dock})
-			k.add("osha_cases", store.Row{"incident_id": in, "site_id": site, "year": 2026, "recordable": "yes", "outcome": outcome, "illness_type": "injury"})
+			k.add("osha_cases", store.Row{"incident_id": in, "site_id": site, "year": 2026, "recordable": "yes",
+				"outcome": outcome, "illness_type": "injury"})
 		}
 		k.shift(p.worker, 3, 10, store.Row{"zone_id": p.dock})
 		n := k.call(compliance, "")
@@ -56,7 +58,8 @@ func TestTrainingCoverage(t *testing.T) {
 			return k.add("courses", store.Row{"code": code, "title": code, "required_for": json.RawMessage(raw)})
 		}
 		certify := func(course, user string) {
-			k.add("training_assignments", store.Row{"course_id": course, "user_id": user, "status": "completed", "completed_at": "2026-01-01T12:00:00Z"})
+			k.add("training_assignments", store.Row{"course_id": course, "user_id": user, "status": "completed",
+				"completed_at": "2026-01-01T12:00:00Z"})
 		}
 		title := course("TITLE", odd, "50x% of it")
 		truck := course("TRUCK", "forklift")
@@ -103,7 +106,8 @@ func TestDeadlines(t *testing.T) {
 		}
 		k.add("zones", store.Row{"code": "Z", "name": "Z"})
 		site := k.add("sites", store.Row{"code": "US", "name": "US", "country": "US"})
-		k.call(compliance, "").find("events", "regulation_code", "POST").is("details.insufficient_data", "true", "status", `"insufficient_data"`)
+		k.call(compliance, "").find("events", "regulation_code", "POST").is("details.insufficient_data", "true", "status",
+			`"insufficient_data"`)
 
 		sum := k.add("osha_summaries", store.Row{"site_id": site, "year": 2025})
 		n := k.call(compliance, "")
@@ -134,10 +138,12 @@ func TestLogDelay(t *testing.T) {
 				"metric":"log_delay_days","window_days":365,"per":"tenant",` +
 				`"warn":{"op":">","value":4},"breach":{"op":">","value":7}}`)})
 		report := func(kind, at string) string {
-			return k.add("incidents", store.Row{"kind": kind, "title": "Cut", "occurred_at": at, "reported_at": at, "zone_id": dock, "reported_by": ada})
+			return k.add("incidents", store.Row{"kind": kind, "title": "Cut", "occurred_at": at, "reported_at": at,
+				"zone_id": dock, "reported_by": ada})
 		}
 		enter := func(incident, at string) {
-			k.add("osha_cases", store.Row{"incident_id": incident, "site_id": site, "year": 2026, "recordable": "no", "entered_at": at})
+			k.add("osha_cases", store.Row{"incident_id": incident, "site_id": site, "year": 2026, "recordable": "no",
+				"entered_at": at})
 		}
 		is := func(days, status string) {
 			t.Helper()
@@ -170,8 +176,9 @@ func TestOSHANotices(t *testing.T) {
 			}
 		}
 		report := func(severity, at, where string) string {
-			return k.add("incidents", store.Row{"kind": "injury", "severity": severity, "title": "Fall", "occurred_at": at, "reported_at": at,
-				"zone_id": dock, "site_id": where, "reported_by": ada})
+			return k.add("incidents", store.Row{"kind": "injury", "severity": severity, "title": "Fall", "occurred_at": at,
+				"reported_at": at,
+				"zone_id":     dock, "site_id": where, "reported_by": ada})
 		}
 		is := func(code, hours, status string) {
 			t.Helper()
@@ -201,7 +208,8 @@ func TestOSHANotices(t *testing.T) {
 		is(death, "8", "warning")
 
 		hand := report("low", "2026-03-19T16:00:00Z", site)
-		two := k.add("osha_cases", store.Row{"incident_id": hand, "site_id": site, "year": 2026, "recordable": "undecided", "amputation": true,
+		two := k.add("osha_cases", store.Row{"incident_id": hand, "site_id": site, "year": 2026, "recordable": "undecided",
+			"amputation":  true,
 			"osha_due_at": "2026-03-20T16:00:00Z"})
 		is(treatment, "24", "warning")
 		k.now = k.now.AddDate(0, 0, 90)

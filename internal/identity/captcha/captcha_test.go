@@ -31,8 +31,9 @@ func TestVerifier(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for answer, want := range map[string]string{"good": "", "bad": "captcha_failed", "": "captcha_failed", "secret": "unexpected_failure",
-		"lie": "unexpected_failure", "away": "unexpected_failure"} {
+	for answer, want := range map[string]string{"good": "", "bad": "captcha_failed", "": "captcha_failed",
+		"secret": "unexpected_failure",
+		"lie":    "unexpected_failure", "away": "unexpected_failure"} {
 		err := v.Check(t.Context(), answer, "192.0.2.1")
 		if want == "" && err != nil || want != "" && !fault.HasCode(err, want) {
 			t.Errorf("%q: %v", answer, err)

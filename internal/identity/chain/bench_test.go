@@ -25,8 +25,10 @@ func sealing(b *testing.B, engine db.Engine) {
 	rand.Read(log)
 	d.KeepLog(log)
 	c := Chain{DB: d, Keys: secrets.Keys{Log: log}, Now: time.Now}
-	e := audit.Entry{Tenant: "0190a000-0000-7000-8000-000000000001", At: time.Now(), By: actor.Actor{UserID: "0190a000-0000-7000-8000-0000000000a1",
-		SessionID: "0190a000-0000-7000-8000-0000000000b1", Address: "192.0.2.1", RequestID: "0190a000-0000-7000-8000-0000000000c1"},
+	e := audit.Entry{Tenant: "0190a000-0000-7000-8000-000000000001", At: time.Now(),
+		By: actor.Actor{UserID: "0190a000-0000-7000-8000-0000000000a1",
+			SessionID: "0190a000-0000-7000-8000-0000000000b1", Address: "192.0.2.1",
+			RequestID: "0190a000-0000-7000-8000-0000000000c1"},
 		Action: "orders.insert", EntityType: "orders", EntityID: "0190a000-0000-7000-8000-0000000000d1",
 		After: `{"id":"0190a000-0000-7000-8000-0000000000d1","order_no":"SO-2026-000123","type":"sales","status":"draft","stage":"open","priority":3,` +
 			`"party_name":"Somebody & Sons","carrier":"post","tags":["a","b"],"ship_to":{"city":"Berlin"},"created_at":"2026-11-25T10:00:00Z","version":1}`}

@@ -7,7 +7,8 @@ import (
 
 // The hashes are of what encoding/json writes, so that anybody can make them again.
 func FuzzAppendJSON(f *testing.F) {
-	for _, s := range []string{"", "orders.update", `{"name":"a \"b\" \\"}`, "<b> & \u2028", "Zürich", "\x00\n\t\x7f", "\xff", "\xed\xa0\x80"} {
+	for _, s := range []string{"", "orders.update", `{"name":"a \"b\" \\"}`, "<b> & \u2028", "Zürich", "\x00\n\t\x7f",
+		"\xff", "\xed\xa0\x80"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

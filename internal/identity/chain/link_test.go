@@ -19,7 +19,8 @@ func TestLinksAreFoundByKey(t *testing.T) {
 		explain := map[db.Engine]string{db.SQLite: "EXPLAIN QUERY PLAN ", db.PostgreSQL: "EXPLAIN "}[d.Engine()]
 		err := d.Write(t.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
 			for range 1000 {
-				tx.Queue("INSERT INTO audit (tenant_id, id, at, action, outcome) VALUES ($1, $2, $3, 'update', 'ok')", []any{tenant, uuid.NewString(), time.Now()}, nil)
+				tx.Queue("INSERT INTO audit (tenant_id, id, at, action, outcome) VALUES ($1, $2, $3, 'update', 'ok')",
+					[]any{tenant, uuid.NewString(), time.Now()}, nil)
 			}
 			return tx.Flush()
 		})
@@ -45,7 +46,8 @@ func TestLinksAreFoundByKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := strings.Join(plan, "\n")
-		for engine, want := range map[db.Engine]string{db.SQLite: "(tenant_id=? AND id=?)", db.PostgreSQL: "AND (id = v.id))"} {
+		for engine, want := range map[db.Engine]string{db.SQLite: "(tenant_id=? AND id=?)",
+			db.PostgreSQL: "AND (id = v.id))"} {
 			if d.Engine() == engine && !strings.Contains(text, want) {
 				t.Errorf("no %q in\n%s", want, text)
 			}

@@ -94,7 +94,8 @@ func TestRation(t *testing.T) {
 	ask := func(key string, after time.Duration) time.Duration {
 		return r.Ration(key, at.Add(after), 2, 24*time.Hour)
 	}
-	if ask("a", 0) != 0 || ask("a", time.Hour) != 0 || ask("a", 2*time.Hour) != 22*time.Hour || ask("b", 2*time.Hour) != 0 {
+	if ask("a", 0) != 0 || ask("a", time.Hour) != 0 || ask("a", 2*time.Hour) != 22*time.Hour ||
+		ask("b", 2*time.Hour) != 0 {
 		t.Error("not two a day")
 	}
 	for i := range recentRoom + 10 {

@@ -13,7 +13,8 @@ func TestLetter_Message(t *testing.T) {
 	for _, locale := range Locales() {
 		subjects := map[string]Kind{}
 		for _, k := range Kinds() {
-			m, err := Letter{Kind: k, Locale: locale, To: "a@x.example", Site: "https://site.example", Link: "https://site.example/v?a=1&b=2",
+			m, err := Letter{Kind: k, Locale: locale, To: "a@x.example", Site: "https://site.example",
+				Link: "https://site.example/v?a=1&b=2",
 				Code: "123456", Valid: 10 * time.Minute,
 				Tenant: "<b>North</b>", Role: "viewer", Other: "b@x.example"}.Message()
 			if err != nil {
@@ -22,7 +23,8 @@ func TestLetter_Message(t *testing.T) {
 			if m.Subject == "" || m.To != "a@x.example" || m.Kind != string(k) || strings.ContainsAny(m.Subject, "\r\n") {
 				t.Errorf("%s: %+v", k, m)
 			}
-			if !strings.Contains(m.Text, "https://site.example/v?a=1&b=2") || !strings.Contains(m.Text, "Code: 123456") || !strings.Contains(m.Text, valid[locale]) {
+			if !strings.Contains(m.Text, "https://site.example/v?a=1&b=2") || !strings.Contains(m.Text, "Code: 123456") ||
+				!strings.Contains(m.Text, valid[locale]) {
 				t.Errorf("%s: text\n%s", k, m.Text)
 			}
 			if !strings.Contains(m.HTML, `href="https://site.example/v?a=1&amp;b=2"`) || strings.Contains(m.HTML, "<b>North") ||
@@ -42,8 +44,9 @@ func TestLetter_Message(t *testing.T) {
 func TestLanguages(t *testing.T) {
 	for _, k := range Kinds() {
 		en, de := englishWording(Sample(k, "en")), germanWording(Sample(k, "de"))
-		if en.Subject == de.Subject || en.Lead == de.Lead || en.Tail == de.Tail || (en.Action == "") != (de.Action == "") || en.Action != "" &&
-			en.Action == de.Action {
+		if en.Subject == de.Subject || en.Lead == de.Lead || en.Tail == de.Tail || (en.Action == "") != (de.Action == "") ||
+			en.Action != "" &&
+				en.Action == de.Action {
 			t.Errorf("%s: %+v, %+v", k, en, de)
 		}
 		if got := englishWording(Letter{Kind: k}).Subject; strings.HasPrefix(got, "Message from") {
@@ -57,7 +60,8 @@ func TestLanguages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			own, err := Template{Subject: "s", Text: "{{.Other}}"}.Message(Letter{Kind: ProtectionChanged, Locale: locale, Change: c, Other: "X"})
+			own, err := Template{Subject: "s", Text: "{{.Other}}"}.Message(Letter{Kind: ProtectionChanged, Locale: locale,
+				Change: c, Other: "X"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,16 +78,19 @@ func TestLanguages(t *testing.T) {
 		for _, name := range []string{"", "Mine"} {
 			list := []Way{{kind, name}}
 			en, de := englishWays(list), germanWays(list)
-			if en == de || len(en) < 5+len(name) || len(de) < 5+len(name) || !strings.Contains(en, name) || strings.Contains(en, string(ByApp)) {
+			if en == de || len(en) < 5+len(name) || len(de) < 5+len(name) || !strings.Contains(en, name) ||
+				strings.Contains(en, string(ByApp)) {
 				t.Errorf("%s %q: %q, %q", kind, name, en, de)
 			}
-			own, err := Template{Subject: "s", Text: "{{.Other}}"}.Message(Letter{Kind: PasswordChanged, Locale: "de", Ways: list})
+			own, err := Template{Subject: "s", Text: "{{.Other}}"}.Message(Letter{Kind: PasswordChanged, Locale: "de",
+				Ways: list})
 			if err != nil || strings.TrimSpace(own.Text) != de {
 				t.Errorf("in a tenant's words %q: %v", own.Text, err)
 			}
 		}
 	}
-	for tag, want := range map[string]string{"de": "de", "de-AT": "de", "DE_ch": "de", " en-GB": "en", "fr": "", "": "", "deutsch": ""} {
+	for tag, want := range map[string]string{"de": "de", "de-AT": "de", "DE_ch": "de", " en-GB": "en", "fr": "", "": "",
+		"deutsch": ""} {
 		if got := LocaleOf(tag); got != want {
 			t.Errorf("%q: %q", tag, got)
 		}
@@ -127,17 +134,22 @@ func TestTemplate_Check(t *testing.T) {
 		{"a definition", "text", Confirmation, func(t *Template) { t.Text = `{{.Link}}{{define "x"}}{{template "x"}}{{end}}` }},
 		{"a call", "text", Confirmation, func(t *Template) { t.Text = `{{.Link}}{{template "text"}}` }},
 		{"no end", "text", Confirmation, func(t *Template) { t.Text = "{{.Link}}{{if .Code}}" }},
-		{"another address in the text", "text", Confirmation, func(t *Template) { t.Text = "{{.Link}} https://evil.example/" }},
+		{"another address in the text", "text", Confirmation,
+			func(t *Template) { t.Text = "{{.Link}} https://evil.example/" }},
 		{"another address in the subject", "subject", Confirmation, func(t *Template) { t.Subject = "see www.evil.example" }},
-		{"an address grown from ours", "text", Confirmation, func(t *Template) { t.Text = "{{.Link}} {{.Site}}.evil.example/" }},
-		{"another address behind a condition", "text", Confirmation, func(t *Template) { t.Text = "{{if .Code}}{{.Link}}{{else}}https://evil.example/{{end}}" }},
+		{"an address grown from ours", "text", Confirmation,
+			func(t *Template) { t.Text = "{{.Link}} {{.Site}}.evil.example/" }},
+		{"another address behind a condition", "text", Confirmation,
+			func(t *Template) { t.Text = "{{if .Code}}{{.Link}}{{else}}https://evil.example/{{end}}" }},
 		{"an address in two conditions", "html", Confirmation, func(t *Template) {
 			t.HTML = `<a href="{{if .Code}}{{.Link}}{{else}}{{if .Role}}{{.Site}}{{else}}https://evil.example{{end}}{{end}}">x</a>`
 		}},
 		{"another link", "html", Confirmation, func(t *Template) { t.HTML = `{{.Link}}<a href="https://evil.example/">x</a>` }},
-		{"a link without a scheme", "html", Confirmation, func(t *Template) { t.HTML = `{{.Link}}<a href="//evil.example/">x</a>` }},
+		{"a link without a scheme", "html", Confirmation,
+			func(t *Template) { t.HTML = `{{.Link}}<a href="//evil.example/">x</a>` }},
 		{"a link that runs", "html", Confirmation, func(t *Template) { t.HTML = `{{.Link}}<a href="javascript:alert(1)">x</a>` }},
-		{"a link hidden in entities", "html", Confirmation, func(t *Template) { t.HTML = `{{.Link}}<a href="&#104;ttps://evil.example/">x</a>` }},
+		{"a link hidden in entities", "html", Confirmation,
+			func(t *Template) { t.HTML = `{{.Link}}<a href="&#104;ttps://evil.example/">x</a>` }},
 		{"a script", "html", Confirmation, func(t *Template) { t.HTML = `{{.Link}}<script>x()</script>` }},
 		{"a handler", "html", Confirmation, func(t *Template) { t.HTML = `{{.Link}}<p onclick="x()">x</p>` }},
 		{"a form", "html", Confirmation, func(t *Template) { t.HTML = `{{.Link}}<form action="{{.Link}}"><input name="password"></form>` }},
@@ -156,7 +168,8 @@ func TestTemplate_Check(t *testing.T) {
 		switch {
 		case c.field == "" && err != nil:
 			t.Errorf("%s: %v", c.name, err)
-		case c.field != "" && (f == nil || f.Kind != fault.Unprocessable || len(f.Fields) != 1 || f.Fields[0].Name != c.field):
+		case c.field != "" && (f == nil || f.Kind != fault.Unprocessable || len(f.Fields) != 1 ||
+			f.Fields[0].Name != c.field):
 			t.Errorf("%s: %v, want a refusal of %s", c.name, err, c.field)
 		}
 	}
@@ -164,13 +177,16 @@ func TestTemplate_Check(t *testing.T) {
 
 // What placeholders hold is text, wherever it comes from.
 func TestTemplate_Message(t *testing.T) {
-	tpl := Template{Subject: "{{.Tenant}}", Text: "{{.Link}} {{.Other}}", HTML: `<p title="{{.Other}}">{{.Tenant}}</p><a href="{{.Link}}">go</a>`}
-	m, err := tpl.Message(Letter{Kind: Invite, To: "a@x.example", Link: `javascript:alert(1)`, Tenant: "<script>x</script>\r\nBcc: b@x.example",
-		Other: `"><script>`})
+	tpl := Template{Subject: "{{.Tenant}}", Text: "{{.Link}} {{.Other}}",
+		HTML: `<p title="{{.Other}}">{{.Tenant}}</p><a href="{{.Link}}">go</a>`}
+	m, err := tpl.Message(Letter{Kind: Invite, To: "a@x.example", Link: `javascript:alert(1)`,
+		Tenant: "<script>x</script>\r\nBcc: b@x.example",
+		Other:  `"><script>`})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(m.HTML, "<script") || strings.Contains(m.HTML, "javascript:") || strings.ContainsAny(m.Subject, "\r\n") {
+	if strings.Contains(m.HTML, "<script") || strings.Contains(m.HTML, "javascript:") ||
+		strings.ContainsAny(m.Subject, "\r\n") {
 		t.Errorf("%q\n%s", m.Subject, m.HTML)
 	}
 	if m.Text != `javascript:alert(1) "><script>` || m.To != "a@x.example" || m.Kind != "invite" {
@@ -190,7 +206,8 @@ func FuzzTemplate(f *testing.F) {
 		if tpl.Check(Confirmation, allowed) != nil {
 			return
 		}
-		for _, l := range []Letter{{}, Sample(Confirmation, "en"), {Other: `"><script src=//evil.example>`, Tenant: "'", Link: "https://site.example/x"}} {
+		for _, l := range []Letter{{}, Sample(Confirmation, "en"),
+			{Other: `"><script src=//evil.example>`, Tenant: "'", Link: "https://site.example/x"}} {
 			m, err := tpl.Message(l)
 			if err != nil {
 				t.Fatal(err)
@@ -204,5 +221,6 @@ func FuzzTemplate(f *testing.F) {
 
 // changes lists every change.
 func changes() []Change {
-	return []Change{FactorAdded, FactorRemoved, CodesMade, CodeTried, PasskeyAdded, PasskeyRemoved, Linked, Unlinked, OwnershipGiven, OwnershipTaken}
+	return []Change{FactorAdded, FactorRemoved, CodesMade, CodeTried, PasskeyAdded, PasskeyRemoved, Linked, Unlinked,
+		OwnershipGiven, OwnershipTaken}
 }

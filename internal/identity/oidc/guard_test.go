@@ -15,8 +15,9 @@ import (
 func TestPublic(t *testing.T) {
 	for a, want := range map[string]bool{
 		"93.184.216.34": true, "2606:2800:220:1::1": true,
-		"127.0.0.1": false, "10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false, "100.64.0.1": false,
-		"0.0.0.0": false, "224.0.0.1": false,
+		"127.0.0.1": false, "10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false,
+		"100.64.0.1": false,
+		"0.0.0.0":    false, "224.0.0.1": false,
 		"255.255.255.255": false, "192.0.2.1": false, "198.18.0.1": false, "::1": false, "fe80::1": false, "fd00::1": false,
 		"::ffff:127.0.0.1": false, "::ffff:10.0.0.1": false,
 		"64:ff9b::7f00:1": false, "2002:7f00:1::": false, "2001:db8::1": false, "::": false,
@@ -73,7 +74,8 @@ func TestClient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := guardedClient(elsewhere).Get(strings.Replace(target.URL, "http:", "https:", 1)); err == nil || !strings.Contains(err.Error(), "not public") {
+	if _, err := guardedClient(elsewhere).Get(strings.Replace(target.URL, "http:", "https:", 1)); err == nil ||
+		!strings.Contains(err.Error(), "not public") {
 		t.Errorf("a private address was dialled: %v", err)
 	}
 	if _, err := guardedClient(elsewhere).Get(target.URL); err == nil || !strings.Contains(err.Error(), "not https") {
@@ -96,7 +98,8 @@ func TestProvider_down(t *testing.T) {
 	if _, err := p.AuthURL(context.Background(), Request{State: "s", Verifier: NewVerifier()}); err == nil {
 		t.Error("no error")
 	}
-	for _, c := range []Config{{Name: "x", ClientID: "c"}, {Name: "x", ClientID: "c", Issuer: "ftp://x"}, {Name: "google"}} {
+	for _, c := range []Config{{Name: "x", ClientID: "c"}, {Name: "x", ClientID: "c", Issuer: "ftp://x"},
+		{Name: "google"}} {
 		if _, err := New(c, "", time.Now); err == nil {
 			t.Errorf("%+v accepted", c)
 		}

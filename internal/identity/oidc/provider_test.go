@@ -52,7 +52,8 @@ func TestDiscoverTogether(t *testing.T) {
 	}))
 	defer srv.Close()
 	clock := time.Now()
-	p, err := New(Config{Name: "corp", ClientID: "c", Secret: "s", Issuer: srv.URL}, "https://us.example/callback", func() time.Time { return clock })
+	p, err := New(Config{Name: "corp", ClientID: "c", Secret: "s", Issuer: srv.URL}, "https://us.example/callback",
+		func() time.Time { return clock })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -214,7 +214,8 @@ func TestListed(t *testing.T) {
 	if long < 10000 {
 		t.Errorf("%d have 8 characters or more", long)
 	}
-	for _, w := range []string{"", "!", "zzzzzzzzzzzzzzzz", "kx9#vtq2", lines[0][:3], lines[0] + "x", lines[len(lines)-1] + "x"} {
+	for _, w := range []string{"", "!", "zzzzzzzzzzzzzzzz", "kx9#vtq2", lines[0][:3], lines[0] + "x",
+		lines[len(lines)-1] + "x"} {
 		if isListed(w) {
 			t.Errorf("%q is no line", w)
 		}

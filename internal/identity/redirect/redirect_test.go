@@ -73,7 +73,8 @@ func TestRules_Allowed(t *testing.T) {
 
 // Patterns in the form that Supabase documents.
 func TestRules_patterns(t *testing.T) {
-	r, err := New("https://app.example.com", []string{"http://localhost:**", "https://**--site.example/**", "app://**", "https://*-team.pages.example/cb",
+	r, err := New("https://app.example.com", []string{"http://localhost:**", "https://**--site.example/**", "app://**",
+		"https://*-team.pages.example/cb",
 		"https://docs.example.com/v*/**/end", "http://[::1]:**"})
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +125,8 @@ func TestRules_patterns(t *testing.T) {
 // What a "*" lets in is allowed and not exact.
 func TestRules_Exact(t *testing.T) {
 	r, err := New("https://app.example.com",
-		[]string{"https://docs.example.com/cb", "https://*.preview.example.com/cb", "https://pages.example.com/*/cb", "https://docs.example.com/a/**",
+		[]string{"https://docs.example.com/cb", "https://*.preview.example.com/cb", "https://pages.example.com/*/cb",
+			"https://docs.example.com/a/**",
 			"com.example.app://callback"})
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +183,8 @@ func TestRules_loopbackSite(t *testing.T) {
 }
 
 func TestNew_refuses(t *testing.T) {
-	for _, a := range []string{"example.com/x", "https://", "https://**/x", "https://**", "https://**.com/cb", "https://a.example**",
+	for _, a := range []string{"example.com/x", "https://", "https://**/x", "https://**", "https://**.com/cb",
+		"https://a.example**",
 		"http://:**", "https://**:**",
 		"https://u@a.example/", "https://a.example/?q"} {
 		if _, err := New("https://app.example.com", []string{a}); err == nil {
@@ -207,7 +210,8 @@ func TestWith(t *testing.T) {
 
 // Whatever is allowed must go to a host the rules name, as url.Parse reads it.
 func FuzzAllowed(f *testing.F) {
-	for _, s := range []string{"https://app.example.com/x", "https://app.example.com@evil.example", "//evil", "https://evil.example#app.example.com"} {
+	for _, s := range []string{"https://app.example.com/x", "https://app.example.com@evil.example", "//evil",
+		"https://evil.example#app.example.com"} {
 		f.Add(s)
 	}
 	r, err := New("https://app.example.com", nil)
@@ -219,7 +223,8 @@ func FuzzAllowed(f *testing.F) {
 			return
 		}
 		u, err := url.Parse(s)
-		if err != nil || u.User != nil || !(u.Host == "app.example.com" || u.Host == "app.example.com:443" || equalFoldHost(u.Host)) {
+		if err != nil || u.User != nil || !(u.Host == "app.example.com" || u.Host == "app.example.com:443" ||
+			equalFoldHost(u.Host)) {
 			t.Errorf("allowed %q (host %q)", s, u.Host)
 		}
 	})

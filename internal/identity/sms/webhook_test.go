@@ -16,7 +16,8 @@ func TestWebhook(t *testing.T) {
 	status := http.StatusAccepted
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, pass, _ := r.BasicAuth()
-		if r.Method != "POST" || user != "me" || pass != "s3cret" || r.Header.Get("Content-Type") != "application/json" || r.URL.Path != "/send" {
+		if r.Method != "POST" || user != "me" || pass != "s3cret" || r.Header.Get("Content-Type") != "application/json" ||
+			r.URL.Path != "/send" {
 			t.Errorf("%s %s %s:%s", r.Method, r.URL, user, pass)
 		}
 		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {

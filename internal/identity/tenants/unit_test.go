@@ -11,8 +11,10 @@ func TestMayGrant(t *testing.T) {
 		by, role actor.Role
 		ok       bool
 	}{
-		{actor.Owner, actor.Owner, true}, {actor.Admin, actor.Owner, false}, {actor.Admin, actor.Admin, true}, {actor.Manager, actor.Admin, false},
-		{actor.Viewer, actor.Viewer, true}, {actor.Driver, actor.Operator, false}, {actor.Service, actor.Owner, true}, {actor.Owner, "king", false}, {"",
+		{actor.Owner, actor.Owner, true}, {actor.Admin, actor.Owner, false}, {actor.Admin, actor.Admin, true},
+		{actor.Manager, actor.Admin, false},
+		{actor.Viewer, actor.Viewer, true}, {actor.Driver, actor.Operator, false}, {actor.Service, actor.Owner, true},
+		{actor.Owner, "king", false}, {"",
 			actor.Viewer, false},
 		{actor.Owner, actor.Service, false},
 	} {

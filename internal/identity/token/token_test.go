@@ -84,7 +84,8 @@ func TestKeys_Sign(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if h := jws.Signatures[0].Header; h.KeyID != `a "key"` || h.Algorithm != string(alg) || h.ExtraHeaders["typ"] != "JWT" {
+			if h := jws.Signatures[0].Header; h.KeyID != `a "key"` || h.Algorithm != string(alg) ||
+				h.ExtraHeaders["typ"] != "JWT" {
 				t.Errorf("%s: header %+v", alg, h)
 			}
 			if _, err := jws.Verify(key.Public()); err != nil {
@@ -133,7 +134,8 @@ func TestKeys_Verify_attacks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	embedded, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: strange.Key}, (&jose.SignerOptions{EmbedJWK: true}).WithType("JWT"))
+	embedded, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: strange.Key},
+		(&jose.SignerOptions{EmbedJWK: true}).WithType("JWT"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,17 +182,18 @@ func TestKeys_Verify_attacks(t *testing.T) {
 		"kid traversal":                 hs256(map[string]any{"alg": "HS256", "kid": "../../dev/null"}, claims(), nil),
 		"unknown kid":                   seg(map[string]any{"alg": "ES256", "kid": "x"}) + "." + parts[1] + "." + parts[2],
 		"no kid":                        seg(map[string]any{"alg": "ES256"}) + "." + parts[1] + "." + parts[2],
-		"RS256 for an EC key":           seg(map[string]any{"alg": "RS256", "kid": "key-1"}) + "." + parts[1] + "." + parts[2],
-		"same kid, another key":         foreign,
-		"embedded jwk":                  withJWK,
-		"altered payload":               parts[0] + "." + seg(Claims{Issuer: issuer, Subject: sess}) + "." + parts[2],
-		"cut signature":                 parts[0] + "." + parts[1] + "." + parts[2][:20],
-		"no signature":                  parts[0] + "." + parts[1] + ".",
-		"JSON serialisation":            `{"payload":"` + parts[1] + `","protected":"` + parts[0] + `","signature":"` + parts[2] + `"}`,
-		"two tokens":                    raw + "." + raw,
-		"garbage":                       "garbage",
-		"empty":                         "",
-		"huge":                          raw + strings.Repeat("A", 20<<10),
+		"RS256 for an EC key": seg(map[string]any{"alg": "RS256",
+			"kid": "key-1"}) + "." + parts[1] + "." + parts[2],
+		"same kid, another key": foreign,
+		"embedded jwk":          withJWK,
+		"altered payload":       parts[0] + "." + seg(Claims{Issuer: issuer, Subject: sess}) + "." + parts[2],
+		"cut signature":         parts[0] + "." + parts[1] + "." + parts[2][:20],
+		"no signature":          parts[0] + "." + parts[1] + ".",
+		"JSON serialisation":    `{"payload":"` + parts[1] + `","protected":"` + parts[0] + `","signature":"` + parts[2] + `"}`,
+		"two tokens":            raw + "." + raw,
+		"garbage":               "garbage",
+		"empty":                 "",
+		"huge":                  raw + strings.Repeat("A", 20<<10),
 	} {
 		_, err := ks.Verify(tok, issuer, now)
 		if !fault.Is(err, fault.Unauthorized) || !fault.HasCode(err, "bad_jwt") {
@@ -316,7 +319,8 @@ func TestJWKS_publicOnly(t *testing.T) {
 		t.Fatal(err, string(ks.JWKS()))
 	}
 	k := set.Keys[0]
-	if k["d"] != nil || k["k"] != nil || k["alg"] != "ES256" || k["kid"] != "key-1" || k["use"] != "sig" || k["crv"] != "P-256" {
+	if k["d"] != nil || k["k"] != nil || k["alg"] != "ES256" || k["kid"] != "key-1" || k["use"] != "sig" ||
+		k["crv"] != "P-256" {
 		t.Error(k)
 	}
 }
@@ -342,7 +346,8 @@ func TestNew_refuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, keys := range map[string][]jose.JSONWebKey{"short oct": {small}, "same kid twice": {dup, dup}, "no kid": {nokid}} {
+	for name, keys := range map[string][]jose.JSONWebKey{"short oct": {small}, "same kid twice": {dup, dup},
+		"no kid": {nokid}} {
 		if _, err := New(keys, ""); err == nil {
 			t.Errorf("%s accepted", name)
 		}
@@ -368,7 +373,8 @@ func TestRefresh(t *testing.T) {
 			t.Errorf("altered at %d and still good", i)
 		}
 	}
-	for _, bad := range []string{"", "short", s[:len(s)-1], s + "A", strings.ToLower(s), "!" + s[1:], strings.Repeat("A", 52), strings.Repeat("x", 200)} {
+	for _, bad := range []string{"", "short", s[:len(s)-1], s + "A", strings.ToLower(s), "!" + s[1:],
+		strings.Repeat("A", 52), strings.Repeat("x", 200)} {
 		if _, err := ParseRefresh(bad); !fault.HasCode(err, "validation_failed") {
 			t.Errorf("ParseRefresh(%q): %v", bad, err)
 		}

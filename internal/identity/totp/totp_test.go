@@ -13,7 +13,8 @@ import (
 // RFC 6238 appendix B, SHA-1, the last six of its eight digits.
 func TestAt(t *testing.T) {
 	s := Secret(base32.StdEncoding.EncodeToString([]byte("12345678901234567890")))
-	for at, want := range map[int64]string{59: "287082", 1111111109: "081804", 1111111111: "050471", 1234567890: "005924", 2000000000: "279037",
+	for at, want := range map[int64]string{59: "287082", 1111111109: "081804", 1111111111: "050471", 1234567890: "005924",
+		2000000000:  "279037",
 		20000000000: "353130"} {
 		if got, err := s.At(time.Unix(at, 0)); err != nil || got != want {
 			t.Errorf("%d: %s, %v, want %s", at, got, err, want)
@@ -58,7 +59,8 @@ func TestURIAndQR(t *testing.T) {
 	s := NewSecret()
 	uri := s.URI("North & Sons", "a+b@x.example")
 	u, err := url.Parse(uri)
-	if err != nil || u.Scheme != "otpauth" || u.Host != "totp" || u.Path != "/North & Sons:a+b@x.example" || u.Query().Get("secret") != string(s) ||
+	if err != nil || u.Scheme != "otpauth" || u.Host != "totp" || u.Path != "/North & Sons:a+b@x.example" ||
+		u.Query().Get("secret") != string(s) ||
 		u.Query().Get("issuer") != "North & Sons" {
 		t.Errorf("%s %v", uri, err)
 	}

@@ -51,7 +51,8 @@ func TestDate(t *testing.T) {
 			t.Errorf("%q (%s) = %s, want %s", c.text, c.order, got, c.want)
 		}
 	}
-	for _, text := range []string{"", "soon", "2025-13-01", "2025-02-30", "31/31/2025", "29.02.2023", "1/2", "1/2/3/4", "2025-01-31 25:00",
+	for _, text := range []string{"", "soon", "2025-13-01", "2025-02-30", "31/31/2025", "29.02.2023", "1/2", "1/2/3/4",
+		"2025-01-31 25:00",
 		"2025-01-31 10", "12345678", "99999999", "2025-01-01 10:00 xx", "31-Foo-2025", "0000-01-01"} {
 		if m, err := cell.Date(text, cell.DMY); err == nil {
 			t.Errorf("%q read as %v", text, m.Date)
@@ -59,7 +60,8 @@ func TestDate(t *testing.T) {
 	}
 	for _, c := range []struct{ text, order, why string }{
 		{"03/04/2025", "", "date order"}, {"25-01-31", "", "date order"}, {"31/01/2025", cell.YMD, "with the year first"},
-		{"5-01-31", cell.YMD, "with the year first"}, {"31/01/2025", cell.MDY, "with the month first"}, {"31/31/2025", "", "does not exist"},
+		{"5-01-31", cell.YMD, "with the year first"}, {"31/01/2025", cell.MDY, "with the month first"},
+		{"31/31/2025", "", "does not exist"},
 		{"45/01/31", "", "with the day or the month first"}, {"03/04/2025", "dmy mdy", "date order"},
 	} {
 		if m, err := cell.Date(c.text, given(c.order)...); err == nil || !strings.Contains(err.Error(), c.why) {
@@ -206,8 +208,10 @@ func TestNumber(t *testing.T) {
 		mark byte
 		want string
 	}{
-		{"12", '.', "12"}, {"12.5", '.', "12.5"}, {"1,234.5", '.', "1234.5"}, {"12,5", ',', "12.5"}, {"1.234,5", ',', "1234.5"},
-		{"1 234,5", ',', "1234.5"}, {"1'234.5", '.', "1234.5"}, {"1\u202f234,5", ',', "1234.5"}, {"-1,234", '.', "-1234"}, {".5", '.',
+		{"12", '.', "12"}, {"12.5", '.', "12.5"}, {"1,234.5", '.', "1234.5"}, {"12,5", ',', "12.5"},
+		{"1.234,5", ',', "1234.5"},
+		{"1 234,5", ',', "1234.5"}, {"1'234.5", '.', "1234.5"}, {"1\u202f234,5", ',', "1234.5"}, {"-1,234", '.', "-1234"},
+		{".5", '.',
 			".5"}, {"1,234,567", '.', "1234567"},
 		{"(12)", '.', "-12"}, {"(1,234.50)", '.', "-1234.50"}, {" ( 1.234,5 ) ", ',', "-1234.5"},
 		{"12", 0, "12"}, {"1.5", 0, "1.5"}, {"1,5", 0, "1.5"}, {"1.234,5", 0, "1234.5"}, {"0.125", 0, "0.125"},
@@ -233,8 +237,10 @@ func TestMark(t *testing.T) {
 		values []string
 		want   byte
 	}{
-		{[]string{"1", "2"}, 0}, {[]string{"1.5", "1,234"}, '.'}, {[]string{"1,5", "1.234"}, ','}, {[]string{"1,234"}, 0}, {[]string{"1.234"}, 0},
-		{[]string{"1,234.50"}, '.'}, {[]string{"1.234,50"}, ','}, {[]string{"1.234.567"}, ','}, {[]string{"0.125"}, '.'}, {[]string{"0,125"},
+		{[]string{"1", "2"}, 0}, {[]string{"1.5", "1,234"}, '.'}, {[]string{"1,5", "1.234"}, ','}, {[]string{"1,234"}, 0},
+		{[]string{"1.234"}, 0},
+		{[]string{"1,234.50"}, '.'}, {[]string{"1.234,50"}, ','}, {[]string{"1.234.567"}, ','}, {[]string{"0.125"}, '.'},
+		{[]string{"0,125"},
 			','}, {[]string{"1234.567"}, '.'},
 	} {
 		var m cell.Marks
@@ -251,8 +257,9 @@ func TestMark(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	for in, want := range map[string]string{"Product Code": "productcode", "product_code": "productcode", " Größe (mm) ": "großemm",
-		"Désignation": "designation", "ﬁle-No.": "fileno"} {
+	for in, want := range map[string]string{"Product Code": "productcode", "product_code": "productcode",
+		" Größe (mm) ": "großemm",
+		"Désignation":  "designation", "ﬁle-No.": "fileno"} {
 		if want == "großemm" {
 			want = "grossemm"
 		}
@@ -260,14 +267,16 @@ func TestWords(t *testing.T) {
 			t.Errorf("Fold(%q) = %q, want %q", in, got, want)
 		}
 	}
-	for in, want := range map[string]string{"\nNot applicable": "Not applicable", " a  b\tc ": "a b c", "x": "x", "a\u00a0b": "a b"} {
+	for in, want := range map[string]string{"\nNot applicable": "Not applicable", " a  b\tc ": "a b c", "x": "x",
+		"a\u00a0b": "a b"} {
 		if got := cell.Line(in); got != want {
 			t.Errorf("Line(%q) = %q, want %q", in, got, want)
 		}
 	}
 	kinds := []string{"near_miss", "injury"}
 	words := map[string]string{"beinaheunfall": "near_miss", "gone": "gone"}
-	for in, want := range map[string]string{"Near Miss": "near_miss", "near-miss": "near_miss", "INJURY": "injury", "fall": "",
+	for in, want := range map[string]string{"Near Miss": "near_miss", "near-miss": "near_miss", "INJURY": "injury",
+		"fall":           "",
 		"Beinahe-Unfall": "near_miss", "gone": ""} {
 		if got, _ := cell.Choice(in, kinds, words); got != want {
 			t.Errorf("Choice(%q) = %q, want %q", in, got, want)
@@ -277,7 +286,8 @@ func TestWords(t *testing.T) {
 
 // A date that reads is a day that exists, and reads the same again as ISO.
 func FuzzDate(f *testing.F) {
-	for _, s := range []string{"2025-01-31", "31/01/2025 8:26 PM", "Jan 31, 2025", "20250131", "1.2.99", "2016-01-01T13:05:09.25+02:00"} {
+	for _, s := range []string{"2025-01-31", "31/01/2025 8:26 PM", "Jan 31, 2025", "20250131", "1.2.99",
+		"2016-01-01T13:05:09.25+02:00"} {
 		f.Add(s, uint8(0))
 	}
 	f.Fuzz(func(t *testing.T, s string, which uint8) {

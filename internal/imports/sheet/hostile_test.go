@@ -140,8 +140,12 @@ func TestHostileFiles(t *testing.T) {
 		{"a directory that another record puts elsewhere", "workbook", elsewhere},
 		{"a shared text of 200 MB", "workbook_too_large", oneText(strings.Repeat("a", 1<<20), 200)},
 		{"20 MB of one letter", "workbook_too_large", oneText(strings.Repeat("a", 1<<20), 20)},
-		{"105 MB that pack to a fiftieth", "workbook_too_large", longSheet("", unlike(600)+strings.Repeat(" ", 40<<10), 105<<20/(40<<10), "")},
-		{"a size that lies", "workbook", func(t *testing.T) []byte { return lying(oneText(strings.Repeat("ab", 1<<20), 60)(t)) }},
+		{"105 MB that pack to a fiftieth", "workbook_too_large",
+			longSheet("", unlike(600)+strings.Repeat(" ", 40<<10), 105<<20/(40<<10), "")},
+		{"a size that lies", "workbook", func(t *testing.T) []byte {
+			return lying(oneText(strings.Repeat("ab", 1<<20),
+				60)(t))
+		}},
 		{"19 million shared texts", "workbook_too_large", func(t *testing.T) []byte {
 			return shell(t, part{"xl/worksheets/sheet1.xml", oneCell},
 				part{"xl/sharedStrings.xml", longNumber{"<sst>", strings.Repeat("<si/>", 10_000), 1900, "</sst>"}})
@@ -155,7 +159,8 @@ func TestHostileFiles(t *testing.T) {
 				}
 				rows.WriteString("</row>")
 			}
-			return shell(t, part{"xl/worksheets/sheet1.xml", "<worksheet><sheetData>" + rows.String() + "</sheetData></worksheet>"},
+			return shell(t, part{"xl/worksheets/sheet1.xml",
+				"<worksheet><sheetData>" + rows.String() + "</sheetData></worksheet>"},
 				part{"xl/sharedStrings.xml", "<sst><si><t>" + unlike(32<<10) + "</t></si></sst>"})
 		}},
 		{"the same texts in thousands of rows", "workbook_too_large", func(t *testing.T) []byte {
@@ -163,10 +168,12 @@ func TestHostileFiles(t *testing.T) {
 			for r := range 2000 {
 				fmt.Fprintf(&rows, `<row><c><v>%d</v></c><c t="s"><v>0</v></c><c t="s"><v>0</v></c><c t="s"><v>0</v></c><c t="s"><v>0</v></c></row>`, r)
 			}
-			return shell(t, part{"xl/worksheets/sheet1.xml", "<worksheet><sheetData>" + rows.String() + "</sheetData></worksheet>"},
+			return shell(t, part{"xl/worksheets/sheet1.xml",
+				"<worksheet><sheetData>" + rows.String() + "</sheetData></worksheet>"},
 				part{"xl/sharedStrings.xml", "<sst><si><t>" + unlike(31<<10) + "</t></si></sst>"})
 		}},
-		{"a cell with many values", "cell_too_long", longSheet(`<row><c t="str">`, "<v>"+strings.Repeat("x", 31_000)+unlike(1800)+"</v>", 3000, `</c></row>`)},
+		{"a cell with many values", "cell_too_long", longSheet(`<row><c t="str">`,
+			"<v>"+strings.Repeat("x", 31_000)+unlike(1800)+"</v>", 3000, `</c></row>`)},
 		{"'>' inside attributes", "", func(t *testing.T) []byte {
 			return shell(t, part{"xl/worksheets/sheet1.xml", oneCell},
 				part{"_rels/.rels", longNumber{"<r>", `<a b="` + strings.Repeat(">", 31_900) + `"/>` + unlike(900), 2900, "</r>"}})
@@ -189,7 +196,8 @@ func TestHostileFiles(t *testing.T) {
 		{"row -1", "workbook", sheetOf(`<row r="-1"><c><v>1</v></c></row>`)},
 		{"entities", "workbook", func(t *testing.T) []byte {
 			return shell(t, part{"xl/worksheets/sheet1.xml", oneCell},
-				part{"xl/sharedStrings.xml", `<!DOCTYPE sst [<!ENTITY a "` + strings.Repeat("x", 1000) + `"><!ENTITY b "&a;&a;&a;">]><sst><si><t>&b;</t></si></sst>`})
+				part{"xl/sharedStrings.xml", `<!DOCTYPE sst [<!ENTITY a "` + strings.Repeat("x",
+					1000) + `"><!ENTITY b "&a;&a;&a;">]><sst><si><t>&b;</t></si></sst>`})
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -205,7 +213,8 @@ func TestHostileFiles(t *testing.T) {
 	}
 	for kind, body := range map[string]string{
 		sheet.CSV: "a,b\n" + strings.Repeat(strings.Repeat(strings.Repeat("x", 31<<10)+",", 199)+"x\n", 10),
-		sheet.JSON: "[" + strings.Repeat(`{"a":"`+strings.Join([]string{"", `","b":"`, `","c":"`, `","d":"`, `","e":"`, `"},`},
+		sheet.JSON: "[" + strings.Repeat(`{"a":"`+strings.Join([]string{"", `","b":"`, `","c":"`, `","d":"`, `","e":"`,
+			`"},`},
 			strings.Repeat("x", 31<<10)), 20) + `{"a":1}]`,
 	} {
 		if v := judge(t, kind, []byte(body)); v.Code != "row_too_long" || v.Peak-innocent.Peak > 200<<20 {
@@ -225,21 +234,26 @@ func TestDamagedWorkbooks(t *testing.T) {
 		{"rows backwards", "workbook", rows(`<row r="3"/><row r="2"/>`)},
 		{"row past the end", "workbook", rows(`<row r="1048577"/>`)},
 		{"column past the end", "workbook", rows(`<row><c r="XFE1"><v>1</v></c></row>`)},
-		{"entities in the sheet", "workbook", shell(t, part{"xl/worksheets/sheet1.xml", `<!DOCTYPE x SYSTEM "file:///etc/passwd"><worksheet/>`})},
+		{"entities in the sheet", "workbook", shell(t, part{"xl/worksheets/sheet1.xml",
+			`<!DOCTYPE x SYSTEM "file:///etc/passwd"><worksheet/>`})},
 		{"no sheet", "workbook", pack(t, part{"xl/workbook.xml", "<workbook/>"})},
 		{"a sheet that is missing", "workbook", shell(t)},
-		{"half a sheet", "workbook", shell(t, part{"xl/worksheets/sheet1.xml", "<worksheet><sheetData><row><c><v>1</v></c></row>"})},
+		{"half a sheet", "workbook", shell(t, part{"xl/worksheets/sheet1.xml",
+			"<worksheet><sheetData><row><c><v>1</v></c></row>"})},
 		{"half an archive", "workbook", whole[:len(whole)/2]},
 		{"a tag without end", "workbook", rows("<row " + strings.Repeat("a", 64<<10))},
 		{"a comment without end", "workbook", rows("<!-- --")},
 		{"macros", "file_type", pack(t, part{"xl/workbook.xml", fmt.Sprintf(bookPart, "")},
-			part{"xl/_rels/workbook.xml.rels", strings.ReplaceAll(relsPart, "/styles\"", "/vbaProject\"")}, part{"xl/worksheets/sheet1.xml", oneCell})},
-		{"two parts of one name", "workbook", shell(t, part{"xl/worksheets/sheet1.xml", oneCell}, part{"XL/workbook.xml", ""})},
+			part{"xl/_rels/workbook.xml.rels", strings.ReplaceAll(relsPart, "/styles\"", "/vbaProject\"")},
+			part{"xl/worksheets/sheet1.xml", oneCell})},
+		{"two parts of one name", "workbook", shell(t, part{"xl/worksheets/sheet1.xml", oneCell},
+			part{"XL/workbook.xml", ""})},
 		{"201 sheets", "workbook_too_large",
 			pack(t, part{"xl/workbook.xml", "<workbook>" + strings.Repeat(`<sheet name="x" id="r1"/>`, 201) + "</workbook>"},
 				part{"xl/_rels/workbook.xml.rels", relsPart}, part{"xl/worksheets/sheet1.xml", oneCell})},
 	} {
-		if _, err := read(c.body, sheet.Wish{Type: sheet.XLSX}); !fault.HasCode(err, c.code) || fault.As(err).Kind == fault.Internal {
+		if _, err := read(c.body, sheet.Wish{Type: sheet.XLSX}); !fault.HasCode(err, c.code) ||
+			fault.As(err).Kind == fault.Internal {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
@@ -258,9 +272,11 @@ func TestNamesOfSheets(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	body = pack(t, part{"xl/workbook.xml", fmt.Sprintf(bookPart, "")},
-		part{"xl/_rels/workbook.xml.rels", strings.ReplaceAll(relsPart, "sharedStrings.xml", "a\xff&#1;.xml")}, part{"xl/worksheets/sheet1.xml",
+		part{"xl/_rels/workbook.xml.rels", strings.ReplaceAll(relsPart, "sharedStrings.xml", "a\xff&#1;.xml")},
+		part{"xl/worksheets/sheet1.xml",
 			oneCell}, part{"xl/a\xff\x01.xml", "<a"})
-	if _, err := read(body, sheet.Wish{Type: sheet.XLSX}); err == nil || !strings.Contains(fault.As(err).Msg, "part xl/a.xml is damaged") {
+	if _, err := read(body, sheet.Wish{Type: sheet.XLSX}); err == nil ||
+		!strings.Contains(fault.As(err).Msg, "part xl/a.xml is damaged") {
 		t.Errorf("%v", err)
 	}
 }
@@ -281,7 +297,8 @@ func (f failing) ReadAt(p []byte, off int64) (int, error) {
 func TestFailingDisk(t *testing.T) {
 	body := sheetOf("<row><c t=\"str\"><v>" + unlike(200_000) + "</v></c></row>")(t)
 	open := func() (io.ReadCloser, error) { return failing{file{bytes.NewReader(body)}}, nil }
-	if _, err := sheet.Detect(open, sheet.Wish{Type: sheet.XLSX}); !errors.Is(err, errDisk) || fault.As(err).Kind != fault.Internal {
+	if _, err := sheet.Detect(open, sheet.Wish{Type: sheet.XLSX}); !errors.Is(err, errDisk) ||
+		fault.As(err).Kind != fault.Internal {
 		t.Errorf("%v", err)
 	}
 }
@@ -291,13 +308,15 @@ const oneCell = `<worksheet><sheetData><row><c t="s"><v>0</v></c></row></sheetDa
 // shell is a workbook of these parts and what a workbook needs around them.
 func shell(t *testing.T, parts ...part) []byte {
 	t.Helper()
-	return pack(t, append([]part{{"xl/workbook.xml", fmt.Sprintf(bookPart, "")}, {"xl/_rels/workbook.xml.rels", relsPart}}, parts...)...)
+	return pack(t, append([]part{{"xl/workbook.xml", fmt.Sprintf(bookPart, "")},
+		{"xl/_rels/workbook.xml.rels", relsPart}}, parts...)...)
 }
 
 // oneText is a workbook with one shared text: a piece, n times.
 func oneText(piece string, n int) func(t *testing.T) []byte {
 	return func(t *testing.T) []byte {
-		return shell(t, part{"xl/worksheets/sheet1.xml", oneCell}, part{"xl/sharedStrings.xml", longNumber{"<sst><si><t>", piece, n, "</t></si></sst>"}})
+		return shell(t, part{"xl/worksheets/sheet1.xml", oneCell},
+			part{"xl/sharedStrings.xml", longNumber{"<sst><si><t>", piece, n, "</t></si></sst>"}})
 	}
 }
 
@@ -305,7 +324,8 @@ func sheetOf(rows string) func(t *testing.T) []byte { return longSheet(rows, "",
 
 func longSheet(before, piece string, n int, after string) func(t *testing.T) []byte {
 	return func(t *testing.T) []byte {
-		return shell(t, part{"xl/worksheets/sheet1.xml", longNumber{"<worksheet><sheetData>" + before, piece, n, after + "</sheetData></worksheet>"}})
+		return shell(t, part{"xl/worksheets/sheet1.xml",
+			longNumber{"<worksheet><sheetData>" + before, piece, n, after + "</sheetData></worksheet>"}})
 	}
 }
 

@@ -51,21 +51,26 @@ func TestRecords(t *testing.T) {
 		text string
 		want []row
 	}{
-		"plain":                        {"a,b\nc,d\n", []row{{1, []string{"a", "b"}, ""}, {2, []string{"c", "d"}, ""}}},
-		"no line end at the end":       {"a,b\nc,", []row{{1, []string{"a", "b"}, ""}, {2, []string{"c", ""}, ""}}},
-		"CRLF":                         {"a\r\nb\r\n", []row{{1, []string{"a"}, ""}, {2, []string{"b"}, ""}}},
-		"CR alone":                     {"a,b\rc,d\re,f", []row{{1, []string{"a", "b"}, ""}, {2, []string{"c", "d"}, ""}, {3, []string{"e", "f"}, ""}}},
-		"quotes":                       {`"a,b","c ""d"""` + "\n", []row{{1, []string{"a,b", `c "d"`}, ""}}},
-		"a line break in quotes":       {"a,\"b\nc\"\nd,e\n", []row{{1, []string{"a", "b\nc"}, ""}, {3, []string{"d", "e"}, ""}}},
-		"CRLF in quotes is kept":       {"\"b\r\nc\"\nd\n", []row{{1, []string{"b\r\nc"}, ""}, {3, []string{"d"}, ""}}},
-		"CR in quotes counts a line":   {"\"b\rc\"\nd\n", []row{{1, []string{"b\rc"}, ""}, {3, []string{"d"}, ""}}},
-		"blank lines are no records":   {"a\n\n  \n,,\nb\n", []row{{1, []string{"a"}, ""}, {5, []string{"b"}, ""}}},
-		"a quote inside a plain cell":  {`5" pipe,x` + "\n", []row{{1, []string{`5" pipe`, "x"}, ""}}},
-		"blanks around a quoted cell":  {`a,  "b, c"  ,d`, []row{{1, []string{"a", "b, c", "d"}, ""}}},
-		"text after a closing quote":   {"\"a\"b,c\nd,e", []row{{1, []string{"ab", "c"}, "quote"}, {2, []string{"d", "e"}, ""}}},
-		"an unclosed quote":            {"a,b\nc,\"d\ne,f\n", []row{{1, []string{"a", "b"}, ""}, {2, []string{"c", "d\ne,f\n"}, "unclosed_quote"}}},
-		"a NUL":                        {"a,b\x00c\n", []row{{1, []string{"a", "b\x00c"}, "control_character"}}},
-		"bytes that are no UTF-8":      {"a,b\xff\nc,d\n", []row{{1, []string{"a", "b\xff"}, "encoding"}, {2, []string{"c", "d"}, ""}}},
+		"plain":                  {"a,b\nc,d\n", []row{{1, []string{"a", "b"}, ""}, {2, []string{"c", "d"}, ""}}},
+		"no line end at the end": {"a,b\nc,", []row{{1, []string{"a", "b"}, ""}, {2, []string{"c", ""}, ""}}},
+		"CRLF":                   {"a\r\nb\r\n", []row{{1, []string{"a"}, ""}, {2, []string{"b"}, ""}}},
+		"CR alone": {"a,b\rc,d\re,f",
+			[]row{{1, []string{"a", "b"}, ""}, {2, []string{"c", "d"}, ""}, {3, []string{"e", "f"}, ""}}},
+		"quotes": {`"a,b","c ""d"""` + "\n", []row{{1, []string{"a,b", `c "d"`}, ""}}},
+		"a line break in quotes": {"a,\"b\nc\"\nd,e\n",
+			[]row{{1, []string{"a", "b\nc"}, ""}, {3, []string{"d", "e"}, ""}}},
+		"CRLF in quotes is kept":      {"\"b\r\nc\"\nd\n", []row{{1, []string{"b\r\nc"}, ""}, {3, []string{"d"}, ""}}},
+		"CR in quotes counts a line":  {"\"b\rc\"\nd\n", []row{{1, []string{"b\rc"}, ""}, {3, []string{"d"}, ""}}},
+		"blank lines are no records":  {"a\n\n  \n,,\nb\n", []row{{1, []string{"a"}, ""}, {5, []string{"b"}, ""}}},
+		"a quote inside a plain cell": {`5" pipe,x` + "\n", []row{{1, []string{`5" pipe`, "x"}, ""}}},
+		"blanks around a quoted cell": {`a,  "b, c"  ,d`, []row{{1, []string{"a", "b, c", "d"}, ""}}},
+		"text after a closing quote": {"\"a\"b,c\nd,e",
+			[]row{{1, []string{"ab", "c"}, "quote"}, {2, []string{"d", "e"}, ""}}},
+		"an unclosed quote": {"a,b\nc,\"d\ne,f\n",
+			[]row{{1, []string{"a", "b"}, ""}, {2, []string{"c", "d\ne,f\n"}, "unclosed_quote"}}},
+		"a NUL": {"a,b\x00c\n", []row{{1, []string{"a", "b\x00c"}, "control_character"}}},
+		"bytes that are no UTF-8": {"a,b\xff\nc,d\n",
+			[]row{{1, []string{"a", "b\xff"}, "encoding"}, {2, []string{"c", "d"}, ""}}},
 		"an empty quoted cell":         {`"",x`, []row{{1, []string{"", "x"}, ""}}},
 		"a formula is text":            {"=1+1,@x\n", []row{{1, []string{"=1+1", "@x"}, ""}}},
 		"quotes next to the delimiter": {`"a""",b` + "\n", []row{{1, []string{`a"`, "b"}, ""}}},
@@ -99,7 +104,8 @@ func TestLimits(t *testing.T) {
 	}
 	full := strings.Repeat(strings.Repeat("z", 30<<10)+",", 4)
 	got = rows(t, sheet.NewReader(strings.NewReader(full+"e\n"+full+strings.Repeat("y", 9<<10)+"\nd,e,f\n"), ','))
-	if len(got) != 3 || got[0].Bad != "" || got[1].Bad != "row_too_long" || len(got[1].Cells) != 0 || got[2].Line != 3 || got[2].Bad != "" {
+	if len(got) != 3 || got[0].Bad != "" || got[1].Bad != "row_too_long" || len(got[1].Cells) != 0 || got[2].Line != 3 ||
+		got[2].Bad != "" {
 		t.Errorf("a record of 129 kB: %d records, %s %s", len(got), got[0].Bad, got[1].Bad)
 	}
 	start := time.Now()
@@ -195,7 +201,8 @@ func TestHalfCharacters(t *testing.T) {
 		"a half at the end":   {text + "\x3d\xd8", "1 2 3 4!encoding"},
 		"the other way about": {swap(lone), "1 2 3!encoding"},
 	} {
-		for _, open := range []sheet.Source{source(c.body), func() (io.ReadCloser, error) { return io.NopCloser(slow{strings.NewReader(c.body)}), nil }} {
+		for _, open := range []sheet.Source{source(c.body),
+			func() (io.ReadCloser, error) { return io.NopCloser(slow{strings.NewReader(c.body)}), nil }} {
 			f, err := sheet.Detect(open, sheet.Wish{})
 			if err != nil {
 				t.Fatal(err)
@@ -227,7 +234,8 @@ func TestDetectRefuses(t *testing.T) {
 // Whatever the bytes: no panic, no endless loop, limits kept, lines rising,
 // and reading byte by byte gives the same.
 func FuzzReader(f *testing.F) {
-	for _, s := range []string{"a,b\nc,d\n", "\"a\n\"\"b\",c\r\n", "\xef\xbb\xbfa;b\r1;2", "sep=;\na;b", "\"", "a,\"b\" c\n",
+	for _, s := range []string{"a,b\nc,d\n", "\"a\n\"\"b\",c\r\n", "\xef\xbb\xbfa;b\r1;2", "sep=;\na;b", "\"",
+		"a,\"b\" c\n",
 		utf16le("a,b\nc,d", true), "\x00\xff,"} {
 		f.Add([]byte(s))
 	}
@@ -317,7 +325,8 @@ func TestEncodingsByTheirWords(t *testing.T) {
 
 // Names of encodings are read in the spellings that people use.
 func TestNamesOfEncodings(t *testing.T) {
-	for given, want := range map[string]string{"": "", "UTF-8": "utf-8", "cp1250": "windows-1250", "Windows 1251": "windows-1251", "Mac Roman": "macintosh",
+	for given, want := range map[string]string{"": "", "UTF-8": "utf-8", "cp1250": "windows-1250",
+		"Windows 1251": "windows-1251", "Mac Roman": "macintosh",
 		"CP850": "ibm850", "Shift-JIS": "shift_jis", "latin1": "windows-1252"} {
 		if got, err := sheet.ParseEncoding(given); err != nil || got != want {
 			t.Errorf("%q is %q: %v", given, got, err)

@@ -94,8 +94,10 @@ const (
 
 // book is a workbook with one sheet of these rows.
 func book(t testing.TB, rows string) []byte {
-	return pack(t, part{"xl/workbook.xml", fmt.Sprintf(bookPart, "")}, part{"xl/_rels/workbook.xml.rels", relsPart}, part{"xl/styles.xml", stylePart},
-		part{"xl/sharedStrings.xml", sharedPart}, part{"xl/worksheets/sheet1.xml", "<worksheet><sheetData>" + rows + "</sheetData></worksheet>"})
+	return pack(t, part{"xl/workbook.xml", fmt.Sprintf(bookPart, "")}, part{"xl/_rels/workbook.xml.rels", relsPart},
+		part{"xl/styles.xml", stylePart},
+		part{"xl/sharedStrings.xml", sharedPart}, part{"xl/worksheets/sheet1.xml",
+			"<worksheet><sheetData>" + rows + "</sheetData></worksheet>"})
 }
 
 // read returns all rows: "line: cells".
@@ -132,15 +134,18 @@ func read(body []byte, wish sheet.Wish) ([]string, error) {
 
 func TestWorkbookCells(t *testing.T) {
 	for _, c := range []struct{ name, rows, want string }{
-		{"shared texts, rich text without its phonetics", `<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c></row>`, "1: sku|Bolt & Nut"},
+		{"shared texts, rich text without its phonetics",
+			`<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c></row>`, "1: sku|Bolt & Nut"},
 		{"characters XML has no place for", `<row><c t="s"><v>2</v></c></row>`, "1: a\rb_x"},
 		{"inline texts",
 			`<row r="1"><c r="A1" t="inlineStr"><is><t>x</t></is></c><c r="B1" t="inlineStr"><is><r><t>y</t></r><r><t>z</t></r></is></c></row>`, "1: x|yz"},
 		{"literal sections", `<row><c t="str"><v><![CDATA[a<b&amp;]]]]></v></c></row>`, "1: a<b&amp;]]"},
 		{"numbers without noise", `<row><c><v>0.30000000000000004</v></c><c><v>1E-2</v></c><c><v>4006381333931</v></c><c><v>-2.50</v></c></row>`,
 			"1: #0.3|#0.01|#4006381333931|#-2.5"},
-		{"gaps", `<row r="1"><c r="A1"><v>1</v></c><c r="C1"><v>3</v></c></row><row r="7"><c r="B7"><v>2</v></c></row>`, "1: #1||#3 7: |#2|"},
-		{"blank rows are none", `<row r="1"/><row r="2"><c r="A2" s="1"/></row><row r="3"><c r="A3"><v>1</v></c></row>`, "3: #1"},
+		{"gaps", `<row r="1"><c r="A1"><v>1</v></c><c r="C1"><v>3</v></c></row><row r="7"><c r="B7"><v>2</v></c></row>`,
+			"1: #1||#3 7: |#2|"},
+		{"blank rows are none", `<row r="1"/><row r="2"><c r="A2" s="1"/></row><row r="3"><c r="A3"><v>1</v></c></row>`,
+			"3: #1"},
 		{"dates by style",
 			`<row><c s="1"><v>45292</v></c><c s="2"><v>45292.5</v></c><c s="3"><v>45292</v></c><c s="4"><v>1.5</v></c><c s="5"><v>44197.999999999</v></c></row>`,
 			"1: @2024-01-01|@2024-01-01T12:00:00|#45292|#1.5|@2021-01-02"},
@@ -150,13 +155,16 @@ func TestWorkbookCells(t *testing.T) {
 			"1: #-1|@9999-12-31|#2958466"},
 		{"ISO dates", `<row><c t="d"><v>2024-02-29T00:00:00</v></c></row>`, "1: 2024-02-29T00:00:00"},
 		{"formulas by their result", `<row><c><f>A1+1</f><v>7</v></c><c t="str"><f>A1&amp;"x"</f><v>7x</v></c><c t="b"><v>1</v></c></row>`, "1: #7|7x|#true"},
-		{"formulas without result, errors, and texts that are not there", `<row><c><f>A1</f></c><c t="e"><v>#N/A</v></c><c t="s"><v>99</v></c><c><v>x</v></c></row>`,
+		{"formulas without result, errors, and texts that are not there",
+			`<row><c><f>A1</f></c><c t="e"><v>#N/A</v></c><c t="s"><v>99</v></c><c><v>x</v></c></row>`,
 			"1: !holds a formula without its result: open the workbook in a spreadsheet program, save it and upload it again|!shows the error #N/A|!names a " +
 				"text that the workbook does not have|!holds a number that cannot be read"},
 		{"another prefix, comments", `<x:row><!-- <c> --><x:c t='str'><x:v>1</x:v></x:c></x:row>`, "1: 1"},
 		{"a '>' inside an attribute", `<row><c t="str" x="a>b"><v>1</v></c></row>`, "1: 1"},
-		{"a cell too long", `<row><c t="str"><v>` + strings.Repeat("x", sheet.MaxCell+1) + `</v></c></row><row><c><v>1</v></c></row>`, "1! cell_too_long 2: #1"},
-		{"a row too long", `<row>` + strings.Repeat(`<c t="str"><v>`+strings.Repeat("x", 31<<10)+`</v></c>`, 5) + `</row><row><c><v>1</v></c></row>`,
+		{"a cell too long", `<row><c t="str"><v>` + strings.Repeat("x",
+			sheet.MaxCell+1) + `</v></c></row><row><c><v>1</v></c></row>`, "1! cell_too_long 2: #1"},
+		{"a row too long", `<row>` + strings.Repeat(`<c t="str"><v>`+strings.Repeat("x", 31<<10)+`</v></c>`,
+			5) + `</row><row><c><v>1</v></c></row>`,
 			"1! row_too_long 2: #1"},
 		{"values of one cell", `<row><c t="str"><v>a</v><v>b</v></c></row>`, "1: ab"},
 		{"too many columns", `<row><c r="A1"><v>1</v></c><c r="GT1"><v>1</v></c></row>`, "1! too_many_columns"},
@@ -169,7 +177,8 @@ func TestWorkbookCells(t *testing.T) {
 }
 
 func TestWorkbook1904(t *testing.T) {
-	body := pack(t, part{"xl/workbook.xml", fmt.Sprintf(bookPart, ` date1904="1"`)}, part{"xl/_rels/workbook.xml.rels", relsPart},
+	body := pack(t, part{"xl/workbook.xml", fmt.Sprintf(bookPart, ` date1904="1"`)},
+		part{"xl/_rels/workbook.xml.rels", relsPart},
 		part{"xl/styles.xml", stylePart},
 		part{"xl/worksheets/sheet1.xml", `<worksheet><sheetData><row><c s="1"><v>0</v></c><c s="1"><v>43830</v></c></row></sheetData></worksheet>`})
 	got, err := read(body, sheet.Wish{Type: sheet.XLSX})
@@ -203,7 +212,8 @@ func TestWorkbookOfOthers(t *testing.T) {
 	if err := f.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	for wish, want := range map[string]string{"": "1: sku|schön <&>|#12.5|#true|@2024-02-29T13:45:00|  kept  ", "Second": "1: inline|#3", "2": "1: inline|#3"} {
+	for wish, want := range map[string]string{"": "1: sku|schön <&>|#12.5|#true|@2024-02-29T13:45:00|  kept  ",
+		"Second": "1: inline|#3", "2": "1: inline|#3"} {
 		got, err := read(b.Bytes(), sheet.Wish{Type: sheet.XLSX, Sheet: wish})
 		if err != nil || strings.Join(got, " ") != want {
 			t.Errorf("sheet %q: %q %v", wish, got, err)
@@ -255,15 +265,19 @@ func TestRealWorkbooks(t *testing.T) {
 func TestObjects(t *testing.T) {
 	long := strings.Repeat("x", 31<<10)
 	for _, c := range []struct{ name, body, want string }{
-		{"an array", "[\n {\"sku\":\"A\",\"n\":1.50},\n {\"n\":2,\"ok\":true,\"sku\":null}\n]", "1: sku|n|ok 2: A|#1.50| 3: |#2|#true"},
-		{"lines", "\ufeff{\"sku\":\"A\"}\r\n{\"sku\":\"B\",\"tags\":[\"x\", 1]}\r\n\r\n{\"sku\":\"C\\n\"}", "1: sku|tags 1: A| 2: B|[\"x\",1] 4: C\n|"},
+		{"an array", "[\n {\"sku\":\"A\",\"n\":1.50},\n {\"n\":2,\"ok\":true,\"sku\":null}\n]",
+			"1: sku|n|ok 2: A|#1.50| 3: |#2|#true"},
+		{"lines", "\ufeff{\"sku\":\"A\"}\r\n{\"sku\":\"B\",\"tags\":[\"x\", 1]}\r\n\r\n{\"sku\":\"C\\n\"}",
+			"1: sku|tags 1: A| 2: B|[\"x\",1] 4: C\n|"},
 		{"braces in texts", `{"a":"}{\"]"}`, `1: a 1: }{"]`},
-		{"a damaged line among good ones", "{\"a\":1}\n{\"a\":}\nhello\n{\"a\":1,\"a\":2}\n{\"a\":3}", "1: a 1: #1 2! json 3! json 4! json 5: #3"},
+		{"a damaged line among good ones", "{\"a\":1}\n{\"a\":}\nhello\n{\"a\":1,\"a\":2}\n{\"a\":3}",
+			"1: a 1: #1 2! json 3! json 4! json 5: #3"},
 		{"an unfinished end", "{\"a\":1}\n{\"a\":", "1: a 1: #1 2! json"},
 		{"a cell too long", `{"a":"` + strings.Repeat("x", sheet.MaxCell+1) + `"}`, "1: a 1! json"},
 		{"a record too long", `{"a":1}{"a":"` + strings.Repeat("x", 1<<20) + `"}{"a":2}`, "1: a 1: #1 1! row_too_long 1: #2"},
 		{"a NUL", `{"a":"\u0000"}`, "1: a 1! control_character"},
-		{"half of a pair", "{\"a\":\"\\ud800\"}\n{\"a\":\"x\\udc00\"}\n{\"a\":\"\\ud83d\\ude00\"}", "1: a 1! encoding 2! encoding 3: 😀"},
+		{"half of a pair", "{\"a\":\"\\ud800\"}\n{\"a\":\"x\\udc00\"}\n{\"a\":\"\\ud83d\\ude00\"}",
+			"1: a 1! encoding 2! encoding 3: 😀"},
 		{"half of a pair in a list", `{"a":["\ud800"]}`, "1: a 1! encoding"},
 		{"half of a pair in a name", "{\"\\ud800\":1}", "1: \ufffd 1! encoding"},
 		{"bytes that are no UTF-8", "{\"a\":\"ä\xff\"}\n{\"a\":\"ö\"}", "1: a 1! encoding 2: ö"},
@@ -279,7 +293,8 @@ func TestObjects(t *testing.T) {
 	for i := range sheet.MaxColumns + 1 {
 		wide += fmt.Sprintf(`"k%d":1,`, i)
 	}
-	for name, body := range map[string]string{"no records": "[1,2]", "text": "hello", "empty": "[]", "too wide": wide + `"z":1}`} {
+	for name, body := range map[string]string{"no records": "[1,2]", "text": "hello", "empty": "[]",
+		"too wide": wide + `"z":1}`} {
 		if _, err := read([]byte(body), sheet.Wish{Type: sheet.JSON}); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -303,8 +318,10 @@ func FuzzSheetXML(f *testing.F) {
 	f.Add(`<row r="1"><c r="A1" t="s"><v>1</v></c></row>`, "<sst><si><t>&amp;</t></si></sst>")
 	f.Add(`<row><c t="inlineStr"><is><t>_x0041_</t></is></c><c><f/></c></row>`, "<!--")
 	f.Fuzz(func(t *testing.T, rows, shared string) {
-		body := pack(t, part{"xl/workbook.xml", fmt.Sprintf(bookPart, "")}, part{"xl/_rels/workbook.xml.rels", relsPart}, part{"xl/styles.xml", stylePart},
-			part{"xl/sharedStrings.xml", shared}, part{"xl/worksheets/sheet1.xml", "<worksheet><sheetData>" + rows + "</sheetData></worksheet>"})
+		body := pack(t, part{"xl/workbook.xml", fmt.Sprintf(bookPart, "")}, part{"xl/_rels/workbook.xml.rels", relsPart},
+			part{"xl/styles.xml", stylePart},
+			part{"xl/sharedStrings.xml", shared}, part{"xl/worksheets/sheet1.xml",
+				"<worksheet><sheetData>" + rows + "</sheetData></worksheet>"})
 		_, err := read(body, sheet.Wish{Type: sheet.XLSX})
 		if err != nil && fault.As(err).Kind == fault.Internal {
 			t.Errorf("%v", err)
@@ -383,7 +400,8 @@ func bigBook(b *testing.B, shared bool) []byte {
 				`xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="One" sheetId="1" r:id="r1"/></sheets></workbook>`},
 		part{"xl/_rels/workbook.xml.rels", relsPart}, part{"xl/styles.xml",
 			`<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><cellXfs><xf numFmtId="0"/></cellXfs></styleSheet>`},
-		part{"xl/sharedStrings.xml", strings.Replace(sst.String(), "<sst>", `<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">`, 1) + "</sst>"},
+		part{"xl/sharedStrings.xml", strings.Replace(sst.String(), "<sst>",
+			`<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">`, 1) + "</sst>"},
 		part{"xl/worksheets/sheet1.xml", `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>` + s.String() +
 			"</sheetData></worksheet>"})
 }

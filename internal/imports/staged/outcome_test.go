@@ -16,7 +16,8 @@ func TestOutcomes(t *testing.T) {
 		OutcomeOf(store.Change{Before: was, After: was}),
 		OutcomeOf(store.Change{Before: store.Row{}}), // a counted place that was as the file says
 	})
-	for at, want := range []struct{ action, id string }{{"insert", id}, {"update", id}, {"unchanged", id}, {"unchanged", ""}} {
+	for at, want := range []struct{ action, id string }{{"insert", id}, {"update", id}, {"unchanged", id},
+		{"unchanged", ""}} {
 		if action, record, ok := OutcomeIn(data, at); !ok || action != want.action || record != want.id {
 			t.Errorf("row %d: %s of %q, %v", at, action, record, ok)
 		}

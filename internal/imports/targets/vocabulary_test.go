@@ -54,7 +54,8 @@ func TestVocabularyIsOfFields(t *testing.T) {
 // by their Roman numerals (I the least, VI the worst).
 func TestSeverity(t *testing.T) {
 	c := Of(catalog.Default())["incidents"].Column("severity")
-	for in, want := range map[string]string{"I": "low", "II": "low", "III": "medium", "IV": "high", "V": "critical", "VI": "critical", "High": "high",
+	for in, want := range map[string]string{"I": "low", "II": "low", "III": "medium", "IV": "high", "V": "critical",
+		"VI": "critical", "High": "high",
 		"Major": "high", "VII": "", "": "", "hoch": "high", "élevée": "high", "Leve": "low", "tödlich": "critical"} {
 		if got, _ := cell.Choice(in, c.Field.OneOf, c.Values); got != want {
 			t.Errorf("%q is %q, not %q", in, got, want)

@@ -37,28 +37,36 @@ func TestBetween(t *testing.T) {
 		from, to           string
 		want               []string
 	}{
-		"daily into summer": {"FREQ=DAILY", "2026-03-01 08:00", "Europe/Berlin", "2026-03-28T00:00:00Z", "2026-03-30T12:00:00Z",
+		"daily into summer": {"FREQ=DAILY", "2026-03-01 08:00", "Europe/Berlin", "2026-03-28T00:00:00Z",
+			"2026-03-30T12:00:00Z",
 			[]string{"2026-03-28T07:00:00Z", "2026-03-29T06:00:00Z", "2026-03-30T06:00:00Z"}},
 		"in the gap": {"FREQ=DAILY", "2026-03-01 02:30", "Europe/Berlin", "2026-03-27T12:00:00Z", "2026-03-30T12:00:00Z",
 			[]string{"2026-03-28T01:30:00Z", "2026-03-29T01:30:00Z", "2026-03-30T00:30:00Z"}},
-		"the hour that comes twice": {"FREQ=DAILY", "2026-10-01 02:30", "Europe/Berlin", "2026-10-24T12:00:00Z", "2026-10-26T12:00:00Z",
+		"the hour that comes twice": {"FREQ=DAILY", "2026-10-01 02:30", "Europe/Berlin", "2026-10-24T12:00:00Z",
+			"2026-10-26T12:00:00Z",
 			[]string{"2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"}},
-		"twice a day on weekdays": {"RRULE:FREQ=WEEKLY;BYDAY=MO,TU;BYHOUR=6,14;BYMINUTE=15", "2026-11-01 00:00", "America/New_York",
+		"twice a day on weekdays": {"RRULE:FREQ=WEEKLY;BYDAY=MO,TU;BYHOUR=6,14;BYMINUTE=15", "2026-11-01 00:00",
+			"America/New_York",
 			"2026-11-20T00:00:00Z", "2026-11-25T00:00:00Z",
 			[]string{"2026-11-23T11:15:00Z", "2026-11-23T19:15:00Z", "2026-11-24T11:15:00Z", "2026-11-24T19:15:00Z"}},
-		"last Friday of the month": {"FREQ=MONTHLY;BYDAY=-1FR", "2026-01-01 09:00", "UTC", "2026-01-01T00:00:00Z", "2026-03-31T00:00:00Z",
+		"last Friday of the month": {"FREQ=MONTHLY;BYDAY=-1FR", "2026-01-01 09:00", "UTC", "2026-01-01T00:00:00Z",
+			"2026-03-31T00:00:00Z",
 			[]string{"2026-01-30T09:00:00Z", "2026-02-27T09:00:00Z", "2026-03-27T09:00:00Z"}},
-		"every second week": {"FREQ=WEEKLY;INTERVAL=2", "2026-01-05 09:00", "UTC", "2026-02-01T00:00:00Z", "2026-02-28T00:00:00Z",
+		"every second week": {"FREQ=WEEKLY;INTERVAL=2", "2026-01-05 09:00", "UTC", "2026-02-01T00:00:00Z",
+			"2026-02-28T00:00:00Z",
 			[]string{"2026-02-02T09:00:00Z", "2026-02-16T09:00:00Z"}},
 		"three times": {"FREQ=DAILY;COUNT=3", "2026-01-05 09:00", "UTC", "2026-01-06T00:00:00Z", "2026-02-28T00:00:00Z",
 			[]string{"2026-01-06T09:00:00Z", "2026-01-07T09:00:00Z"}},
-		"to the end of a day": {"FREQ=DAILY;UNTIL=20260106", "2026-01-05 09:00", "Asia/Tokyo", "2026-01-01T00:00:00Z", "2026-02-28T00:00:00Z",
+		"to the end of a day": {"FREQ=DAILY;UNTIL=20260106", "2026-01-05 09:00", "Asia/Tokyo", "2026-01-01T00:00:00Z",
+			"2026-02-28T00:00:00Z",
 			[]string{"2026-01-05T00:00:00Z", "2026-01-06T00:00:00Z"}},
 		"to an instant": {"FREQ=DAILY;UNTIL=20260106T000000Z", "2026-01-05 09:00", "Asia/Tokyo", "2026-01-01T00:00:00Z",
 			"2026-02-28T00:00:00Z", []string{"2026-01-05T00:00:00Z", "2026-01-06T00:00:00Z"}},
-		"29 February": {"FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29", "2025-01-01 09:00", "UTC", "2025-01-01T00:00:00Z", "2029-01-01T00:00:00Z",
+		"29 February": {"FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29", "2025-01-01 09:00", "UTC", "2025-01-01T00:00:00Z",
+			"2029-01-01T00:00:00Z",
 			[]string{"2028-02-29T09:00:00Z"}},
-		"a day the calendar lacks": {"FREQ=DAILY", "2011-12-28 08:00", "Pacific/Apia", "2011-12-29T12:00:00Z", "2012-01-01T00:00:00Z",
+		"a day the calendar lacks": {"FREQ=DAILY", "2011-12-28 08:00", "Pacific/Apia", "2011-12-29T12:00:00Z",
+			"2012-01-01T00:00:00Z",
 			[]string{"2011-12-29T18:00:00Z", "2011-12-30T18:00:00Z", "2011-12-31T18:00:00Z"}},
 	} {
 		r, err := Recur(c.rule, first(c.first), place(t, c.place))
@@ -108,14 +116,16 @@ func TestRecurRefuses(t *testing.T) {
 	} {
 		_, err := Recur(rule, first("2026-01-01 08:00"), time.UTC)
 		f := fault.As(err)
-		if err == nil || f.Kind != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Name != "rrule" || !strings.Contains(f.Fields[0].Msg, words) {
+		if err == nil || f.Kind != fault.Invalid || len(f.Fields) != 1 || f.Fields[0].Name != "rrule" ||
+			!strings.Contains(f.Fields[0].Msg, words) {
 			t.Errorf("%.60q: %v, want a fault at rrule with %q", rule, err, words)
 		}
 	}
 }
 
 func FuzzRecur(f *testing.F) {
-	for _, s := range []string{"FREQ=DAILY", "FREQ=WEEKLY;BYDAY=MO,-1FR;WKST=SU", "FREQ=MONTHLY;BYSETPOS=-1;BYDAY=MO,TU", "FREQ=YEARLY;UNTIL=20300101T000000"} {
+	for _, s := range []string{"FREQ=DAILY", "FREQ=WEEKLY;BYDAY=MO,-1FR;WKST=SU", "FREQ=MONTHLY;BYSETPOS=-1;BYDAY=MO,TU",
+		"FREQ=YEARLY;UNTIL=20300101T000000"} {
 		f.Add(s)
 	}
 	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -17,36 +17,43 @@ const yes = `{"key":"a","prompt":"A","type":"yes_no_na"}`
 // What cannot be a template is refused, and the item that is wrong is named.
 func TestParseRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ sections, words string }{
-		"no array":                {`{}`, "array"},
-		"unknown member":          {items(`{"key":"a","prompt":"A","type":"text","size":3}`), "size"},
-		"no key":                  {items(`{"prompt":"A","type":"text"}`), "item 1"},
-		"key with a space":        {items(`{"key":"a b","prompt":"A","type":"text"}`), `"a b"`},
-		"key twice":               {items(yes + `,` + yes), `"a" is there twice`},
-		"no prompt":               {items(`{"key":"a","type":"text"}`), `"a": prompt`},
-		"unknown type":            {items(`{"key":"a","prompt":"A","type":"slider"}`), `"a": type`},
-		"negative weight":         {items(`{"key":"a","prompt":"A","type":"text","weight":-1}`), `"a": weight`},
-		"choice of one":           {items(`{"key":"a","prompt":"A","type":"choice","options":["x"]}`), `"a": a choice`},
-		"options twice":           {items(`{"key":"a","prompt":"A","type":"choice","options":["x","x"]}`), `"a": options`},
-		"options of a number":     {items(`{"key":"a","prompt":"A","type":"number","options":["x","y"]}`), `"a": only a choice`},
-		"fail_when without op":    {items(`{"key":"a","prompt":"A","type":"number","fail_when":{"value":3}}`), `"a": op`},
-		"fail_when of another":    {items(yes + `,{"key":"b","prompt":"B","type":"number","fail_when":{"item":"a","op":"==","value":"no"}}`), `"b": fail_when`},
-		"value of the wrong kind": {items(`{"key":"a","prompt":"A","type":"number","fail_when":{"op":">","value":"3"}}`), `"a": no answer`},
-		"more than a text":        {items(`{"key":"a","prompt":"A","type":"text","fail_when":{"op":">","value":"3"}}`), `"a": > compares`},
+		"no array":         {`{}`, "array"},
+		"unknown member":   {items(`{"key":"a","prompt":"A","type":"text","size":3}`), "size"},
+		"no key":           {items(`{"prompt":"A","type":"text"}`), "item 1"},
+		"key with a space": {items(`{"key":"a b","prompt":"A","type":"text"}`), `"a b"`},
+		"key twice":        {items(yes + `,` + yes), `"a" is there twice`},
+		"no prompt":        {items(`{"key":"a","type":"text"}`), `"a": prompt`},
+		"unknown type":     {items(`{"key":"a","prompt":"A","type":"slider"}`), `"a": type`},
+		"negative weight":  {items(`{"key":"a","prompt":"A","type":"text","weight":-1}`), `"a": weight`},
+		"choice of one":    {items(`{"key":"a","prompt":"A","type":"choice","options":["x"]}`), `"a": a choice`},
+		"options twice":    {items(`{"key":"a","prompt":"A","type":"choice","options":["x","x"]}`), `"a": options`},
+		"options of a number": {items(`{"key":"a","prompt":"A","type":"number","options":["x","y"]}`),
+			`"a": only a choice`},
+		"fail_when without op": {items(`{"key":"a","prompt":"A","type":"number","fail_when":{"value":3}}`), `"a": op`},
+		"fail_when of another": {items(yes + `,{"key":"b","prompt":"B","type":"number","fail_when":{"item":"a","op":"==","value":"no"}}`), `"b": fail_when`},
+		"value of the wrong kind": {items(`{"key":"a","prompt":"A","type":"number","fail_when":{"op":">","value":"3"}}`),
+			`"a": no answer`},
+		"more than a text": {items(`{"key":"a","prompt":"A","type":"text","fail_when":{"op":">","value":"3"}}`),
+			`"a": > compares`},
 		"value no choice": {items(`{"key":"a","prompt":"A","type":"choice","options":["x","y"],"fail_when":{"op":"in","value":["x","z"]}}`),
 			`"a": no answer`},
-		"photo compared":   {items(`{"key":"a","prompt":"A","type":"photo","fail_when":{"op":"==","value":"x"}}`), `"a": a photo`},
-		"shown by nothing": {items(`{"key":"a","prompt":"A","type":"text","show_when":{"item":"z","op":"answered"}}`), `"a": show_when asks about "z"`},
+		"photo compared": {items(`{"key":"a","prompt":"A","type":"photo","fail_when":{"op":"==","value":"x"}}`),
+			`"a": a photo`},
+		"shown by nothing": {items(`{"key":"a","prompt":"A","type":"text","show_when":{"item":"z","op":"answered"}}`),
+			`"a": show_when asks about "z"`},
 		"shown by itself": {items(`{"key":"a","prompt":"A","type":"yes_no_na","show_when":{"item":"a","op":"==","value":"yes"}}`),
 			`"a": show_when leads back`},
 		"cycle of three": {items(`{"key":"a","prompt":"A","type":"text","show_when":{"item":"c","op":"answered"}},` +
 			`{"key":"b","prompt":"B","type":"text","show_when":{"item":"a","op":"answered"}},` +
-			`{"key":"c","prompt":"C","type":"text","show_when":{"any":[{"item":"b","op":"answered"}]}}`), `show_when leads back`},
+			`{"key":"c","prompt":"C","type":"text","show_when":{"any":[{"item":"b","op":"answered"}]}}`),
+			`show_when leads back`},
 		"all and op": {items(yes +
 			`,{"key":"b","prompt":"B","type":"text","show_when":{"op":"answered","item":"a","all":[{"item":"a","op":"answered"}]}}`), `"b": a condition`},
 		"nested without end": {items(yes +
 			`,{"key":"b","prompt":"B","type":"text","show_when":{"all":[{"all":[{"all":[{"all":[{"item":"a","op":"answered"}]}]}]}]}}`), `"b": conditions are nested`},
-		"unknown consequence":          {items(`{"key":"a","prompt":"A","type":"text","on_fail":"alarm"}`), `"a": on_fail`},
-		"more sections than a day has": {`[` + strings.Repeat(`{"title":"x","items":[]},`, maxSections) + `{"title":"x","items":[]}]`, "sections"},
+		"unknown consequence": {items(`{"key":"a","prompt":"A","type":"text","on_fail":"alarm"}`), `"a": on_fail`},
+		"more sections than a day has": {`[` + strings.Repeat(`{"title":"x","items":[]},`,
+			maxSections) + `{"title":"x","items":[]}]`, "sections"},
 	} {
 		_, err := Parse([]byte(c.sections))
 		f := fault.As(err)
@@ -84,8 +91,9 @@ func TestReview(t *testing.T) {
 		answers string
 		want    Review
 	}{
-		"nothing answered":                  {`{}`, Review{Missing: []string{"brakes", "leak"}}},
-		"all well":                          {`{"brakes":"yes","leak":"none","battery":80,"who":"Ada"}`, Review{Passed: 4, PassedWeight: 7}},
+		"nothing answered": {`{}`, Review{Missing: []string{"brakes", "leak"}}},
+		"all well": {`{"brakes":"yes","leak":"none","battery":80,"who":"Ada"}`,
+			Review{Passed: 4, PassedWeight: 7}},
 		"not applicable counts for nothing": {`{"brakes":"na","leak":"none"}`, Review{Passed: 1, PassedWeight: 1}},
 		"brakes fail": {`{"brakes":"no","leak":"none"}`,
 			Review{Passed: 1, PassedWeight: 1, Failed: 1, FailedWeight: 5, FailedCritical: 1}},
@@ -93,11 +101,16 @@ func TestReview(t *testing.T) {
 			Review{Passed: 1, PassedWeight: 5, Failed: 1, FailedWeight: 1, Missing: []string{"oil"}}},
 		"and on": {`{"brakes":"yes","leak":"pool","oil":"hydraulic"}`,
 			Review{Passed: 2, PassedWeight: 5, Failed: 1, FailedWeight: 1, Missing: []string{"colour"}}},
-		"what is not asked has no say":            {`{"brakes":"yes","leak":"none","oil":"left over"}`, Review{Passed: 2, PassedWeight: 6}},
-		"the bound itself passes":                 {`{"brakes":"yes","leak":"none","battery":20}`, Review{Passed: 3, PassedWeight: 7}},
-		"below the bound":                         {`{"brakes":"yes","leak":"none","battery":19.9}`, Review{Passed: 2, PassedWeight: 6, Failed: 1, FailedWeight: 1}},
-		"no answer of the kind counts as none":    {`{"brakes":1,"leak":"flood"}`, Review{Missing: []string{"brakes", "leak"}}},
-		"an answer to no item counts for nothing": {`{"brakes":"yes","leak":"none","x":"yes"}`, Review{Passed: 2, PassedWeight: 6}},
+		"what is not asked has no say": {`{"brakes":"yes","leak":"none","oil":"left over"}`,
+			Review{Passed: 2, PassedWeight: 6}},
+		"the bound itself passes": {`{"brakes":"yes","leak":"none","battery":20}`,
+			Review{Passed: 3, PassedWeight: 7}},
+		"below the bound": {`{"brakes":"yes","leak":"none","battery":19.9}`,
+			Review{Passed: 2, PassedWeight: 6, Failed: 1, FailedWeight: 1}},
+		"no answer of the kind counts as none": {`{"brakes":1,"leak":"flood"}`,
+			Review{Missing: []string{"brakes", "leak"}}},
+		"an answer to no item counts for nothing": {`{"brakes":"yes","leak":"none","x":"yes"}`,
+			Review{Passed: 2, PassedWeight: 6}},
 	} {
 		got := *review(t, truck, c.answers)
 		got.asked = nil

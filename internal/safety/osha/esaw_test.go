@@ -20,7 +20,8 @@ func TestESAWCodes(t *testing.T) {
 		staff int
 		want  string // from the occupation on
 	}{
-		"all that is known": {store.Row{"birth_date": "1990-03-11", "sex": "F", "days_away": int64(4)}, `["fall_height","caught_in"]`,
+		"all that is known": {store.Row{"birth_date": "1990-03-11", "sex": "F", "days_away": int64(4)},
+			`["fall_height","caught_in"]`,
 			store.Row{"isco": "93", "employment": "agency"}, 49,
 			"93 28 2 0 300 2 DE600 20190310 11 000 00 004 0 000 00 00 00.02 51 00.02 31 00.02"},
 		"nothing is": {store.Row{"days_away": int64(180), "time_unknown": true}, `[]`, nil, 0,
@@ -45,7 +46,8 @@ func TestESAWCodes(t *testing.T) {
 			t.Errorf("%s:\n%q, want\n%q", name, tail, c.want)
 		}
 	}
-	for staff, want := range map[int]string{0: "9", 1: "1", 9: "1", 10: "2", 49: "2", 50: "3", 249: "3", 250: "4", 499: "4", 500: "5"} {
+	for staff, want := range map[int]string{0: "9", 1: "1", 9: "1", 10: "2", 49: "2", 50: "3", 249: "3", 250: "4",
+		499: "4", 500: "5"} {
 		if got := sizeClass(staff); got != want {
 			t.Errorf("%d people: class %s, want %s", staff, got, want)
 		}

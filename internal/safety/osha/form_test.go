@@ -13,9 +13,11 @@ import (
 )
 
 func book(cases ...store.Row) *Book {
-	b := &Book{Site: store.Row{"id": "s", "code": "DFW 1/a", "name": "Dallas", "city": "Dallas", "state": "TX"}, Year: 2025, Place: time.UTC}
+	b := &Book{Site: store.Row{"id": "s", "code": "DFW 1/a", "name": "Dallas", "city": "Dallas", "state": "TX"},
+		Year: 2025, Place: time.UTC}
 	for i, c := range cases {
-		row := store.Row{"case_no": int64(i + 1), "recordable": "yes", "outcome": "other", "illness_type": "injury", "site_id": "s", "year": int64(2025),
+		row := store.Row{"case_no": int64(i + 1), "recordable": "yes", "outcome": "other", "illness_type": "injury",
+			"site_id": "s", "year": int64(2025),
 			"employee_name": "Ada"}
 		for k, v := range c {
 			row[k] = v
@@ -48,7 +50,8 @@ func TestCellsHoldTheirText(t *testing.T) {
 	p.AddPage()
 	tab := &pdf.Table{Page: p, Columns: logColumns, Size: 7}
 	packed := func(s string) string { return strings.Join(strings.Fields(s), "") }
-	for _, s := range []string{strings.Repeat("Strained lower back ", 50), strings.Repeat("x", 1000), strings.Repeat("Wiśniewska-Müller ", 55),
+	for _, s := range []string{strings.Repeat("Strained lower back ", 50), strings.Repeat("x", 1000),
+		strings.Repeat("Wiśniewska-Müller ", 55),
 		"a\nb", "🦺 glove", strings.Repeat("W", 200), " x "} {
 		for _, c := range logColumns {
 			if got, want := packed(strings.Join(tab.Wrapped(s, c, ""), "")), packed(p.Clean(s)); got != want {
@@ -76,15 +79,17 @@ func TestCellsHoldTheirText(t *testing.T) {
 
 // Forms of the same records are the same bytes, and grow by pages.
 func TestForms(t *testing.T) {
-	long := store.Row{"what_happened": strings.Repeat("It went on and on. ", 260), "activity_before": strings.Repeat("w", 5000),
-		"injury_detail": strings.Repeat("Zażółć gęślą jaźń ", 270)}
+	long := store.Row{"what_happened": strings.Repeat("It went on and on. ", 260),
+		"activity_before": strings.Repeat("w", 5000),
+		"injury_detail":   strings.Repeat("Zażółć gęślą jaźń ", 270)}
 	for name, c := range map[string]struct {
 		make  func(*Book) ([]byte, error)
 		b     *Book
 		pages int
 	}{
-		"300 empty": {(*Book).Form300, book(), 1}, "300": {(*Book).Form300, book(make([]store.Row, 120)...), 4}, "300A": {(*Book).Form300A, book(store.Row{}), 1},
-		"301": {(*Book).Form301, book(store.Row{}, store.Row{}), 2}, "301 long": {(*Book).Form301, book(long), 4},
+		"300 empty": {(*Book).Form300, book(), 1}, "300": {(*Book).Form300, book(make([]store.Row, 120)...), 4},
+		"300A": {(*Book).Form300A, book(store.Row{}), 1},
+		"301":  {(*Book).Form301, book(store.Row{}, store.Row{}), 2}, "301 long": {(*Book).Form301, book(long), 4},
 	} {
 		one, err := c.make(c.b)
 		two, again := c.make(c.b)
@@ -92,7 +97,8 @@ func TestForms(t *testing.T) {
 			t.Errorf("%s: %v, %v, %d and %d bytes", name, err, again, len(one), len(two))
 		}
 		if !bytes.Contains(one, fmt.Appendf(nil, "/Count %d", c.pages)) {
-			t.Errorf("%s: not %d pages: %s", name, c.pages, bytes.Split(one[bytes.Index(one, []byte("/Count")):], []byte("\n"))[0])
+			t.Errorf("%s: not %d pages: %s", name, c.pages,
+				bytes.Split(one[bytes.Index(one, []byte("/Count")):], []byte("\n"))[0])
 		}
 	}
 }
@@ -100,7 +106,8 @@ func TestForms(t *testing.T) {
 // A privacy case has no name on the log, its description is the discreet one,
 // and a redacted book names nobody (29 CFR 1904.29(b)(6)-(10)).
 func TestPrivacy(t *testing.T) {
-	b := book(store.Row{"privacy_case": true, "privacy_reason": "sexual_assault", "description": "told", "discreet_description": "Injury of the body"},
+	b := book(store.Row{"privacy_case": true, "privacy_reason": "sexual_assault", "description": "told",
+		"discreet_description": "Injury of the body"},
 		store.Row{"description": "Cut"})
 	if l := b.logLine(b.Entries[0]); l[1] != "Privacy case" || l[5] != "Injury of the body" {
 		t.Errorf("log shows %q", l)
@@ -121,23 +128,28 @@ func TestPrivacy(t *testing.T) {
 // field.
 func TestCaseSheet(t *testing.T) {
 	b := book(store.Row{"hire_date": "2020-01-01"})
-	if _, err := b.CaseSheet(); err == nil || !strings.Contains(err.Error(), "birth_date is missing in case 1") || strings.Contains(err.Error(), "hire_date") {
+	if _, err := b.CaseSheet(); err == nil || !strings.Contains(err.Error(), "birth_date is missing in case 1") ||
+		strings.Contains(err.Error(), "hire_date") {
 		t.Errorf("incomplete case: %v", err)
 	}
 	if s, err := book().CaseSheet(); err != nil || len(s.Rows) != 0 || len(s.Header) != 24 {
 		t.Errorf("no cases: %v %v", s, err)
 	}
-	whole := store.Row{"birth_date": "1990-03-05", "hire_date": "2020-01-01", "activity_before": "B", "what_happened": "W", "injury_detail": "I",
+	whole := store.Row{"birth_date": "1990-03-05", "hire_date": "2020-01-01", "activity_before": "B",
+		"what_happened": "W", "injury_detail": "I",
 		"object_substance": "O", "job_title": "Picker", "where_occurred": "Dock", "description": "Cut"}
 	for _, c := range []struct {
 		more store.Row
 		want string // what the file says of outcome, days, type, sex, treatment and time
 	}{
-		{store.Row{"outcome": "death", "death_date": "2025-03-11", "sex": "F", "emergency_room": true, "in_patient": true, "event_time": "09:30",
+		{store.Row{"outcome": "death", "death_date": "2025-03-11", "sex": "F", "emergency_room": true, "in_patient": true,
+			"event_time": "09:30",
 			"work_began": "06:00"}, "1 0 0 1 F 1 1 06:00 09:30 0 03/11/2025"},
-		{store.Row{"outcome": "days_away", "days_away": int64(180), "illness_type": "skin_disorder", "sex": "M", "emergency_room": true},
+		{store.Row{"outcome": "days_away", "days_away": int64(180), "illness_type": "skin_disorder", "sex": "M",
+			"emergency_room": true},
 			"2 180 0 2 M 1 0  10:00 0 "},
-		{store.Row{"outcome": "restricted", "days_restricted": int64(3), "illness_type": "respiratory", "in_patient": true, "time_unknown": true},
+		{store.Row{"outcome": "restricted", "days_restricted": int64(3), "illness_type": "respiratory", "in_patient": true,
+			"time_unknown": true},
 			"3 0 3 3  0 1   1 "},
 		{store.Row{"illness_type": "poisoning"}, "4 0 0 4  0 0  10:00 0 "}, {store.Row{"illness_type": "hearing_loss"},
 			"4 0 0 5  0 0  10:00 0 "}, {store.Row{"illness_type": "other_illness"}, "4 0 0 6  0 0  10:00 0 "},
@@ -158,7 +170,8 @@ func TestCaseSheet(t *testing.T) {
 		for extra, ok := range []bool{true, false} {
 			row := maps.Clone(whole)
 			row[field] = strings.Repeat("ü", most+extra)
-			if _, err := book(row).CaseSheet(); (err == nil) != ok || err != nil && !strings.Contains(err.Error(), field+" of case 1") {
+			if _, err := book(row).CaseSheet(); (err == nil) != ok || err != nil &&
+				!strings.Contains(err.Error(), field+" of case 1") {
 				t.Errorf("%s of %d: %v", field, most+extra, err)
 			}
 		}

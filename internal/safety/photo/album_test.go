@@ -27,12 +27,14 @@ func (s *shelf) Delete(ctx context.Context, key string) error {
 // A picture goes when its record was refused. When nobody knows whether the
 // commit came through it stays, for the record that may name it.
 func TestDiscard(t *testing.T) {
-	unknown := fault.Wrap(context.DeadlineExceeded, fault.Unavailable, "08007", "the outcome of the transaction is unknown")
+	unknown := fault.Wrap(context.DeadlineExceeded, fault.Unavailable, "08007",
+		"the outcome of the transaction is unknown")
 	for what, c := range map[string]struct {
 		err  error
 		gone bool
 	}{
-		"refused": {fault.New(fault.Conflict, "23505", "taken"), true}, "no room": {fault.New(fault.TooLarge, CodeFull, "full"),
+		"refused": {fault.New(fault.Conflict, "23505", "taken"), true},
+		"no room": {fault.New(fault.TooLarge, CodeFull, "full"),
 			true}, "broken": {errors.New("a fault of ours"), true},
 		"unknown": {unknown, false}, "unknown, told by a caller": {errors.Join(errors.New("report: write"), unknown), false},
 	} {

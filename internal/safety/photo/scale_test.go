@@ -28,7 +28,8 @@ func scene(w, h int) *image.RGBA {
 			if math.Hypot(float64(x)+0.5-cx, float64(y)+0.5-cy) < r {
 				light = 0
 			}
-			img.SetRGBA(x, y, color.RGBA{uint8(float64(c.R) * light), uint8(float64(c.G) * light), uint8(float64(c.B) * light), 255})
+			img.SetRGBA(x, y, color.RGBA{uint8(float64(c.R) * light), uint8(float64(c.G) * light), uint8(float64(c.B) * light),
+				255})
 		}
 	}
 	return img
@@ -83,8 +84,10 @@ func disc(img image.Image) (x, y float64) {
 func TestScaledResembles(t *testing.T) {
 	quadrants := map[uint16][4]int{1: {0, 1, 2, 3}, 3: {3, 2, 1, 0}, 6: {2, 0, 3, 1}, 8: {1, 3, 0, 2}}
 	at := map[uint16]func(x, y float64) (float64, float64){
-		1: func(x, y float64) (float64, float64) { return x, y }, 3: func(x, y float64) (float64, float64) { return 1 - x, 1 - y },
-		6: func(x, y float64) (float64, float64) { return 1 - y, x }, 8: func(x, y float64) (float64, float64) { return y, 1 - x },
+		1: func(x, y float64) (float64, float64) { return x, y },
+		3: func(x, y float64) (float64, float64) { return 1 - x, 1 - y },
+		6: func(x, y float64) (float64, float64) { return 1 - y, x },
+		8: func(x, y float64) (float64, float64) { return y, 1 - x },
 	}
 	for _, c := range []struct {
 		w, h int

@@ -20,7 +20,8 @@ func TestToken(t *testing.T) {
 	if got, ok := tenantOf(one); !ok || got != north || one == two || len(one) != 43 {
 		t.Errorf("%s and %s: tenant %s", one, two, got)
 	}
-	for _, bad := range []string{"", "abc", one[:42], one + "A", one + "=", strings.Repeat("A", 44), one[:42] + "!", one[:20] + "\n" + one[20:]} {
+	for _, bad := range []string{"", "abc", one[:42], one + "A", one + "=", strings.Repeat("A", 44), one[:42] + "!",
+		one[:20] + "\n" + one[20:]} {
 		if tenant, ok := tenantOf(bad); ok {
 			t.Errorf("%q is read as tenant %s", bad, tenant)
 		}
@@ -88,7 +89,8 @@ func TestCheck(t *testing.T) {
 // A title is the beginning of what was written, whole words on one line.
 func TestTitle(t *testing.T) {
 	for in, want := range map[string]string{
-		"Oil\n on  the floor": "Oil on the floor", strings.Repeat("word ", 40): strings.TrimSpace(strings.Repeat("word ", 16)) +
+		"Oil\n on  the floor": "Oil on the floor", strings.Repeat("word ",
+			40): strings.TrimSpace(strings.Repeat("word ", 16)) +
 			"…", strings.Repeat("ß", 90): strings.Repeat("ß", 80) + "…",
 	} {
 		if got := shortTitle(in); got != want {

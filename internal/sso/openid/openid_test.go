@@ -58,7 +58,8 @@ func TestDiscoverTogether(t *testing.T) {
 	}))
 	defer srv.Close()
 	clock := time.Now()
-	p := openid.New(openid.Config{Issuer: srv.URL, ClientID: "c", Client: outbound.Client(true), Now: func() time.Time { return clock }})
+	p := openid.New(openid.Config{Issuer: srv.URL, ClientID: "c", Client: outbound.Client(true),
+		Now: func() time.Time { return clock }})
 	discover := location(p)
 	patient := make(chan error, 1)
 	go func() { patient <- discover(t.Context()) }()

@@ -16,7 +16,8 @@ func TestGuard(t *testing.T) {
 	hit := false
 	srv := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hit = true }))
 	defer srv.Close()
-	for _, u := range []string{srv.URL, "https://localhost:1", "https://[::1]:8443", "https://0.0.0.0:8443", "https://169.254.169.254/",
+	for _, u := range []string{srv.URL, "https://localhost:1", "https://[::1]:8443", "https://0.0.0.0:8443",
+		"https://169.254.169.254/",
 		"https://100.64.0.1/", "https://[::ffff:127.0.0.1]:8443", "https://[64:ff9b::7f00:1]/"} {
 		if _, err := outbound.Get(t.Context(), outbound.Client(false), u); !errors.Is(err, outbound.ErrRefused) {
 			t.Errorf("%s: %v", u, err)
@@ -25,7 +26,8 @@ func TestGuard(t *testing.T) {
 	if hit {
 		t.Error("the server inside was reached")
 	}
-	for _, u := range []string{"http://idp.example", "https://u:p@idp.example", "https://idp.example:25", "ftp://idp.example", "//idp.example", "https://", "%"} {
+	for _, u := range []string{"http://idp.example", "https://u:p@idp.example", "https://idp.example:25",
+		"ftp://idp.example", "//idp.example", "https://", "%"} {
 		if outbound.CheckURL(u, false) == nil {
 			t.Errorf("%s: taken", u)
 		}

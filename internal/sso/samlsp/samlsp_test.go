@@ -47,7 +47,8 @@ func newPair(scalar byte) pair {
 	if err != nil {
 		panic(err)
 	}
-	tpl := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "idp"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour)}
+	tpl := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "idp"},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, tpl, tpl, &key.PublicKey, key)
 	if err != nil {
 		panic(err)
@@ -167,14 +168,16 @@ func attribute(path, name, value string) func(root, info *etree.Element) {
 func oddities(t testing.TB) map[string]string {
 	const withComments = "http://www.w3.org/2001/10/xml-exc-c14n#WithComments"
 	return map[string]string{
-		"signature over the document":   odd(t, assertionText, attribute("./Reference", "URI", "")),
-		"signature that keeps comments": odd(t, assertionText, attribute("./Reference/Transforms/Transform[2]", "Algorithm", withComments)),
+		"signature over the document": odd(t, assertionText, attribute("./Reference", "URI", "")),
+		"signature that keeps comments": odd(t, assertionText,
+			attribute("./Reference/Transforms/Transform[2]", "Algorithm", withComments)),
 		"digest by SHA-1": odd(t, assertionText, func(root, info *etree.Element) {
 			sum := sha1.Sum([]byte(canonical(t, root)))
 			attribute("./Reference/DigestMethod", "Algorithm", "http://www.w3.org/2000/09/xmldsig#sha1")(root, info)
 			info.FindElement("./Reference/DigestValue").SetText(base64.StdEncoding.EncodeToString(sum[:]))
 		}),
-		"an object in the signature":             strings.Replace(sign2(t, assertionText), "</ds:Signature>", "<ds:Object><x/></ds:Object></ds:Signature>", 1),
+		"an object in the signature": strings.Replace(sign2(t, assertionText), "</ds:Signature>",
+			"<ds:Object><x/></ds:Object></ds:Signature>", 1),
 		"signed twice":                           sign2(t, sign2(t, assertionText)),
 		"signed with an instruction in the name": sign2(t, strings.Replace(assertionText, "ann-1", "ann<?x y?>-1", 1)),
 	}
@@ -186,8 +189,9 @@ func good(t testing.TB) string {
 
 func TestGoodResponses(t *testing.T) {
 	wanted := &samlsp.Assertion{ID: "_a", NameID: "ann-1", Format: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent",
-		Attributes: map[string][]string{"urn:oid:0.9.2342.19200300.100.1.3": {"ann@corp.example"}, "mail": {"ann@corp.example"}, "groups": {"a", "b"}},
-		Expires:    now.Add(5 * time.Minute), SessionEnd: now.Add(8 * time.Hour)}
+		Attributes: map[string][]string{"urn:oid:0.9.2342.19200300.100.1.3": {"ann@corp.example"},
+			"mail": {"ann@corp.example"}, "groups": {"a", "b"}},
+		Expires: now.Add(5 * time.Minute), SessionEnd: now.Add(8 * time.Hour)}
 	for name, raw := range map[string]string{
 		"assertion signed": good(t),
 		"response signed":  sign(t, fmt.Sprintf(responseText, assertionText), ours(), sha256),
@@ -224,8 +228,10 @@ func TestWhatAnAssertionHasToSay(t *testing.T) {
 		{"no recipient", ` Recipient="https://wms.example/auth/v1/sso/saml/acs"`, ""},
 		{"another request", `InResponseTo="_req"`, `InResponseTo="_other"`},
 		{"no request", ` InResponseTo="_req"`, ""},
-		{"confirmation expired", `Data InResponseTo="_req" NotOnOrAfter="2026-05-01T12:05:00Z"`, `Data InResponseTo="_req" NotOnOrAfter="2026-05-01T11:59:00Z"`},
-		{"confirmation without end", `Data InResponseTo="_req" NotOnOrAfter="2026-05-01T12:05:00Z"`, `Data InResponseTo="_req"`},
+		{"confirmation expired", `Data InResponseTo="_req" NotOnOrAfter="2026-05-01T12:05:00Z"`,
+			`Data InResponseTo="_req" NotOnOrAfter="2026-05-01T11:59:00Z"`},
+		{"confirmation without end", `Data InResponseTo="_req" NotOnOrAfter="2026-05-01T12:05:00Z"`,
+			`Data InResponseTo="_req"`},
 		{"holder of key", "cm:bearer", "cm:holder-of-key"},
 		{"not yet valid", `NotBefore="2026-05-01T11:59:00Z"`, `NotBefore="2026-05-01T12:01:00Z"`},
 		{"expired", `NotOnOrAfter="2026-05-01T12:05:00Z"><saml:Aud`, `NotOnOrAfter="2026-05-01T11:59:00Z"><saml:Aud`},
@@ -275,7 +281,8 @@ func TestWhatAResponseHasToSay(t *testing.T) {
 			t.Errorf("%s: taken", c.name)
 		}
 	}
-	nowhere := strings.Replace(fmt.Sprintf(responseText, assertionText), ` Destination="https://wms.example/auth/v1/sso/saml/acs"`, "", 1)
+	nowhere := strings.Replace(fmt.Sprintf(responseText, assertionText),
+		` Destination="https://wms.example/auth/v1/sso/saml/acs"`, "", 1)
 	if _, err := samlsp.Verify([]byte(sign2(t, nowhere)), provider(), want); err == nil {
 		t.Error("a signed response without destination: taken")
 	}
@@ -293,7 +300,8 @@ func forgeries(t testing.TB) map[string]string {
 	signed := sign(t, assertionText, ours(), sha256)
 	evil := strings.NewReplacer("ann-1", "admin", "ann@corp.example", "boss@corp.example").Replace(assertionText)
 	evilID := strings.Replace(evil, `ID="_a"`, `ID="_evil"`, 1)
-	signature := signed[strings.Index(signed, "<ds:Signature") : strings.Index(signed, "</ds:Signature>")+len("</ds:Signature>")]
+	signature := signed[strings.Index(signed, "<ds:Signature") : strings.Index(signed,
+		"</ds:Signature>")+len("</ds:Signature>")]
 	inside := func(outer, child string) string {
 		return strings.Replace(outer, "</saml:Issuer>", "</saml:Issuer>"+child, 1)
 	}
@@ -313,16 +321,18 @@ func forgeries(t testing.TB) map[string]string {
 		"XSW: the same id twice":                      wrapped("<samlp:Extensions ID=\"_a\"/>" + signed),
 		"XSW: signed response within a response":      wrapped(signedResponse + evilID),
 		"XSW: assertion swapped in a signed response": strings.Replace(signedResponse, "ann-1", "admin", 1),
-		"signature stripped of its value":             wrapped(strings.Replace(signed, "<ds:SignatureValue>", "<ds:SignatureValue>AAAA", 1)),
-		"attribute changed":                           wrapped(strings.Replace(signed, "ann@corp", "eve@corp", 1)),
-		"a comment in the name":                       wrapped(strings.Replace(signed, "ann-1", "ann<!-- -->-1", 1)),
-		"a processing instruction in the name":        wrapped(strings.Replace(signed, "ann-1", "ann<?x y?>-1", 1)),
-		"another key":                                 wrapped(sign(t, assertionText, newPair(2), sha256)),
-		"a false signature around a true one":         sign(t, wrapped(signed), newPair(2), sha256),
-		"SHA-1":                                       wrapped(sign(t, assertionText, ours(), dsig.ECDSASHA1SignatureMethod)),
+		"signature stripped of its value": wrapped(strings.Replace(signed, "<ds:SignatureValue>",
+			"<ds:SignatureValue>AAAA", 1)),
+		"attribute changed":                    wrapped(strings.Replace(signed, "ann@corp", "eve@corp", 1)),
+		"a comment in the name":                wrapped(strings.Replace(signed, "ann-1", "ann<!-- -->-1", 1)),
+		"a processing instruction in the name": wrapped(strings.Replace(signed, "ann-1", "ann<?x y?>-1", 1)),
+		"another key":                          wrapped(sign(t, assertionText, newPair(2), sha256)),
+		"a false signature around a true one":  sign(t, wrapped(signed), newPair(2), sha256),
+		"SHA-1":                                wrapped(sign(t, assertionText, ours(), dsig.ECDSASHA1SignatureMethod)),
 		"digest called SHA-1": wrapped(strings.Replace(signed, "http://www.w3.org/2001/04/xmlenc#sha256",
 			"http://www.w3.org/2000/09/xmldsig#sha1", 1)),
-		"a transform that drops things": wrapped(strings.Replace(signed, "http://www.w3.org/2000/09/xmldsig#enveloped-signature",
+		"a transform that drops things": wrapped(strings.Replace(signed,
+			"http://www.w3.org/2000/09/xmldsig#enveloped-signature",
 			"http://www.w3.org/TR/1999/REC-xpath-19991116", 1)),
 		"a reference to nothing":         wrapped(strings.Replace(signed, `URI="#_a"`, `URI=""`, 1)),
 		"encrypted":                      wrapped(`<saml:EncryptedAssertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"/>`),
@@ -372,7 +382,8 @@ func recorded(t testing.TB) ([]byte, *samlsp.Provider, samlsp.Want) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := samlsp.Want{EntityID: "http://127.0.0.1:45821/auth/v1/sso/saml/metadata", ACS: "http://127.0.0.1:45821/auth/v1/sso/saml/acs",
+	w := samlsp.Want{EntityID: "http://127.0.0.1:45821/auth/v1/sso/saml/metadata",
+		ACS: "http://127.0.0.1:45821/auth/v1/sso/saml/acs",
 		Now: time.Date(2026, 11, 21, 11, 54, 0, 0, time.UTC)}
 	p, err := samlsp.Metadata(text, w.Now)
 	if err != nil {
@@ -387,7 +398,8 @@ func TestRecordedResponse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if good.NameID != "sam" || good.Attributes["mail"][0] != "sam@samlphp.example" || good.Attributes["groups"][0] != "wms-managers" || good.SessionEnd.IsZero() {
+	if good.NameID != "sam" || good.Attributes["mail"][0] != "sam@samlphp.example" ||
+		good.Attributes["groups"][0] != "wms-managers" || good.SessionEnd.IsZero() {
 		t.Errorf("%+v", good)
 	}
 	// Whatever single byte is changed: refused, or read as it was signed.
@@ -426,7 +438,8 @@ func TestMetadata(t *testing.T) {
 			""}, "a script": {"https://idp.example/sso", "javascript:alert(1)"},
 		"no redirect binding": {"HTTP-Redirect", "HTTP-POST"}, "encryption keys only": {`use="signing"`,
 			`use="encryption"`}, "a service provider's": {"IDPSSODescriptor", "SPSSODescriptor"},
-		"a DOCTYPE": {`<?xml version="1.0"?>`, `<?xml version="1.0"?><!DOCTYPE x>`}, "no certificate": {"<X509Certificate>", "<X509Certificate>!"},
+		"a DOCTYPE":      {`<?xml version="1.0"?>`, `<?xml version="1.0"?><!DOCTYPE x>`},
+		"no certificate": {"<X509Certificate>", "<X509Certificate>!"},
 	} {
 		bad := strings.ReplaceAll(text, c[0], c[1])
 		if bad == text {

@@ -20,16 +20,17 @@ func TestGoods(t *testing.T) {
 		class, unit string // "" = a piece
 		piece       string
 	}{
-		"an item":                 {Goods{GTIN: gtin, Unit: "EA"}, link, "", ""},
-		"of kilograms":            {Goods{GTIN: gtin, Unit: "KGM"}, link, "KGM", ""},
-		"of a unit of one's own":  {Goods{GTIN: gtin, Unit: "bucket"}, link, "", ""},
-		"an item without a GTIN":  {Goods{}, "urn:uuid:" + item, "", ""},
-		"a lot":                   {Goods{GTIN: gtin, LotID: lot, LotNo: "L1"}, link + "/10/L1", "", ""},
-		"a lot GS1 cannot write":  {Goods{GTIN: gtin, LotID: lot, LotNo: "L 1"}, "urn:uuid:" + lot, "", ""},
-		"a lot without a GTIN":    {Goods{LotID: lot, LotNo: "L1"}, "urn:uuid:" + lot, "", ""},
-		"a piece":                 {Goods{GTIN: gtin, LotID: lot, LotNo: "L1", Serial: "S/7"}, "", "", link + "/21/S%2F7"},
-		"a piece without a GTIN":  {Goods{Serial: "7"}, "", "", "urn:uuid:59a941b6-b258-56a0-8971-85e3cb5ef65b"},
-		"a damaged GTIN's pieces": {Goods{GTIN: "9506000134353", Serial: "7"}, "", "", "urn:uuid:59a941b6-b258-56a0-8971-85e3cb5ef65b"},
+		"an item":                {Goods{GTIN: gtin, Unit: "EA"}, link, "", ""},
+		"of kilograms":           {Goods{GTIN: gtin, Unit: "KGM"}, link, "KGM", ""},
+		"of a unit of one's own": {Goods{GTIN: gtin, Unit: "bucket"}, link, "", ""},
+		"an item without a GTIN": {Goods{}, "urn:uuid:" + item, "", ""},
+		"a lot":                  {Goods{GTIN: gtin, LotID: lot, LotNo: "L1"}, link + "/10/L1", "", ""},
+		"a lot GS1 cannot write": {Goods{GTIN: gtin, LotID: lot, LotNo: "L 1"}, "urn:uuid:" + lot, "", ""},
+		"a lot without a GTIN":   {Goods{LotID: lot, LotNo: "L1"}, "urn:uuid:" + lot, "", ""},
+		"a piece":                {Goods{GTIN: gtin, LotID: lot, LotNo: "L1", Serial: "S/7"}, "", "", link + "/21/S%2F7"},
+		"a piece without a GTIN": {Goods{Serial: "7"}, "", "", "urn:uuid:59a941b6-b258-56a0-8971-85e3cb5ef65b"},
+		"a damaged GTIN's pieces": {Goods{GTIN: "9506000134353", Serial: "7"}, "", "",
+			"urn:uuid:59a941b6-b258-56a0-8971-85e3cb5ef65b"},
 	} {
 		c.goods.ItemID = item
 		c.goods.Quantity, _ = decimal.Parse("1.5")

@@ -28,7 +28,8 @@ func TestLinesPerHour(t *testing.T) {
 		lines int64
 		hours string
 		want  string
-	}{{100, "0", "none"}, {0, "8", "0"}, {240, "8", "30"}, {100, "7.5", "13.3"}, {1, "20", "0.1"}, {1, "21", "0"}, {6, "4", "1.5"}} {
+	}{{100, "0", "none"}, {0, "8", "0"}, {240, "8", "30"}, {100, "7.5", "13.3"}, {1, "20", "0.1"}, {1, "21", "0"},
+		{6, "4", "1.5"}} {
 		got := "none"
 		if v, ok := LinesPerHour(c.lines, dp(c.hours)); ok {
 			got = v.String()

@@ -24,12 +24,16 @@ func sscc(t *testing.T) []Symbol {
 // they become smaller, and what is left over ends in "...".
 func TestTextStaysOnTheLabel(t *testing.T) {
 	for name, l := range map[string]Label{
-		"many lines": {Tall: true, Kind: "SSCC", Big: "PK-1", Lines: []Line{{"To", strings.Repeat("A street\n", 200)}}, Symbols: sscc(t)},
-		"a long one": {Tall: true, Kind: "SSCC", Big: "PK-1", Lines: []Line{{"To", strings.Repeat("word ", 2000)}}, Symbols: sscc(t)},
-		"no blanks":  {Kind: "Item", Big: strings.Repeat("W", 64), Lines: []Line{{"Name", strings.Repeat("W", 200)}}, Symbols: []Symbol{Of("A-1")}},
-		"nothing":    {Kind: "", Big: "", Symbols: []Symbol{Of("A-1")}},
-		"wide codes": {Kind: "Bin", Big: "x", Lines: []Line{{"Name", "y"}}, Symbols: []Symbol{Of(strings.Repeat("a-Z.", 16))}},
-		"no signs":   {Kind: "Item", Big: "漢字🦺", Lines: []Line{{"Name", "\x00\x1b\r\n\t"}}, Symbols: []Symbol{Of("漢字🦺\x00")}},
+		"many lines": {Tall: true, Kind: "SSCC", Big: "PK-1", Lines: []Line{{"To", strings.Repeat("A street\n", 200)}},
+			Symbols: sscc(t)},
+		"a long one": {Tall: true, Kind: "SSCC", Big: "PK-1", Lines: []Line{{"To", strings.Repeat("word ", 2000)}},
+			Symbols: sscc(t)},
+		"no blanks": {Kind: "Item", Big: strings.Repeat("W", 64), Lines: []Line{{"Name", strings.Repeat("W", 200)}},
+			Symbols: []Symbol{Of("A-1")}},
+		"nothing": {Kind: "", Big: "", Symbols: []Symbol{Of("A-1")}},
+		"wide codes": {Kind: "Bin", Big: "x", Lines: []Line{{"Name", "y"}},
+			Symbols: []Symbol{Of(strings.Repeat("a-Z.", 16))}},
+		"no signs": {Kind: "Item", Big: "漢字🦺", Lines: []Line{{"Name", "\x00\x1b\r\n\t"}}, Symbols: []Symbol{Of("漢字🦺\x00")}},
 	} {
 		p, err := measuringPage("", time.Time{})
 		if err != nil {
@@ -43,7 +47,8 @@ func TestTextStaysOnTheLabel(t *testing.T) {
 		top := l.heightOf()
 		for _, m := range k.marks {
 			code, _ := m.symbolModules()
-			if right := m.x + float64(code.Bounds().Dx())*m.module; m.module <= 0 || m.x < 0 || right > wide || m.y+m.high > l.heightOf() {
+			if right := m.x + float64(code.Bounds().Dx())*m.module; m.module <= 0 || m.x < 0 || right > wide ||
+				m.y+m.high > l.heightOf() {
 				t.Errorf("%s: the symbol stands at %.1f-%.1f mm, %.2f mm a module", name, m.x, right, m.module)
 			}
 			top = min(top, m.y)
@@ -63,8 +68,10 @@ func TestTextStaysOnTheLabel(t *testing.T) {
 // No barcode is narrower than a scanner reads: at the least width of a bar, with
 // its quiet zones, all that GS1 allows a lot to be called fits in two symbols.
 func TestSymbolsFit(t *testing.T) {
-	for _, no := range []string{"A", "12345678901234567890", "ABCDEFGHIJKLMNOPQRST", "A1B2C3D4E5F6G7H8I9J0", "1234A1234B1234C12345", "1A2345B6789C0123D456"} {
-		l, err := gs1.Compose(gs1.Element{AI: "01", Value: "09506000134352"}, gs1.Element{AI: "17", Value: "261231"}, gs1.Element{AI: "10", Value: no})
+	for _, no := range []string{"A", "12345678901234567890", "ABCDEFGHIJKLMNOPQRST", "A1B2C3D4E5F6G7H8I9J0",
+		"1234A1234B1234C12345", "1A2345B6789C0123D456"} {
+		l, err := gs1.Compose(gs1.Element{AI: "01", Value: "09506000134352"}, gs1.Element{AI: "17", Value: "261231"},
+			gs1.Element{AI: "10", Value: no})
 		if err != nil {
 			t.Fatal(err)
 		}

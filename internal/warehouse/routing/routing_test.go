@@ -37,17 +37,21 @@ func TestPick(t *testing.T) {
 		{"one place and back to the dock", []routing.Place{at("A", 0, 5)}, &dock, 14, []int{0}, 14},
 		{"along one aisle", []routing.Place{at("A", 0, 15), at("A", 0, 5), at("A", 0, 10)}, nil, 15, []int{1, 2, 0}, 10},
 		// To A2, up to 18, around the back (2 + 4 + 3), down B from 17 to 6, home.
-		{"up one aisle and down the next", []routing.Place{at("B", 4, 6), at("A", 0, 2), at("B", 4, 17), at("A", 0, 18)}, &dock, 12 + 12 + 23 + 9 + 20,
+		{"up one aisle and down the next", []routing.Place{at("B", 4, 6), at("A", 0, 2), at("B", 4, 17), at("A", 0, 18)},
+			&dock, 12 + 12 + 23 + 9 + 20,
 			[]int{1, 3, 2, 0}, 4 + 16 + 9 + 11 + 12},
 		// Without a dock to return to the way may begin anywhere.
-		{"from A2 around the front, back from B", []routing.Place{at("B", 4, 6), at("A", 0, 2), at("B", 4, 17), at("A", 0, 18)}, nil, 12 + 23 + 9,
+		{"from A2 around the front, back from B", []routing.Place{at("B", 4, 6), at("A", 0, 2), at("B", 4, 17),
+			at("A", 0, 18)}, nil, 12 + 23 + 9,
 			[]int{1, 0, 2, 3}, 12 + 11 + 9},
 		// Both near the front: 2 + 4 + 3 around the front, not through the rack.
 		{"around the nearer end", []routing.Place{at("A", 0, 2), at("B", 4, 3)}, nil, 9, []int{0, 1}, 9},
 		{"around the back, where it is nearer", []routing.Place{at("A", 0, 19), at("B", 4, 18)}, nil, 7, []int{0, 1}, 7},
 		// S-shape would walk A to the back for nothing: 2-opt takes the front.
-		{"the end of an aisle is not visited for nothing", []routing.Place{at("C", 8, 1), at("B", 4, 1), at("A", 0, 1)}, &dock, 11 + 6 + 6 + 3, []int{0, 1, 2}, 26},
-		{"the open floor is walked straight", []routing.Place{{X: 3, Y: 4}, {X: 0, Y: 0}, {X: 3, Y: 0}}, nil, 7 + 3, []int{1, 2, 0}, 7},
+		{"the end of an aisle is not visited for nothing", []routing.Place{at("C", 8, 1), at("B", 4, 1), at("A", 0, 1)},
+			&dock, 11 + 6 + 6 + 3, []int{0, 1, 2}, 26},
+		{"the open floor is walked straight", []routing.Place{{X: 3, Y: 4}, {X: 0, Y: 0}, {X: 3, Y: 0}}, nil, 7 + 3,
+			[]int{1, 2, 0}, 7},
 		{"height is no distance", []routing.Place{{Aisle: "A", Y: 5, Z: 6}, {Aisle: "A", Y: 5}}, nil, 0, []int{1, 0}, 0},
 	} {
 		as, err := routing.Length(c.places, c.start, floor())
@@ -98,10 +102,13 @@ func TestDrive(t *testing.T) {
 	}{
 		{"no stops", nil, routing.Limits{}, nil},
 		{"one way out and back", []routing.Stop{east(1, 5), east(3, 5), east(2, 5)}, routing.Limits{}, []string{"[0 1 2] 6"}},
-		{"joined where it saves most: the far two", []routing.Stop{east(1, 6), east(3, 6), east(2, 6)}, routing.Limits{Load: 12}, []string{"[1 2] 6", "[0] 2"}},
-		{"at most two stops", []routing.Stop{east(1, 0), east(3, 0), east(2, 0)}, routing.Limits{Stops: 2}, []string{"[1 2] 6", "[0] 2"}},
+		{"joined where it saves most: the far two", []routing.Stop{east(1, 6), east(3, 6), east(2, 6)},
+			routing.Limits{Load: 12}, []string{"[1 2] 6", "[0] 2"}},
+		{"at most two stops", []routing.Stop{east(1, 0), east(3, 0), east(2, 0)}, routing.Limits{Stops: 2},
+			[]string{"[1 2] 6", "[0] 2"}},
 		{"opposite ways save nothing", []routing.Stop{east(1, 0), east(-2, 0)}, routing.Limits{}, []string{"[1] 4", "[0] 2"}},
-		{"too heavy for any vehicle, alone", []routing.Stop{east(1, 50), east(2, 5)}, routing.Limits{Load: 12}, []string{"[1] 4", "[0] 2"}},
+		{"too heavy for any vehicle, alone", []routing.Stop{east(1, 50), east(2, 5)}, routing.Limits{Load: 12},
+			[]string{"[1] 4", "[0] 2"}},
 		{"exactly full", []routing.Stop{east(1, 6), east(2, 6)}, routing.Limits{Load: 12}, []string{"[0 1] 4"}},
 	} {
 		routes, err := routing.Drive(routing.Stop{}, c.stops, c.limits)
@@ -177,7 +184,11 @@ func TestTourRefusals(t *testing.T) {
 	many := make([]routing.Place, routing.MaxStops+1)
 	for name, call := range map[string]func() error{
 		"a place that is no number": func() error { _, err := routing.Pick([]routing.Place{{X: nan}}, nil, nil); return err },
-		"an infinite place":         func() error { _, err := routing.Length([]routing.Place{{Y: math.Inf(1)}}, nil, nil); return err },
+		"an infinite place": func() error {
+			_, err := routing.Length([]routing.Place{{Y: math.Inf(1)}}, nil,
+				nil)
+			return err
+		},
 		"a start that is no number": func() error { _, err := routing.Pick(nil, &routing.Place{Z: nan}, nil); return err },
 		"too many places":           func() error { _, err := routing.Pick(many, nil, nil); return err },
 		"a stop that is no number": func() error {
@@ -189,7 +200,11 @@ func TestTourRefusals(t *testing.T) {
 			return err
 		},
 		"a depot beyond the earth": func() error { _, err := routing.InOrder(routing.Stop{Lon: 200}, nil); return err },
-		"a load below nothing":     func() error { _, err := routing.InOrder(routing.Stop{}, []routing.Stop{{Load: -1}}); return err },
+		"a load below nothing": func() error {
+			_, err := routing.InOrder(routing.Stop{},
+				[]routing.Stop{{Load: -1}})
+			return err
+		},
 		"more stops than are bounds": func() error {
 			_, err := routing.Drive(routing.Stop{}, make([]routing.Stop, routing.MaxStops+1), routing.Limits{})
 			return err

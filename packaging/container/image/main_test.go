@@ -25,7 +25,8 @@ func built(t *testing.T) parts {
 	source := filepath.Join(dir, "main.go")
 	text := "package main\n\nimport (\n\t\"fmt\"\n\t\"os\"\n)\n\nfunc main() { _, err := os.Stat(\"/bin/sh\"); fmt.Println(os.Getuid(), os.Args[1:], err != nil) }\n"
 	write(t, source, text)
-	p := parts{binary: filepath.Join(dir, "holdfast"), certificates: filepath.Join(dir, "ca.pem"), version: "1.2.3", arch: runtime.GOARCH, out: filepath.Join(dir, "out")}
+	p := parts{binary: filepath.Join(dir, "holdfast"), certificates: filepath.Join(dir, "ca.pem"), version: "1.2.3",
+		arch: runtime.GOARCH, out: filepath.Join(dir, "out")}
 	write(t, p.certificates, "certificates")
 	cmd := exec.Command("go", "build", "-o", p.binary, source)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
@@ -74,11 +75,13 @@ func TestImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Config.User != "65532:65532" || !cmp.Equal(c.Config.Entrypoint, []string{"/holdfast"}) || c.Config.Labels["org.opencontainers.image.version"] != "1.2.3" {
+	if c.Config.User != "65532:65532" || !cmp.Equal(c.Config.Entrypoint, []string{"/holdfast"}) ||
+		c.Config.Labels["org.opencontainers.image.version"] != "1.2.3" {
 		t.Errorf("%+v", c.Config)
 	}
 	files := unpacked(t, image, t.TempDir())
-	want := []string{"data/", "tmp/", "etc/", "etc/ssl/", "etc/ssl/certs/", "etc/ssl/certs/ca-certificates.crt", "holdfast"}
+	want := []string{"data/", "tmp/", "etc/", "etc/ssl/", "etc/ssl/certs/", "etc/ssl/certs/ca-certificates.crt",
+		"holdfast"}
 	if d := cmp.Diff(want, files); d != "" {
 		t.Errorf("files (-want +got):\n%s", d)
 	}

@@ -87,7 +87,8 @@ func refused(t *testing.T, f *postgrest.FilterBuilder, code string) {
 
 func TestAuth(t *testing.T) {
 	c := connect(t, setting(t, "PUBLISHABLE_KEY"))
-	if _, err := c.Auth.SignInWithEmailPassword("viewer@north.example", "wrong"); err == nil || !strings.Contains(err.Error(), "invalid_credentials") {
+	if _, err := c.Auth.SignInWithEmailPassword("viewer@north.example", "wrong"); err == nil ||
+		!strings.Contains(err.Error(), "invalid_credentials") {
 		t.Errorf("a wrong password: %v", err)
 	}
 	session, err := c.SignInWithEmailPassword("viewer@north.example", password)
@@ -125,7 +126,8 @@ func TestAuth(t *testing.T) {
 func TestSignUp(t *testing.T) {
 	c := connect(t, setting(t, "PUBLISHABLE_KEY"))
 	email := strings.ToLower(unique("go")) + "@new.example"
-	made, err := c.Auth.Signup(types.SignupRequest{Email: email, Password: "eleven quiet herons", Data: map[string]any{"name": "Go"}})
+	made, err := c.Auth.Signup(types.SignupRequest{Email: email, Password: "eleven quiet herons",
+		Data: map[string]any{"name": "Go"}})
 	if err != nil || made.AccessToken == "" || made.Session.User.Email != email {
 		t.Fatalf("%+v %v", made, err)
 	}
@@ -145,7 +147,8 @@ func TestSignUp(t *testing.T) {
 
 func TestList(t *testing.T) {
 	c := as(t, "manager@north.example")
-	items, count := read[[]holdfast.ItemsRow](t, c.From("items").Select("*", "exact", false).Gt("available", "0").Not("archived_at", "not.is", "null").
+	items, count := read[[]holdfast.ItemsRow](t, c.From("items").Select("*", "exact", false).Gt("available",
+		"0").Not("archived_at", "not.is", "null").
 		Order("available", &postgrest.OrderOpts{Ascending: true}).Order("sku", nil).Limit(20, ""))
 	if len(items) != 20 || count <= 20 {
 		t.Fatalf("%d items of %d", len(items), count)
@@ -160,7 +163,8 @@ func TestList(t *testing.T) {
 	if len(named) != 2 {
 		t.Errorf("%d items of %v", len(named), skus)
 	}
-	either, _ := read[[]holdfast.ItemsRow](t, c.From("items").Select("*", "", false).Or("sku.eq."+skus[0]+",sku.eq."+skus[1], ""))
+	either, _ := read[[]holdfast.ItemsRow](t, c.From("items").Select("*", "",
+		false).Or("sku.eq."+skus[0]+",sku.eq."+skus[1], ""))
 	if len(either) != 2 {
 		t.Errorf("%d items of either %v", len(either), skus)
 	}
@@ -194,9 +198,11 @@ func TestEmbed(t *testing.T) {
 		OrderNo    string `json:"order_no"`
 		OrderLines []line `json:"order_lines"`
 	}
-	orders, _ := read[[]order](t, c.From("orders").Select("order_no, order_lines(line_no, qty_ordered, items(sku))", "", false).
+	orders, _ := read[[]order](t, c.From("orders").Select("order_no, order_lines(line_no, qty_ordered, items(sku))", "",
+		false).
 		Eq("type", "outbound").Eq("status", string(holdfast.OrdersStatusInProgress)).
-		Order("line_no", &postgrest.OrderOpts{Ascending: true, ForeignTable: "order_lines"}).Limit(1, "order_lines").Limit(5, ""))
+		Order("line_no", &postgrest.OrderOpts{Ascending: true, ForeignTable: "order_lines"}).Limit(1, "order_lines").Limit(5,
+		""))
 	if len(orders) == 0 {
 		t.Fatal("no order is in progress")
 	}
@@ -210,7 +216,8 @@ func TestEmbed(t *testing.T) {
 func TestWrite(t *testing.T) {
 	c := as(t, "manager@north.example")
 	sku := unique("GO")
-	insert := holdfast.ItemsInsert{SKU: sku, Name: "Made by Go", Description: holdfast.Set("A strap"), UnitCost: holdfast.Ptr(1.25)}
+	insert := holdfast.ItemsInsert{SKU: sku, Name: "Made by Go", Description: holdfast.Set("A strap"),
+		UnitCost: holdfast.Ptr(1.25)}
 	made, _ := read[[]holdfast.ItemsRow](t, c.From("items").Insert(insert, false, "", "representation", ""))
 	if len(made) != 1 || made[0].Name != "Made by Go" || made[0].UnitCost != 1.25 || *made[0].Description != "A strap" {
 		t.Fatalf("%+v", made)
@@ -219,7 +226,8 @@ func TestWrite(t *testing.T) {
 
 	update := holdfast.ItemsUpdate{Name: holdfast.Ptr("Changed by Go"), Description: holdfast.Null[string]()}
 	changed, _ := read[[]holdfast.ItemsRow](t, c.From("items").Update(update, "representation", "").Eq("sku", sku))
-	if len(changed) != 1 || changed[0].Name != "Changed by Go" || changed[0].Description != nil || changed[0].UnitCost != 1.25 {
+	if len(changed) != 1 || changed[0].Name != "Changed by Go" || changed[0].Description != nil ||
+		changed[0].UnitCost != 1.25 {
 		t.Fatalf("%+v", changed)
 	}
 	insert.Name = "Upserted by Go"
@@ -239,7 +247,8 @@ func TestWrite(t *testing.T) {
 
 func TestVerb(t *testing.T) {
 	c := as(t, "manager@north.example")
-	item, _ := read[holdfast.ItemsRow](t, c.From("items").Select("*", "", false).Eq("tracking", "none").Gt("available", "100").Limit(1, "").Single())
+	item, _ := read[holdfast.ItemsRow](t, c.From("items").Select("*", "", false).Eq("tracking", "none").Gt("available",
+		"100").Limit(1, "").Single())
 	order, _ := read[[]holdfast.OrdersRow](t, c.From("orders").Insert(holdfast.OrdersInsert{
 		Type: holdfast.Ptr(holdfast.OrdersTypeOutbound)}, false, "", "representation", ""))
 	line := holdfast.OrderLinesInsert{OrderID: order[0].ID, LineNo: 1, ItemID: item.ID, QtyOrdered: 2}
@@ -247,22 +256,26 @@ func TestVerb(t *testing.T) {
 
 	var confirmed holdfast.ConfirmOrderAnswer
 	decode(t, []byte(c.Rpc("confirm_order", "", holdfast.ConfirmOrderArgs{OrderID: order[0].ID})), &confirmed)
-	if confirmed.Order.Status != holdfast.OrdersStatusConfirmed || len(confirmed.Lines) != 1 || confirmed.Lines[0].QtyAllocated != 2 {
+	if confirmed.Order.Status != holdfast.OrdersStatusConfirmed || len(confirmed.Lines) != 1 ||
+		confirmed.Lines[0].QtyAllocated != 2 {
 		t.Errorf("%+v", confirmed)
 	}
-	if again := c.Rpc("confirm_order", "", holdfast.ConfirmOrderArgs{OrderID: order[0].ID}); !strings.Contains(again, `"HF001"`) {
+	if again := c.Rpc("confirm_order", "", holdfast.ConfirmOrderArgs{OrderID: order[0].ID}); !strings.Contains(again,
+		`"HF001"`) {
 		t.Errorf("confirmed twice: %s", again)
 	}
 }
 
 func TestFunction(t *testing.T) {
 	c := connect(t, setting(t, "PUBLISHABLE_KEY"))
-	args := holdfast.CalculatePredictiveSafetyScoresArgs{EntityType: holdfast.Ptr("zone"), PeriodDays: holdfast.Ptr[int64](30)}
+	args := holdfast.CalculatePredictiveSafetyScoresArgs{EntityType: holdfast.Ptr("zone"),
+		PeriodDays: holdfast.Ptr[int64](30)}
 	body, err := json.Marshal(args)
 	if err != nil {
 		t.Fatal(err)
 	}
-	request, err := http.NewRequest("POST", setting(t, "HOLDFAST_URL")+"/functions/v1/calculate-predictive-safety-scores", bytes.NewReader(body))
+	request, err := http.NewRequest("POST", setting(t, "HOLDFAST_URL")+"/functions/v1/calculate-predictive-safety-scores",
+		bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
