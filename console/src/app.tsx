@@ -152,7 +152,8 @@ function arrived(): void {
     if (title && title === document.activeElement) over.abort();
   };
   over.signal.addEventListener('abort', () => look.disconnect());
-  for (const went of ['keydown', 'pointerdown']) addEventListener(went, () => over.abort(), { capture: true, signal: over.signal });
+  for (const went of ['keydown', 'pointerdown'])
+    addEventListener(went, () => over.abort(), { capture: true, signal: over.signal });
   requestAnimationFrame(() => {
     if (!over.signal.aborted) look.observe(document.body, { childList: true, subtree: true });
     if (!over.signal.aborted) land();
@@ -162,10 +163,16 @@ function arrived(): void {
 function Lost() {
   return (
     <div class="page">
-      <Empty title={_('There is no such page')} action={<a class="btn" href="/console/">{_('Go to the start')}</a>}>
+      <Empty
+        title={_('There is no such page')}
+        action={
+          <a class="btn" href="/console/">
+            {_('Go to the start')}
+          </a>
+        }
+      >
         {_('The address may be mistyped, or the page is for another role.')}
       </Empty>
     </div>
   );
 }
-

@@ -17,7 +17,10 @@ export type Answer<N extends EdgeFunction> = EdgeFunctions[N]['Returns'];
 // AnyRecords is the client for a collection whose name is not known before.
 export type AnyRecords = SupabaseClient<{
   public: {
-    Tables: Record<string, { Row: Row; Insert: Record<string, unknown>; Update: Record<string, unknown>; Relationships: [] }>;
+    Tables: Record<
+      string,
+      { Row: Row; Insert: Record<string, unknown>; Update: Record<string, unknown>; Relationships: [] }
+    >;
     Views: Record<string, never>;
     Functions: Record<string, never>;
   };

@@ -7,7 +7,15 @@ import { ago, dateTime } from './lib/format';
 import { queryClient, useQuery } from './lib/query';
 import { claimsOf } from './lib/claims';
 import { api, away, leave, live, session, supabase } from './lib/client';
-import { familyTitle, titleOf, useCatalog, usePermissions, usePermissionsQuery, words, type Permissions } from './lib/catalog';
+import {
+  familyTitle,
+  titleOf,
+  useCatalog,
+  usePermissions,
+  usePermissionsQuery,
+  words,
+  type Permissions,
+} from './lib/catalog';
 import { _, language, languages, type Language } from './lib/i18n';
 import { useSettings } from './lib/settings';
 import { followScanner, unlessScanned } from './lib/scanner';
@@ -31,7 +39,11 @@ export interface Invitation {
 
 // useInvitations are those that wait for the signed-in person.
 export function useInvitations() {
-  return useQuery({ queryKey: ['my-invitations'], queryFn: async () => (await api<{ invitations: Invitation[] }>('/auth/v1/invitations')).invitations, staleTime: 60_000 });
+  return useQuery({
+    queryKey: ['my-invitations'],
+    queryFn: async () => (await api<{ invitations: Invitation[] }>('/auth/v1/invitations')).invitations,
+    staleTime: 60_000,
+  });
 }
 
 export interface Place {
@@ -58,8 +70,20 @@ export const places: { title: string; list: Place[] }[] = [
       { href: '/console/c/items', text: 'Items', icon: 'box', may: reads('items'), key: 'i' },
       { href: '/console/c/orders', text: 'Orders', icon: 'cart', may: reads('orders'), key: 'o' },
       { href: '/console/c/pick_lists', text: 'Pick lists', icon: 'pick', may: reads('pick_lists'), key: 'p' },
-      { href: '/console/plan', text: 'Planning', icon: 'clock', may: (p) => p.verbs?.['plan_wave'] === true || p.verbs?.['receive_return'] === true, key: 'l' },
-      { href: '/console/floor', text: 'Floor work', icon: 'scan', may: (p) => p.verbs?.['pick_line'] === true, key: 'f' },
+      {
+        href: '/console/plan',
+        text: 'Planning',
+        icon: 'clock',
+        may: (p) => p.verbs?.['plan_wave'] === true || p.verbs?.['receive_return'] === true,
+        key: 'l',
+      },
+      {
+        href: '/console/floor',
+        text: 'Floor work',
+        icon: 'scan',
+        may: (p) => p.verbs?.['pick_line'] === true,
+        key: 'f',
+      },
       { href: '/console/shipments', text: 'Shipments', icon: 'truck', may: reads('shipments'), key: 's' },
       { href: '/console/routes', text: 'Routes', icon: 'list', may: reads('routes'), key: 't' },
     ],
@@ -67,11 +91,21 @@ export const places: { title: string; list: Place[] }[] = [
   {
     title: 'Safety',
     list: [
-      { href: '/console/report', text: 'Make a report', icon: 'plus', may: (p) => !!p.collections['incidents']?.create },
+      {
+        href: '/console/report',
+        text: 'Make a report',
+        icon: 'plus',
+        may: (p) => !!p.collections['incidents']?.create,
+      },
       { href: '/console/c/incidents', text: 'Incidents', icon: 'alert', may: reads('incidents'), key: 'n' },
       { href: '/console/c/actions', text: 'Actions', icon: 'check', may: reads('actions'), key: 'a' },
       { href: '/console/c/checklist_runs', text: 'Inspections', icon: 'shield', may: reads('checklist_runs') },
-      { href: '/console/risk', text: 'Risk', icon: 'gauge', may: (p) => p.functions['calculate-predictive-safety-scores'] === true },
+      {
+        href: '/console/risk',
+        text: 'Risk',
+        icon: 'gauge',
+        may: (p) => p.functions['calculate-predictive-safety-scores'] === true,
+      },
       { href: '/console/compliance', text: 'Compliance', icon: 'shield', may: reads('compliance_states') },
       { href: '/console/injuries', text: 'Injury log', icon: 'file', may: reads('osha_summaries') },
       { href: '/console/c/training_assignments', text: 'Training', icon: 'star', may: reads('training_assignments') },
@@ -135,12 +169,23 @@ export function Frame({ children }: { children: ComponentChildren }) {
         {_('Skip to the content')}
       </a>
       <Side open={open} path={path} />
-      <button type="button" class={`veil ${open ? 'open' : ''}`} aria-label={_('Close the navigation')} onClick={() => setOpen(false)} />
+      <button
+        type="button"
+        class={`veil ${open ? 'open' : ''}`}
+        aria-label={_('Close the navigation')}
+        onClick={() => setOpen(false)}
+      />
       <div class="main">
         <Strip />
         <header class="top">
           <span class="burger">
-            <Button kind="quiet" icon="menu" label={_('Navigation')} aria-expanded={open} onClick={() => setOpen(!open)} />
+            <Button
+              kind="quiet"
+              icon="menu"
+              label={_('Navigation')}
+              aria-expanded={open}
+              onClick={() => setOpen(!open)}
+            />
           </span>
           <button type="button" class="find" onClick={() => paletteOpen.set(true)}>
             <Icon name="search" size={16} />
@@ -155,7 +200,9 @@ export function Frame({ children }: { children: ComponentChildren }) {
           {barred && path !== '/console/account' ? (
             <>
               <Problem error={barred} retry={() => void queryClient.resetQueries({ queryKey: ['permissions'] })} />
-              {toFault(barred).code === 'insufficient_aal' ? <LinkButton href="/console/account">{_('Set up a second factor')}</LinkButton> : null}
+              {toFault(barred).code === 'insufficient_aal' ? (
+                <LinkButton href="/console/account">{_('Set up a second factor')}</LinkButton>
+              ) : null}
             </>
           ) : (
             children
@@ -179,7 +226,10 @@ export function Frame({ children }: { children: ComponentChildren }) {
 function Live() {
   const on = useStore(live);
   return (
-    <span class={`live ${on ? 'on' : ''}`} title={on ? _('Changes appear by themselves') : _('Connecting; what you see may be old')}>
+    <span
+      class={`live ${on ? 'on' : ''}`}
+      title={on ? _('Changes appear by themselves') : _('Connecting; what you see may be old')}
+    >
       <i />
       <span>{on ? _('Live') : _('Connecting')}</span>
     </span>
@@ -200,7 +250,9 @@ function Strip() {
           {_('The server does not answer. It is tried again by itself; nothing you typed is lost.')}
         </div>
       ) : null}
-      {p?.read_only ? <Note kind="warn">{_('This organisation is suspended: records can be read, not changed.')}</Note> : null}
+      {p?.read_only ? (
+        <Note kind="warn">{_('This organisation is suspended: records can be read, not changed.')}</Note>
+      ) : null}
       {invitations?.length ? <Invited list={invitations} /> : null}
       <Grace />
       {settings?.demo ? (
@@ -217,12 +269,22 @@ function Strip() {
 function Grace() {
   const s = useStore(session);
   const until = useTenants().find((t) => t.id === (s && claimsOf(s).tenant_id))?.mfa_grace_until;
-  if (!s || !until || new Date(until) < new Date() || claimsOf(s).aal === 'aal2' || s.user.factors?.some((f) => f.status === 'verified')) return null;
+  if (
+    !s ||
+    !until ||
+    new Date(until) < new Date() ||
+    claimsOf(s).aal === 'aal2' ||
+    s.user.factors?.some((f) => f.status === 'verified')
+  )
+    return null;
   return (
     <div class="notice">
       <Icon name="shield" size={16} />
       <span class="grow">
-        {_('Administrators here need a second factor from {when} on ({left}). Without one this organisation is closed to you then.', { when: dateTime(until), left: ago(until) })}
+        {_(
+          'Administrators here need a second factor from {when} on ({left}). Without one this organisation is closed to you then.',
+          { when: dateTime(until), left: ago(until) },
+        )}
       </span>
       <LinkButton size="small" href="/console/account">
         {_('Set up a second factor')}
@@ -240,7 +302,9 @@ function Side({ open, path }: { open: boolean; path: string }) {
   for (const c of catalog?.values() ?? []) {
     if (p?.collections[c.name]?.read) families.set(c.family, [...(families.get(c.family) ?? []), c.name]);
   }
-  const here = (href: string) => (href === '/console/' ? path === href || path === '/console' : path === href || path.startsWith(`${href}/`)) || undefined;
+  const here = (href: string) =>
+    (href === '/console/' ? path === href || path === '/console' : path === href || path.startsWith(`${href}/`)) ||
+    undefined;
   return (
     <aside class={`side ${open ? 'open' : ''}`}>
       <a class="brand" href="/console/">
@@ -299,7 +363,13 @@ export interface Tenant {
 }
 
 export function useTenants(): Tenant[] {
-  return useQuery({ queryKey: ['tenants'], queryFn: () => api<{ tenants: Tenant[] }>('/auth/v1/tenants'), staleTime: 60_000 }).data?.tenants ?? [];
+  return (
+    useQuery({
+      queryKey: ['tenants'],
+      queryFn: () => api<{ tenants: Tenant[] }>('/auth/v1/tenants'),
+      staleTime: 60_000,
+    }).data?.tenants ?? []
+  );
 }
 
 export async function switchTenant(id: string): Promise<void> {
@@ -368,7 +438,12 @@ function Who() {
             ) : null}
             <div class="item">
               <Icon name="sun" size={16} />
-              <select class="input" aria-label={_('Theme')} value={look} onChange={(e) => theme.set(e.currentTarget.value as Theme)}>
+              <select
+                class="input"
+                aria-label={_('Theme')}
+                value={look}
+                onChange={(e) => theme.set(e.currentTarget.value as Theme)}
+              >
                 <option value="system">{_('As the system')}</option>
                 <option value="light">{_('Light')}</option>
                 <option value="dark">{_('Dark')}</option>
@@ -376,7 +451,12 @@ function Who() {
             </div>
             <div class="item">
               <Icon name="user" size={16} />
-              <select class="input" aria-label={_('Language')} value={lang} onChange={(e) => language.set(e.currentTarget.value as Language)}>
+              <select
+                class="input"
+                aria-label={_('Language')}
+                value={lang}
+                onChange={(e) => language.set(e.currentTarget.value as Language)}
+              >
                 {Object.entries(languages).map(([v, text]) => (
                   <option key={v} value={v}>
                     {text}
@@ -416,7 +496,14 @@ function useKeys(): void {
         return;
       }
       const at = e.target as HTMLElement;
-      if (e.ctrlKey || e.metaKey || e.altKey || !singleKeys.get() || at.closest('input, textarea, select, dialog, [contenteditable]')) return;
+      if (
+        e.ctrlKey ||
+        e.metaKey ||
+        e.altKey ||
+        !singleKeys.get() ||
+        at.closest('input, textarea, select, dialog, [contenteditable]')
+      )
+        return;
       if (e.key === '?') unlessScanned(() => helpOpen.set(true));
       else if (e.key === '/') {
         e.preventDefault();

@@ -305,7 +305,7 @@ func TestFailedAnswers(t *testing.T) {
 		for f, want := range map[string]string{"kind": "hazard", "severity": "medium", "zone_id": zone, "site_id": site,
 			"reported_by": ada,
 			"title":       "Truck check: Oil on the floor",
-			"entities":    fmt.Sprintf(`[{"entity_type":"zone","entity_id":%q,"role":"source"},`+
+			"entities": fmt.Sprintf(`[{"entity_type":"zone","entity_id":%q,"role":"source"},`+
 				`{"entity_type":"equipment","entity_id":%q,"role":"source"}]`, zone, truck)} {
 			k.is("incidents", in, f, want)
 		}

@@ -26,9 +26,13 @@ test('the types of the sources hold, with those that the server writes', () => {
 test('dist rebuilt gives the same bytes: after a change of console/src run make console', () => {
   const out = mkdtempSync(join(tmpdir(), 'holdfast-dist-'));
   try {
-    execFileSync('node_modules/.bin/vite', ['build', '--logLevel', 'error', '--outDir', out, '--emptyOutDir'], { cwd: root, stdio: 'inherit' });
+    execFileSync('node_modules/.bin/vite', ['build', '--logLevel', 'error', '--outDir', out, '--emptyOutDir'], {
+      cwd: root,
+      stdio: 'inherit',
+    });
     assert.deepEqual(files(join(root, 'dist')), files(out));
-    for (const f of files(out)) assert.ok(readFileSync(join(root, 'dist', f)).equals(readFileSync(join(out, f))), `${f} differs`);
+    for (const f of files(out))
+      assert.ok(readFileSync(join(root, 'dist', f)).equals(readFileSync(join(out, f))), `${f} differs`);
   } finally {
     rmSync(out, { recursive: true, force: true });
   }
@@ -42,7 +46,8 @@ function spoken(where = /./) {
     if (!/\.tsx?$/.test(f) || f.startsWith('texts/') || f.includes('.gen.') || !where.test(f)) continue;
     const source = readFileSync(join(root, 'src', f), 'utf8');
     for (const [, one] of source.matchAll(new RegExp(`\\b_\\(\\s*${text}`, 'g'))) found.set(one, f);
-    for (const [, one, many] of source.matchAll(new RegExp(`\\bplural\\([^']*?${text},\\s*${text}`, 'g'))) found.set(one, f).set(many, f);
+    for (const [, one, many] of source.matchAll(new RegExp(`\\bplural\\([^']*?${text},\\s*${text}`, 'g')))
+      found.set(one, f).set(many, f);
   }
   return found;
 }
@@ -58,21 +63,31 @@ test('every text has its words in each language, with the same values in them', 
   assert.ok(all.size > 600, `${all.size} texts`);
   const values = (t) => (t.match(/\{\w+\}/g) ?? []).sort().join();
   for (const language of ['de', 'fr']) {
-    const table = { ...wordsOf(`${language}-catalog.ts`), ...wordsOf(`${language}-pages.ts`), ...wordsOf(`${language}.ts`) };
+    const table = {
+      ...wordsOf(`${language}-catalog.ts`),
+      ...wordsOf(`${language}-pages.ts`),
+      ...wordsOf(`${language}.ts`),
+    };
     const said = { ...wordsOf(`${language}-pages.ts`), ...wordsOf(`${language}.ts`) };
     const wrong = [];
     for (const [text, f] of all) if (said[text.replace(/\\'/g, "'")] === undefined) wrong.push(`${f}: ${text}`);
-    for (const [english, words] of Object.entries(table)) if (values(english) !== values(words)) wrong.push(`${english} -> ${words}`);
+    for (const [english, words] of Object.entries(table))
+      if (values(english) !== values(words)) wrong.push(`${english} -> ${words}`);
     assert.deepEqual(wrong, [], language);
   }
 });
 
-test('each of the law\'s clocks that the documentation lists has a name that says what it asks for', () => {
+test("each of the law's clocks that the documentation lists has a name that says what it asks for", () => {
   const docs = readFileSync(join(root, '../docs/clocks.md'), 'utf8');
-  const rows = [...docs.matchAll(/^\| ([A-Z]{2}-[A-Z0-9()]+) \|(.*)$/gm)].filter(([, , rest]) => !rest.includes('recorded, no end'));
+  const rows = [...docs.matchAll(/^\| ([A-Z]{2}-[A-Z0-9()]+) \|(.*)$/gm)].filter(
+    ([, , rest]) => !rest.includes('recorded, no end'),
+  );
   assert.ok(rows.length > 10, `${rows.length} clocks`);
   const names = readFileSync(join(root, 'src/ui/clocknames.ts'), 'utf8');
-  assert.deepEqual(rows.map(([, code]) => code).filter((code) => !names.includes(`'${code}':`)), []);
+  assert.deepEqual(
+    rows.map(([, code]) => code).filter((code) => !names.includes(`'${code}':`)),
+    [],
+  );
 });
 
 // The console adds up and counts what the reader may see: the server's figures alone are of all.
@@ -92,10 +107,13 @@ test('a figure that the console works out itself says where it is of what the re
 
 // What is shown before the words of the other pages are there has its own at once.
 test('the sign-in, the overview and the frame find their words in the first file of a language', () => {
-  const early = /^(main|app|frame|lib\/(?!records|floor|trip|plane|fields)|ui\/(basic|form|icon|overlay|tile|door)|pages\/(gate|home))/;
+  const early =
+    /^(main|app|frame|lib\/(?!records|floor|trip|plane|fields)|ui\/(basic|form|icon|overlay|tile|door)|pages\/(gate|home))/;
   for (const language of ['de', 'fr']) {
     const said = wordsOf(`${language}.ts`);
-    const late = [...spoken(early)].map(([text]) => text.replace(/\\'/g, "'")).filter((text) => said[text] === undefined);
+    const late = [...spoken(early)]
+      .map(([text]) => text.replace(/\\'/g, "'"))
+      .filter((text) => said[text] === undefined);
     assert.deepEqual(late, [], language);
   }
 });
@@ -106,13 +124,15 @@ test('no page sends a change, or draws an Idempotency-Key, by itself', () => {
     if (!/\.tsx?$/.test(f) || f.includes('.gen.') || f.startsWith('texts/') || f === 'lib/client.ts') continue;
     const source = readFileSync(join(root, 'src', f), 'utf8');
     assert.doesNotMatch(source, /Idempotency-Key['"`]/, f);
-    for (const [call] of source.matchAll(/\bfetch\((?:[^()]|\([^()]*\))*\)/g)) assert.doesNotMatch(call, /method/, `${f}: ${call}`);
+    for (const [call] of source.matchAll(/\bfetch\((?:[^()]|\([^()]*\))*\)/g))
+      assert.doesNotMatch(call, /method/, `${f}: ${call}`);
   }
 });
 
 // Where a moment is read off a clock, the clock is the site's or the organisation's, not that of the device.
 test('no page reads or writes a time by the clock of the device', () => {
-  const ofTheDevice = /getTimezoneOffset|datetime-local|\.(?:get|set)(?:FullYear|Month|Date|Hours|Day)\(|toISOString\(\)\.slice\(0, 1[06]\)|toLocale(?:Date|Time)|new Date\([^()]+\)\.toISOString/;
+  const ofTheDevice =
+    /getTimezoneOffset|datetime-local|\.(?:get|set)(?:FullYear|Month|Date|Hours|Day)\(|toISOString\(\)\.slice\(0, 1[06]\)|toLocale(?:Date|Time)|new Date\([^()]+\)\.toISOString/;
   const places = {
     'lib/zone.ts': 'the zones',
     'ui/form.tsx': 'the control of a moment, which names its zone',
@@ -130,7 +150,8 @@ const sum = (list) => list.map(packed).reduce((a, b) => a + b, 0);
 // page names, and the page's own with what it imports that is no page.
 function first(name) {
   const need = new Set(['index.html', 'icon.svg']);
-  for (const [, f] of readFileSync(join(dist, 'index.html'), 'utf8').matchAll(/(?:src|href)="\.\/([^"]+)"/g)) need.add(f);
+  for (const [, f] of readFileSync(join(dist, 'index.html'), 'utf8').matchAll(/(?:src|href)="\.\/([^"]+)"/g))
+    need.add(f);
   const add = (f) => {
     if (need.has(f)) return;
     need.add(f);
@@ -158,8 +179,12 @@ test('the whole of dist is at most 400 kB gz', () => {
 
 test('dist names no other host', () => {
   // Namespaces are names, no addresses; the others are in texts of libraries that nobody fetches.
-  const known = /^(www\.w3\.org|localhost|127\.0\.0\.1|supabase\.(com|io)|[a-z.]*github\.com|openid\.net|datatracker\.ietf\.org|example\.com)/;
+  const known =
+    /^(www\.w3\.org|localhost|127\.0\.0\.1|supabase\.(com|io)|[a-z.]*github\.com|openid\.net|datatracker\.ietf\.org|example\.com)/;
   for (const f of files(dist)) {
-    for (const [, host] of readFileSync(join(dist, f), 'utf8').matchAll(/https?:\/\/([a-z0-9.-]+\.[a-z]+|localhost|127\.0\.0\.1)/g)) assert.match(host, known, `${f} names ${host}`);
+    for (const [, host] of readFileSync(join(dist, f), 'utf8').matchAll(
+      /https?:\/\/([a-z0-9.-]+\.[a-z]+|localhost|127\.0\.0\.1)/g,
+    ))
+      assert.match(host, known, `${f} names ${host}`);
   }
 });

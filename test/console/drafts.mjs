@@ -72,7 +72,10 @@ test('a dialog keeps what was typed over Escape and a reload, begins anew when a
 });
 
 test('an edit that was left is held against what somebody else saved meanwhile', async () => {
-  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `LEFT-${Date.now()}`, name: 'First' } });
+  const [item] = await api(manager, '/v1/items', {
+    method: 'POST',
+    body: { sku: `LEFT-${Date.now()}`, name: 'First' },
+  });
   await as(manager, async (page) => {
     await open(page, `/console/c/items/${item.id}`);
     await page.getByRole('button', { name: 'Edit' }).click();
@@ -89,8 +92,18 @@ test('an edit that was left is held against what somebody else saved meanwhile',
 });
 
 test('a kept choice of a record is shown by the name of what is sent', async () => {
-  const carriers = await Promise.all(['One', 'Two'].map((name) => api(manager, '/v1/carriers', { method: 'POST', body: { name: `${name} ${Date.now()}`, code: `${name}${Date.now()}` } }).then(([c]) => c)));
-  const [shipment] = await api(manager, '/v1/shipments', { method: 'POST', body: { direction: 'outbound', carrier_id: carriers[0].id } });
+  const carriers = await Promise.all(
+    ['One', 'Two'].map((name) =>
+      api(manager, '/v1/carriers', {
+        method: 'POST',
+        body: { name: `${name} ${Date.now()}`, code: `${name}${Date.now()}` },
+      }).then(([c]) => c),
+    ),
+  );
+  const [shipment] = await api(manager, '/v1/shipments', {
+    method: 'POST',
+    body: { direction: 'outbound', carrier_id: carriers[0].id },
+  });
   await as(manager, async (page) => {
     await open(page, `/console/c/shipments/${shipment.id}`);
     // The carrier that is a record, beside the one that is a text.
@@ -101,15 +114,24 @@ test('a kept choice of a record is shown by the name of what is sent', async () 
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Edit' }).click();
     await page.getByText(kept).waitFor();
-    await page.waitForFunction((name) => [...document.querySelectorAll('dialog input')].some((i) => i.value.includes(name)), carriers[1].name);
+    await page.waitForFunction(
+      (name) => [...document.querySelectorAll('dialog input')].some((i) => i.value.includes(name)),
+      carriers[1].name,
+    );
     assert.ok(!(await carrier.first().inputValue()).includes(carriers[0].name));
   });
 });
 
 test('what stands on the dock is there after a reload, and gone from the form once it is booked', async () => {
   const [item] = await stocked();
-  const [order] = await api(manager, '/v1/orders', { method: 'POST', body: { type: 'inbound', party_name: 'Typed on the dock' } });
-  await api(manager, '/v1/order_lines', { method: 'POST', body: { order_id: order.id, line_no: 10, item_id: item.id, qty_ordered: 7 } });
+  const [order] = await api(manager, '/v1/orders', {
+    method: 'POST',
+    body: { type: 'inbound', party_name: 'Typed on the dock' },
+  });
+  await api(manager, '/v1/order_lines', {
+    method: 'POST',
+    body: { order_id: order.id, line_no: 10, item_id: item.id, qty_ordered: 7 },
+  });
   await rpc('confirm_order', { order_id: order.id });
   await as(manager, async (page) => {
     await open(page, `/console/floor/receive?order=${order.id}`);
@@ -160,7 +182,9 @@ test('each question that takes words keeps them', () => {
   for (const f of readdirSync(root, { recursive: true }).filter((f) => f.endsWith('.tsx'))) {
     const source = readFileSync(new URL(f, root), 'utf8');
     for (const [ask] of source.matchAll(/<Ask\b[\s\S]*?(?:<\/Ask>|\n\s*\/>)/g)) {
-      const typed = [...ask.matchAll(/<(?:Input|Area|NumberInput|Amount|Reference|Odometer)\b[\s\S]*?\/>/g)].map(([x]) => x);
+      const typed = [...ask.matchAll(/<(?:Input|Area|NumberInput|Amount|Reference|Odometer)\b[\s\S]*?\/>/g)].map(
+        ([x]) => x,
+      );
       // A password and a code that is used once are kept nowhere.
       const words = typed.filter((x) => !/type="password"|autocomplete="one-time-code"|readOnly/.test(x));
       if (words.length && !ask.includes('draft={')) forgets.push(`${f}: ${ask.slice(0, 120)}`);

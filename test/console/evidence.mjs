@@ -6,7 +6,14 @@ const operator = 'operator@north.example';
 const officer = 'safety@north.example';
 const pdf = { name: 'Waybill 12.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.7\n%%EOF\n') };
 // A picture of one pixel.
-const png = { name: 'leak.png', mimeType: 'image/png', buffer: Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64') };
+const png = {
+  name: 'leak.png',
+  mimeType: 'image/png',
+  buffer: Buffer.from(
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+    'base64',
+  ),
+};
 
 async function report() {
   const body = { kind: 'hazard', title: 'Oil at dock 3', occurred_at: new Date(Date.now() - 36e5).toISOString() };
@@ -22,7 +29,11 @@ test('an officer asks, the reporter answers with a picture, and what is wrong is
     await page.locator('.chip').waitFor();
     await page.getByRole('button', { name: 'Comment', exact: true }).click();
     await page.locator('.timeline .said').filter({ hasText: 'Which truck was it?' }).waitFor();
-    assert.equal(await page.getByLabel('Say something about it').inputValue(), '', 'what was sent is gone from the form');
+    assert.equal(
+      await page.getByLabel('Say something about it').inputValue(),
+      '',
+      'what was sent is gone from the form',
+    );
   });
   await as(
     operator,
@@ -31,7 +42,11 @@ test('an officer asks, the reporter answers with a picture, and what is wrong is
       await page.getByText('Which truck was it?').waitFor();
       await page.getByLabel('Say something about it').fill('Truck 4');
       await page.reload();
-      assert.equal(await page.getByLabel('Say something about it').inputValue(), 'Truck 4', 'a reload keeps what was typed');
+      assert.equal(
+        await page.getByLabel('Say something about it').inputValue(),
+        'Truck 4',
+        'a reload keeps what was typed',
+      );
       await page.getByRole('button', { name: 'Comment', exact: true }).click();
       await page.locator('.timeline .said').filter({ hasText: 'Truck 4' }).waitFor();
       assert.equal(await page.locator('.timeline .said').count(), 2);

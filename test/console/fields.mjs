@@ -9,15 +9,42 @@ const mark = `FIELD-${Date.now()}`;
 
 // What is typed for a unit cost and a reorder point, which answer is pressed where the console asks, and what is stored.
 const typed = {
-  en: [['9.99', '', 9.99], ['9,99', '', 9.99], ['1,000', '', 1000], ['1.000', '1,000', 1000], ['1.000', '1', 1], ['1,234.5', '', 1234.5], ['1 234', '', 1234]],
-  de: [['9,99', '', 9.99], ['9.99', '', 9.99], ['1.000', '', 1000], ['1,000', '1.000', 1000], ['1,000', '1', 1], ['1.234,5', '', 1234.5], ["1'234", '', 1234]],
-  fr: [['9,99', '', 9.99], ['9.99', '', 9.99], ['1 000', '', 1000], ['1.000', '1 000', 1000], ['1.000', '1', 1], ['1 234,5', '', 1234.5], ['1.234.567', '', 1234567]],
+  en: [
+    ['9.99', '', 9.99],
+    ['9,99', '', 9.99],
+    ['1,000', '', 1000],
+    ['1.000', '1,000', 1000],
+    ['1.000', '1', 1],
+    ['1,234.5', '', 1234.5],
+    ['1 234', '', 1234],
+  ],
+  de: [
+    ['9,99', '', 9.99],
+    ['9.99', '', 9.99],
+    ['1.000', '', 1000],
+    ['1,000', '1.000', 1000],
+    ['1,000', '1', 1],
+    ['1.234,5', '', 1234.5],
+    ["1'234", '', 1234],
+  ],
+  fr: [
+    ['9,99', '', 9.99],
+    ['9.99', '', 9.99],
+    ['1 000', '', 1000],
+    ['1.000', '1 000', 1000],
+    ['1.000', '1', 1],
+    ['1 234,5', '', 1234.5],
+    ['1.234.567', '', 1234567],
+  ],
 };
 
 for (const language of Object.keys(typed)) {
   test(`a number typed in ${language} is stored as it is meant, whatever the browser speaks, and a doubtful one is asked about`, async () => {
     const said = wordsIn(language);
-    const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `${mark}-${language}`, name: 'Has numbers' } });
+    const [item] = await api(manager, '/v1/items', {
+      method: 'POST',
+      body: { sku: `${mark}-${language}`, name: 'Has numbers' },
+    });
     await as(
       manager,
       async (page, context) => {
@@ -31,7 +58,9 @@ for (const language of Object.keys(typed)) {
           if (answer) {
             await form.getByRole('button', { name: said('Save') }).click();
             await form.getByText(said('Which number is meant?')).waitFor();
-            await form.getByRole('button', { name: new RegExp(`^${answer.replace(' ', '\\s').replace('.', '\\.')}$`) }).click();
+            await form
+              .getByRole('button', { name: new RegExp(`^${answer.replace(' ', '\\s').replace('.', '\\.')}$`) })
+              .click();
           }
           await form.getByRole('button', { name: said('Save') }).click();
           await form.waitFor({ state: 'detached' });
@@ -52,9 +81,15 @@ for (const language of Object.keys(typed)) {
 }
 
 test('a count of 1.000 typed in German on a phone is a thousand, and one of 1,000 waits until it is known', async () => {
-  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `${mark}-COUNT`, name: 'Counted in German' } });
+  const [item] = await api(manager, '/v1/items', {
+    method: 'POST',
+    body: { sku: `${mark}-COUNT`, name: 'Counted in German' },
+  });
   const bin = await newBin(`${mark}-BIN`);
-  const { count_task: task } = await api(manager, '/v1/rpc/start_count', { method: 'POST', body: { zone_id: bin.id, item_id: item.id } });
+  const { count_task: task } = await api(manager, '/v1/rpc/start_count', {
+    method: 'POST',
+    body: { zone_id: bin.id, item_id: item.id },
+  });
   await as(
     'operator@north.example',
     async (page) => {
@@ -81,7 +116,9 @@ test('a colleague is chosen by name or address, and what is no colleague is not 
     await open(page, '/console/c/toolbox_talks/new');
     await settled(page);
     const leader = page.getByLabel('Leader user *');
-    await page.waitForFunction(() => /admin@north\.example/.test([...document.querySelectorAll('input')].map((i) => i.value).join()));
+    await page.waitForFunction(() =>
+      /admin@north\.example/.test([...document.querySelectorAll('input')].map((i) => i.value).join()),
+    );
     await page.getByLabel('Topic *').fill(mark);
     await page.getByLabel('Held at *').fill('2026-11-02T08:30');
     await leader.fill('nobody here');
@@ -101,11 +138,17 @@ test('a colleague is chosen by name or address, and what is no colleague is not 
 test('a record is chosen by its exact code, typed or scanned, and a form begun from a record names it', async () => {
   const bin = await newBin(`${mark}-CODE`);
   const [order] = await api(manager, '/v1/orders', { method: 'POST', body: { party_name: mark } });
-  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `${mark}-EXACT`, name: 'Found by its number' } });
+  const [item] = await api(manager, '/v1/items', {
+    method: 'POST',
+    body: { sku: `${mark}-EXACT`, name: 'Found by its number' },
+  });
   await as(manager, async (page) => {
     await open(page, `/console/c/order_lines/new?order_id=${order.id}`);
     await settled(page);
-    await page.waitForFunction((no) => [...document.querySelectorAll('input')].some((i) => i.value.startsWith(no)), order.order_no);
+    await page.waitForFunction(
+      (no) => [...document.querySelectorAll('input')].some((i) => i.value.startsWith(no)),
+      order.order_no,
+    );
     await page.getByLabel('Line no *').fill('10');
     await page.getByLabel('Item *').fill(item.sku.toLowerCase());
     await page.getByLabel('Qty ordered *').fill('3');
@@ -137,7 +180,16 @@ test('a new incident asks neither for its number, nor its state, nor what only i
       await page.getByRole('link', { name: 'More: the whole form' }).click();
       await page.getByRole('heading', { name: 'New incident' }).waitFor();
       await settled(page);
-      for (const label of ['Incident no', 'Status', 'Void reason', 'Reopen reason', 'Reported by', 'Duplicate of', 'Root causes']) assert.equal(await page.getByText(label, { exact: true }).count(), 0, label);
+      for (const label of [
+        'Incident no',
+        'Status',
+        'Void reason',
+        'Reopen reason',
+        'Reported by',
+        'Duplicate of',
+        'Root causes',
+      ])
+        assert.equal(await page.getByText(label, { exact: true }).count(), 0, label);
       await page.getByLabel('Title *').fill(`${mark} oil on the floor`);
       await page.getByLabel('Occurred at *').fill('2026-11-02T08:30');
       await page.getByLabel('Kind *').evaluate((e) => (e.value = ''));
@@ -157,7 +209,10 @@ test('a new incident asks neither for its number, nor its state, nor what only i
     },
     { viewport: narrow, hasTouch: true },
   );
-  const [made] = await api(admin, `/v1/incidents?select=incident_no,status,reported_by&title=eq.${encodeURIComponent(`${mark} oil on the floor`)}`);
+  const [made] = await api(
+    admin,
+    `/v1/incidents?select=incident_no,status,reported_by&title=eq.${encodeURIComponent(`${mark} oil on the floor`)}`,
+  );
   assert.equal(made.status, 'reported');
   assert.ok(made.incident_no);
   assert.equal(made.reported_by, (await session(operator)).user.id);
@@ -165,10 +220,19 @@ test('a new incident asks neither for its number, nor its state, nor what only i
 
 test('a price is shown with the unit that it is of, and the order of its lines with their amounts', async () => {
   const [order] = await api(manager, '/v1/orders', { method: 'POST', body: { party_name: mark } });
-  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `${mark}-CASE`, name: 'Sold by the case' } });
+  const [item] = await api(manager, '/v1/items', {
+    method: 'POST',
+    body: { sku: `${mark}-CASE`, name: 'Sold by the case' },
+  });
   await api(manager, '/v1/item_uoms', { method: 'POST', body: { item_id: item.id, uom: 'CS', factor: 12 } });
-  await api(manager, '/v1/order_lines', { method: 'POST', body: { order_id: order.id, line_no: 1, item_id: item.id, qty_ordered: 30, unit_price: 21.2, price_uom: 'CS' } });
-  await api(manager, '/v1/order_lines', { method: 'POST', body: { order_id: order.id, line_no: 2, item_id: item.id, qty_ordered: 4, unit_price: 2 } });
+  await api(manager, '/v1/order_lines', {
+    method: 'POST',
+    body: { order_id: order.id, line_no: 1, item_id: item.id, qty_ordered: 30, unit_price: 21.2, price_uom: 'CS' },
+  });
+  await api(manager, '/v1/order_lines', {
+    method: 'POST',
+    body: { order_id: order.id, line_no: 2, item_id: item.id, qty_ordered: 4, unit_price: 2 },
+  });
   await as(manager, async (page) => {
     await open(page, `/console/c/orders/${order.id}`);
     await settled(page);
@@ -179,7 +243,11 @@ test('a price is shown with the unit that it is of, and the order of its lines w
 });
 
 test('codes of countries, time zones and units are offered with what they mean, in the language of the person', async () => {
-  for (const [language, country] of [['en', 'Germany'], ['de', 'Deutschland'], ['fr', 'Allemagne']]) {
+  for (const [language, country] of [
+    ['en', 'Germany'],
+    ['de', 'Deutschland'],
+    ['fr', 'Allemagne'],
+  ]) {
     const said = wordsIn(language);
     await as(admin, async (page, context) => {
       await speak(language, context);
@@ -192,7 +260,10 @@ test('codes of countries, time zones and units are offered with what they mean, 
       await open(page, '/console/c/items/new');
       await page.locator('datalist option[value="KGM"]').first().waitFor({ state: 'attached' });
       await page.getByLabel(said('Base unit'), { exact: true }).fill('KGM');
-      await page.locator('.help').getByText(/kilogram/i).waitFor();
+      await page
+        .locator('.help')
+        .getByText(/kilogram/i)
+        .waitFor();
     });
   }
 });

@@ -27,7 +27,8 @@ async function given(page, c, fields) {
     else await control.fill(value);
     // A record is chosen from what is found.
     if (f.ref) await page.locator(`datalist option[value*="${value}"]`).first().waitFor({ state: 'attached' });
-    if (f.ref) await control.fill(await page.locator(`datalist option[value*="${value}"]`).first().getAttribute('value'));
+    if (f.ref)
+      await control.fill(await page.locator(`datalist option[value*="${value}"]`).first().getAttribute('value'));
   }
 }
 
@@ -37,14 +38,25 @@ async function listed() {
   const { collections: may } = await api(admin, '/v1/permissions');
   return collections
     .filter((c) => may[c.name]?.create && c.name !== 'comments') // those are made beside a record: evidence.mjs
-    .map((c) => [c.name, c.fields.filter((f) => !f.read_only && !['tenant_id', 'id'].includes(f.name) && (may[c.name].create.fields?.includes(f.name) ?? true))])
+    .map((c) => [
+      c.name,
+      c.fields.filter(
+        (f) =>
+          !f.read_only &&
+          !['tenant_id', 'id'].includes(f.name) &&
+          (may[c.name].create.fields?.includes(f.name) ?? true),
+      ),
+    ])
     .filter(([, fields]) => fields.some((f) => f.type === 'array'));
 }
 
 // inspection is a running inspection that an answer can be given to.
 async function inspection() {
   const sections = [{ title: 'Aisles', items: [{ key: 'clear', prompt: 'Are they clear?', type: 'yes_no_na' }] }];
-  const [template] = await api(admin, '/v1/checklist_templates', { method: 'POST', body: { code: `${mark}-ASKED`, title: 'Asked', sections } });
+  const [template] = await api(admin, '/v1/checklist_templates', {
+    method: 'POST',
+    body: { code: `${mark}-ASKED`, title: 'Asked', sections },
+  });
   await api(admin, `/v1/checklist_templates?id=eq.${template.id}`, { method: 'PATCH', body: { status: 'published' } });
   await api(admin, '/v1/checklist_runs', { method: 'POST', body: { template_id: template.id, title: mark } });
 }
@@ -85,7 +97,10 @@ test('what is ticked, typed and found for a list is read back, and changed again
       await page.getByLabel('Categories').fill('lifting, traffic');
       await page.getByLabel('Required for').fill('forklift');
     });
-    assert.deepEqual([course.entity_types, course.categories, course.required_for], [['driver', 'zone'], ['lifting', 'traffic'], ['forklift']]);
+    assert.deepEqual(
+      [course.entity_types, course.categories, course.required_for],
+      [['driver', 'zone'], ['lifting', 'traffic'], ['forklift']],
+    );
     await page.getByRole('button', { name: 'Edit' }).click();
     const edit = page.getByRole('dialog');
     await edit.getByRole('button', { name: 'Take out lifting' }).click();

@@ -12,7 +12,7 @@ test('a browser at the address of the server comes to the console, a program to 
   });
 });
 
-test('a wrong password is refused in the server\'s words, with the request\'s number', async () => {
+test("a wrong password is refused in the server's words, with the request's number", async () => {
   await visit(async (page) => {
     await open(page, '/console/');
     await page.getByLabel('E-mail address').fill('manager@north.example');
@@ -35,7 +35,7 @@ test('one click on a person of the demonstration signs in, a deep link leads the
   });
 });
 
-test('a member of two organisations switches, and sees the other\'s records alone', async () => {
+test("a member of two organisations switches, and sees the other's records alone", async () => {
   await as('both@both.example', async (page) => {
     await open(page, '/console/');
     await page.getByText('Live', { exact: true }).waitFor();
@@ -59,25 +59,37 @@ test('somebody of no organisation is told what to do', async () => {
 });
 
 test('the console speaks German to who asks for it', async () => {
-  await as('manager@north.example', async (page) => {
-    await open(page, '/console/c/orders');
-    await page.getByRole('heading', { name: 'Aufträge' }).waitFor();
-    await page.getByRole('columnheader', { name: 'Auftragsnr.' }).waitFor();
-    assert.equal(await page.evaluate(() => document.documentElement.lang), 'de');
-  }, { locale: 'de-DE' });
+  await as(
+    'manager@north.example',
+    async (page) => {
+      await open(page, '/console/c/orders');
+      await page.getByRole('heading', { name: 'Aufträge' }).waitFor();
+      await page.getByRole('columnheader', { name: 'Auftragsnr.' }).waitFor();
+      assert.equal(await page.evaluate(() => document.documentElement.lang), 'de');
+    },
+    { locale: 'de-DE' },
+  );
 });
 
 test('the console speaks French to who asks for it, with French numbers and plurals, and changes to German when told', async () => {
-  await as('manager@north.example', async (page) => {
-    await open(page, '/console/c/orders');
-    await page.getByRole('heading', { name: 'Commandes' }).waitFor();
-    await page.getByRole('columnheader', { name: 'N° de commande' }).waitFor();
-    await page.getByText(/sur [\d\u202f]+ enregistrements/).waitFor();
-    await page.getByRole('searchbox', { name: 'Chercher dans cette liste' }).fill('rien de tel');
-    await page.getByText('sur 0 enregistrement', { exact: true }).or(page.getByText(/sur 0 enregistrement$/)).first().waitFor();
-    assert.equal(await page.evaluate(() => document.documentElement.lang), 'fr');
-    await page.locator('.foot button').first().click();
-    await page.getByLabel('Langue').selectOption('de');
-    await page.getByRole('heading', { name: 'Aufträge' }).waitFor();
-  }, { locale: 'fr-FR' });
+  await as(
+    'manager@north.example',
+    async (page) => {
+      await open(page, '/console/c/orders');
+      await page.getByRole('heading', { name: 'Commandes' }).waitFor();
+      await page.getByRole('columnheader', { name: 'N° de commande' }).waitFor();
+      await page.getByText(/sur [\d\u202f]+ enregistrements/).waitFor();
+      await page.getByRole('searchbox', { name: 'Chercher dans cette liste' }).fill('rien de tel');
+      await page
+        .getByText('sur 0 enregistrement', { exact: true })
+        .or(page.getByText(/sur 0 enregistrement$/))
+        .first()
+        .waitFor();
+      assert.equal(await page.evaluate(() => document.documentElement.lang), 'fr');
+      await page.locator('.foot button').first().click();
+      await page.getByLabel('Langue').selectOption('de');
+      await page.getByRole('heading', { name: 'Aufträge' }).waitFor();
+    },
+    { locale: 'fr-FR' },
+  );
 });

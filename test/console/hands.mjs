@@ -17,11 +17,27 @@ const stop = (wanted) => {
   const calendar = a.type === 'date' && !a.matches(':focus');
   const r = (shown ?? a).getBoundingClientRect();
   // Some of it is seen: a list may be longer than the window.
-  const [left, right, top, bottom] = [Math.max(r.left, 0), Math.min(r.right, innerWidth), Math.max(r.top, 0), Math.min(r.bottom, innerHeight)];
+  const [left, right, top, bottom] = [
+    Math.max(r.left, 0),
+    Math.min(r.right, innerWidth),
+    Math.max(r.top, 0),
+    Math.min(r.bottom, innerHeight),
+  ];
   const part = [0.05, 0.3, 0.5, 0.7, 0.95];
-  const over = right > left && bottom > top ? part.flatMap((x) => part.map((y) => document.elementFromPoint(left + (right - left) * x, top + (bottom - top) * y))) : [];
+  const over =
+    right > left && bottom > top
+      ? part.flatMap((x) =>
+          part.map((y) => document.elementFromPoint(left + (right - left) * x, top + (bottom - top) * y)),
+        )
+      : [];
   const free = over.some((e) => e && (shown ?? a).contains(e));
-  return { here: wanted.includes(a), said, seen: a === document.body || ((!!shown || calendar) && free), why: shown || calendar ? (free ? '' : `covered by ${over[0]?.outerHTML.slice(0, 120)}`) : 'nothing is drawn around it' };
+  return {
+    here: wanted.includes(a),
+    said,
+    seen: a === document.body || ((!!shown || calendar) && free),
+    why:
+      shown || calendar ? (free ? '' : `covered by ${over[0]?.outerHTML.slice(0, 120)}`) : 'nothing is drawn around it',
+  };
 };
 
 export function hands(page) {

@@ -7,7 +7,14 @@ const manager = 'manager@north.example';
 test('each tile says what the server counts and leads to the list of the same records', async () => {
   const snapshot = await api(manager, '/functions/v1/get-dashboard-snapshot-v2?lightweight=true');
   await as(manager, async (page) => {
-    for (const name of ['Low stock', 'Pick lists under way', 'Shipments under way', 'Open incidents', 'Critical incidents', 'Overdue actions']) {
+    for (const name of [
+      'Low stock',
+      'Pick lists under way',
+      'Shipments under way',
+      'Open incidents',
+      'Critical incidents',
+      'Overdue actions',
+    ]) {
       await open(page, '/console/');
       await settled(page);
       const tile = page.getByRole('link', { name: new RegExp(`^${name}`) });
@@ -19,17 +26,30 @@ test('each tile says what the server counts and leads to the list of the same re
     await open(page, '/console/');
     await page.getByRole('link', { name: 'All late orders' }).click();
     await settled(page);
-    const late = await api(manager, `/v1/orders?select=id&type=in.(outbound,transfer)&status=in.(confirmed,in_progress,on_hold)&promised_at=lt.${new Date().toISOString()}`);
+    const late = await api(
+      manager,
+      `/v1/orders?select=id&type=in.(outbound,transfer)&status=in.(confirmed,in_progress,on_hold)&promised_at=lt.${new Date().toISOString()}`,
+    );
     await page.getByText(new RegExp(`of ${late.length} record`)).waitFor();
   });
 });
 
 // The frame of every page asks for what the person may see, the names of things, the organisations and the events; the
 // overview itself is one answer.
-const frame = ['/v1/permissions', '/catalog.json', '/v1/events', '/auth/v1/tenants', '/auth/v1/invitations', '/console/settings.json'];
+const frame = [
+  '/v1/permissions',
+  '/catalog.json',
+  '/v1/events',
+  '/auth/v1/tenants',
+  '/auth/v1/invitations',
+  '/console/settings.json',
+];
 
 test('the overview is one request, among the first of the page, and none for a worker', async () => {
-  for (const [who, times] of [[manager, 1], ['operator@north.example', 0]]) {
+  for (const [who, times] of [
+    [manager, 1],
+    ['operator@north.example', 0],
+  ]) {
     await as(who, async (page) => {
       const asked = [];
       page.on('request', (r) => asked.push(new URL(r.url()).pathname));
@@ -51,7 +71,10 @@ test('what somebody else changes appears by itself', async () => {
     await settled(page);
     await page.getByText('Live', { exact: true }).waitFor();
     const title = `Oil on the floor ${Date.now()}`;
-    await api('safety@north.example', '/v1/incidents', { method: 'POST', body: { kind: 'hazard', severity: 'low', title, occurred_at: new Date().toISOString() } });
+    await api('safety@north.example', '/v1/incidents', {
+      method: 'POST',
+      body: { kind: 'hazard', severity: 'low', title, occurred_at: new Date().toISOString() },
+    });
     await page.getByText(title).waitFor();
   });
 });

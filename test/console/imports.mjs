@@ -34,7 +34,10 @@ test('the OpenBoxes files are imported, two rows corrected, seen on dashboard an
     await page.locator('input[type=file]').setInputFiles(`${files}openboxes_mainWarehouseInventory.csv`);
     await page.getByRole('button', { name: 'Apply 43 rows' }).waitFor();
     await picture(page, 'import');
-    for (const [n, line] of [[1, 4], [2, 12]]) {
+    for (const [n, line] of [
+      [1, 4],
+      [2, 12],
+    ]) {
       const cell = page.getByLabel(`Physical QOH, line ${line}`, { exact: true });
       await cell.fill('25');
       await cell.press('Tab');
@@ -50,7 +53,10 @@ test('the OpenBoxes files are imported, two rows corrected, seen on dashboard an
     await done.getByRole('link', { name: 'Open' }).waitFor();
     await open(page, '/console/');
     await settled(page);
-    await page.getByRole('link', { name: /^Low stock/ }).getByText('of 52 items').waitFor();
+    await page
+      .getByRole('link', { name: /^Low stock/ })
+      .getByText('of 52 items')
+      .waitFor();
     await open(page, '/console/map');
     await settled(page);
     await page.getByText('Without coordinates').waitFor();
@@ -77,12 +83,19 @@ test('the OpenBoxes files are imported, two rows corrected, seen on dashboard an
     await page.getByText('Rolled back', { exact: true }).first().waitFor();
     await open(page, '/console/imports');
     await page.getByRole('row', { name: /mainWarehouseInventory.*Rolled back/ }).waitFor();
-    const cells = (file) => page.getByRole('row', { name: new RegExp(file) }).getByRole('cell').allInnerTexts();
+    const cells = (file) =>
+      page
+        .getByRole('row', { name: new RegExp(file) })
+        .getByRole('cell')
+        .allInnerTexts();
     assert.deepEqual((await cells('mainWarehouseInventory')).slice(3, 8), ['Rolled back', '57', '12', '45', '45']);
     assert.deepEqual((await cells('inventoryLevels')).slice(3, 8), ['Completed', '52', '0', '52', '7']);
     await open(page, '/console/');
     await settled(page);
-    await page.getByRole('link', { name: /^Low stock/ }).getByText('of 45 items').waitFor();
+    await page
+      .getByRole('link', { name: /^Low stock/ })
+      .getByText('of 45 items')
+      .waitFor();
   });
 });
 
@@ -90,7 +103,9 @@ test('a file sent for the wrong target is led to the right one, without sending 
   await as('manager@north.example', async (page) => {
     await open(page, '/console/imports/new?target=items');
     const places = 'code,name,kind\nLED-1,Led here,bin\nLED-2,Led there,bin\n';
-    await page.locator('input[type=file]').setInputFiles({ name: 'places.csv', mimeType: 'text/csv', buffer: Buffer.from(places) });
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'places.csv', mimeType: 'text/csv', buffer: Buffer.from(places) });
     const target = page.getByLabel('What is in the file?');
     await page.getByText('It cannot go on like this').or(page.getByText('One question before it goes on')).waitFor();
     await target.selectOption('zones');
@@ -110,7 +125,11 @@ test('a file whose letters make words in several encodings is asked about with i
     await page.getByRole('heading', { name: 'Warehouse', exact: true }).waitFor();
     await open(page, '/console/imports/new?target=zones');
     const letters = [0xc2, 0xe8, 0xeb, 0xfb]; // Вилы in Windows-1251
-    const buffer = Buffer.concat([Buffer.from('code;name;storage class\nQ1;'), Buffer.from(letters), Buffer.from(';cool\n')]);
+    const buffer = Buffer.concat([
+      Buffer.from('code;name;storage class\nQ1;'),
+      Buffer.from(letters),
+      Buffer.from(';cool\n'),
+    ]);
     await page.locator('input[type=file]').setInputFiles({ name: 'zones.csv', mimeType: 'text/csv', buffer });
     await page.getByText('which of these are its words?').waitFor();
     await page.getByRole('button', { name: 'Вилы (windows-1251)' }).click();
@@ -118,7 +137,10 @@ test('a file whose letters make words in several encodings is asked about with i
     assert.deepEqual(await violations(page, 'encoding'), []);
 
     const columns = page.getByRole('region', { name: 'Columns' });
-    await columns.getByRole('row', { name: /storage class/ }).getByRole('combobox').selectOption('');
+    await columns
+      .getByRole('row', { name: /storage class/ })
+      .getByRole('combobox')
+      .selectOption('');
     await page.getByRole('button', { name: 'Check with these columns' }).click();
     await page.getByText('The mapping leaves "Storage class" out').waitFor();
     await page.getByRole('button', { name: 'Apply 1 row' }).click();
@@ -160,11 +182,19 @@ test('the wizard shows encoding, joined columns, meanings of words, hidden rows 
 
     // Date and time of day are joined, and say so beside three cells of each; words that
     // mean nothing are given their meaning once for all rows.
-    await read(page, 'incidents', 'accidents.csv', [
-      'Date,Time,Title,Severity',
-      '2026-01-15,3:15 PM,Fall,really bad', '2026-01-16,8:00 AM,Cut,high', '2026-01-16,9:30 AM,Slip,really bad', '2026-01-17,10:45 AM,Trip,?',
-      '',
-    ].join('\n'));
+    await read(
+      page,
+      'incidents',
+      'accidents.csv',
+      [
+        'Date,Time,Title,Severity',
+        '2026-01-15,3:15 PM,Fall,really bad',
+        '2026-01-16,8:00 AM,Cut,high',
+        '2026-01-16,9:30 AM,Slip,really bad',
+        '2026-01-17,10:45 AM,Trip,?',
+        '',
+      ].join('\n'),
+    );
     await page.getByText('the file has no column for "Kind"').waitFor();
     assert.equal(await page.getByLabel('Field').inputValue(), 'kind');
     assert.deepEqual(await violations(page, 'one value for all rows'), []);

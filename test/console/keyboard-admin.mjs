@@ -21,7 +21,11 @@ test('by keys: somebody is invited, another gets a role and is suspended', async
     await keys.write(form.getByLabel('E-mail address *'), invited);
     await keys.choose(form.getByLabel('Role'), 'Viewer');
     await keys.write(form.getByLabel('Owner'), code);
-    await form.locator('option', { hasText: code }).or(form.locator(`option[value*="${code}"]`)).first().waitFor({ state: 'attached' });
+    await form
+      .locator('option', { hasText: code })
+      .or(form.locator(`option[value*="${code}"]`))
+      .first()
+      .waitFor({ state: 'attached' });
     await keys.use(form.getByRole('button', { name: 'Send the invitation' }));
     await page.getByText(invited, { exact: true }).waitFor();
     const offers = await api(admin, `/v1/invitations?select=role,owner_id&email=eq.${encodeURIComponent(invited)}`);
@@ -30,7 +34,8 @@ test('by keys: somebody is invited, another gets a role and is suspended', async
     // Looking through the roles gives none of them.
     const role = page.getByRole('combobox', { name: `Role of ${member}` });
     await keys.choose(role, 'Viewer', { most: 400 });
-    const is = async () => (await api(admin, `/v1/members?select=role,status&email=eq.${encodeURIComponent(member)}`))[0];
+    const is = async () =>
+      (await api(admin, `/v1/members?select=role,status&email=eq.${encodeURIComponent(member)}`))[0];
     assert.equal((await is()).role, 'operator');
     await keys.use(page.getByRole('button', { name: `Change the role of ${member}` }));
     await page.getByText(`${member} is Viewer`).waitFor();
@@ -47,7 +52,9 @@ test('by keys: somebody is invited, another gets a role and is suspended', async
     await page.getByText('Suspended', { exact: true }).first().waitFor();
     await page.waitForFunction((text) => document.activeElement?.ariaLabel === text, `More for ${member}`);
     assert.equal((await is()).status, 'suspended');
-    await keys.use(page.getByRole('listitem').filter({ hasText: invited }).getByRole('button', { name: 'Revoke' }), { most: 400 });
+    await keys.use(page.getByRole('listitem').filter({ hasText: invited }).getByRole('button', { name: 'Revoke' }), {
+      most: 400,
+    });
     await page.getByText(invited, { exact: true }).waitFor({ state: 'detached' });
   });
 });
@@ -128,7 +135,10 @@ test('by keys: a setting is found, set and given back', async () => {
     await keys.type('45');
     await keys.press('Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    assert.deepEqual((await is()).map((s) => s.value), [45]);
+    assert.deepEqual(
+      (await is()).map((s) => s.value),
+      [45],
+    );
     await keys.use(line.getByRole('button', { name: /^Change/ }));
     await keys.use(page.getByRole('dialog').getByRole('button', { name: 'Take the default again' }));
     await page.getByRole('dialog').waitFor({ state: 'detached' });
@@ -179,7 +189,9 @@ test('by keys: a new password, an authenticator app, and a session that is ended
     assert.deepEqual(await violations(page, 'app'), []);
     await keys.write(form.getByLabel('Code', { exact: true }), digits(seed));
     await keys.press('Enter');
-    await keys.use(page.getByRole('dialog', { name: 'Keep these recovery codes' }).getByRole('button', { name: 'I have kept them' }));
+    await keys.use(
+      page.getByRole('dialog', { name: 'Keep these recovery codes' }).getByRole('button', { name: 'I have kept them' }),
+    );
     await page.getByText('on', { exact: true }).waitFor();
     await page.locator('.foot button').first().waitFor();
     await keys.use(page.locator('.foot button').first(), { back: true, most: 80 });

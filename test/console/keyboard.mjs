@@ -80,7 +80,10 @@ test('by keys: what a pick face lacks is brought, and what came back is judged',
     await keys.use(page.getByRole('button', { name: 'Replenishment' }));
     await settled(page);
     await keys.use(page.getByRole('button', { name: 'Look what is due' }));
-    const line = page.getByRole('list', { name: 'Tasks' }).getByRole('listitem').filter({ hasText: `to ${face.code}` });
+    const line = page
+      .getByRole('list', { name: 'Tasks' })
+      .getByRole('listitem')
+      .filter({ hasText: `to ${face.code}` });
     await line.first().waitFor();
     for (let left = await line.count(); left; left--) {
       await keys.use(line.first().getByRole('button', { name: /^Brought: / }), { most: 400 });
@@ -88,7 +91,12 @@ test('by keys: what a pick face lacks is brought, and what came back is judged',
       await ask.getByLabel('How much? *').waitFor();
       await keys.press('Enter');
       await ask.waitFor({ state: 'detached' });
-      await page.waitForFunction(([code, n]) => [...document.querySelectorAll('ul[aria-label=Tasks] li')].filter((l) => l.textContent.includes(`to ${code}`)).length === n, [face.code, left - 1]);
+      await page.waitForFunction(
+        ([code, n]) =>
+          [...document.querySelectorAll('ul[aria-label=Tasks] li')].filter((l) => l.textContent.includes(`to ${code}`))
+            .length === n,
+        [face.code, left - 1],
+      );
     }
 
     await keys.use(page.getByRole('button', { name: 'Returns' }), { back: true, most: 400 });
@@ -101,7 +109,10 @@ test('by keys: what a pick face lacks is brought, and what came back is judged',
     await keys.use(ask.getByRole('button', { name: 'Take in' }));
     await ask.waitFor({ state: 'detached' });
   });
-  const held = async (zone) => (await api(manager, `/v1/stock_levels?select=quantity,stock_status&zone_id=eq.${zone.id}&item_id=eq.${item.id}`)).map((l) => [Number(l.quantity), l.stock_status]);
+  const held = async (zone) =>
+    (
+      await api(manager, `/v1/stock_levels?select=quantity,stock_status&zone_id=eq.${zone.id}&item_id=eq.${item.id}`)
+    ).map((l) => [Number(l.quantity), l.stock_status]);
   assert.deepEqual(await held(face), [[8, 'available']]);
   assert.deepEqual(await held(place), [[2, 'quarantine']]);
 });
@@ -161,7 +172,16 @@ test('by keys: a file is chosen, a column named, an error put right, applied and
     await page.getByText('Second by keys').first().waitFor();
     await keys.use(page.getByRole('button', { name: 'Apply 2 rows' }), { back: true });
     await keys.use(page.getByRole('button', { name: 'Roll back' }), { back: true });
-    assert.deepEqual((await api(admin, `/v1/items?select=unit_cost,category&sku=like.${mark}-*&order=sku`)).map((i) => [Number(i.unit_cost), i.category]), [[1.5, 'Regal'], [2.5, 'Regal']]);
+    assert.deepEqual(
+      (await api(admin, `/v1/items?select=unit_cost,category&sku=like.${mark}-*&order=sku`)).map((i) => [
+        Number(i.unit_cost),
+        i.category,
+      ]),
+      [
+        [1.5, 'Regal'],
+        [2.5, 'Regal'],
+      ],
+    );
     await keys.use(page.getByRole('dialog').getByRole('button', { name: 'Roll back' }));
     await page.getByText('Rolled back', { exact: true }).first().waitFor();
     assert.equal((await api(admin, `/v1/items?sku=like.${mark}-*`)).length, 0);

@@ -47,13 +47,21 @@ test('a machine gets a key with snippets that work when pasted, a new one beside
 
     const { shown, key, said } = await handed(page);
     assert.deepEqual(await violations(page, 'key'), []);
-    const curl = JSON.parse(execFileSync('sh', ['-c', said.curl], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
+    const curl = JSON.parse(
+      execFileSync('sh', ['-c', said.curl], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
+    );
     assert.equal(curl.length, 5);
     assert.ok(curl[0].order_no, JSON.stringify(curl[0]));
     // supabase-js is for Node 22, which has WebSocket unasked.
-    const js = execFileSync(process.execPath, ['--experimental-websocket', '--input-type=module', '--eval', said['supabase-js']], { cwd: packages, encoding: 'utf8' });
+    const js = execFileSync(
+      process.execPath,
+      ['--experimental-websocket', '--input-type=module', '--eval', said['supabase-js']],
+      { cwd: packages, encoding: 'utf8' },
+    );
     assert.ok(js.includes(curl[0].order_no), js);
-    const token = JSON.parse(execFileSync('sh', ['-c', said.OAuth], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
+    const token = JSON.parse(
+      execFileSync('sh', ['-c', said.OAuth], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
+    );
     secret(token.access_token);
     assert.equal(await asks(token.access_token, '/v1/orders?limit=1'), 200);
     assert.equal(await asks(key, '/v1/items?limit=1'), 403);
@@ -71,7 +79,10 @@ test('a machine gets a key with snippets that work when pasted, a new one beside
     await second.shown.getByRole('button', { name: 'I have kept it' }).click();
     await card.getByText('Retiring').waitFor();
     assert.deepEqual([await asks(key, '/v1/orders?limit=1'), await asks(second.key, '/v1/orders?limit=1')], [200, 200]);
-    await card.getByRole('row', { name: /Retiring/ }).getByRole('button', { name: 'End now' }).click();
+    await card
+      .getByRole('row', { name: /Retiring/ })
+      .getByRole('button', { name: 'End now' })
+      .click();
     await page.getByRole('dialog').getByRole('button', { name: 'End the key' }).click();
     await page.getByText('The key holds no longer').waitFor();
     assert.deepEqual([await asks(key, '/v1/orders?limit=1'), await asks(second.key, '/v1/orders?limit=1')], [401, 200]);
@@ -112,7 +123,10 @@ test('without a second factor nothing of a key can be changed, and the page says
 test('what a machine may do bounds what it does, and it is seen in the list', async () => {
   const email = await person('admin');
   await raised(email);
-  const account = await api(email, accounts, { method: 'POST', body: { name: used, role: 'operator', scopes: ['stock_levels:read'] } });
+  const account = await api(email, accounts, {
+    method: 'POST',
+    body: { name: used, role: 'operator', scopes: ['stock_levels:read'] },
+  });
   const made = await api(email, `${accounts}/${account.id}/keys`, { method: 'POST', body: {} });
   secret(made.secret);
   assert.equal(await asks(made.secret, '/v1/stock_levels?limit=1'), 200);

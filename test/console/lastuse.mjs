@@ -5,6 +5,9 @@ import { used } from './keys.mjs';
 test('when a key was used last, and from where, is seen', async () => {
   await as('admin@north.example', async (page) => {
     await open(page, '/console/admin/keys');
-    await page.getByRole('region', { name: used, exact: true }).getByText(/ago.*from (127\.0\.0\.1|::1)/).waitFor({ timeout: 90_000 });
+    await page
+      .getByRole('region', { name: used, exact: true })
+      .getByText(/ago.*from (127\.0\.0\.1|::1)/)
+      .waitFor({ timeout: 90_000 });
   });
 });

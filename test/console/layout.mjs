@@ -14,34 +14,49 @@ const showsIds = ['audit', 'webhook_deliveries'];
 export const misfits = (amounts) => {
   const said = [];
   for (const t of document.querySelectorAll('.table')) {
-    if (t.scrollWidth > t.clientWidth + 1) said.push(`the table ${t.ariaLabel} hides ${t.scrollWidth - t.clientWidth} pixels`);
+    if (t.scrollWidth > t.clientWidth + 1)
+      said.push(`the table ${t.ariaLabel} hides ${t.scrollWidth - t.clientWidth} pixels`);
   }
   for (const cell of document.querySelectorAll('.table td, .table th')) {
-    if (cell.clientWidth && getComputedStyle(cell).overflowX !== 'visible' && cell.scrollWidth > cell.clientWidth + 1) said.push(`cut: ${cell.innerText}`);
+    if (cell.clientWidth && getComputedStyle(cell).overflowX !== 'visible' && cell.scrollWidth > cell.clientWidth + 1)
+      said.push(`cut: ${cell.innerText}`);
   }
   // What may be wider than its frame: tabs and the plan are moved by hand.
   const mayScroll = '.tabs, .plan, input, textarea, select, .sr, .toasts';
   for (const part of document.querySelectorAll('main *')) {
     const cut = part.scrollWidth - part.clientWidth;
-    if (!part.clientWidth || cut <= 1 || part.closest('svg') || part.matches(mayScroll) || part.querySelector('.plan, .tabs')) continue;
+    if (
+      !part.clientWidth ||
+      cut <= 1 ||
+      part.closest('svg') ||
+      part.matches(mayScroll) ||
+      part.querySelector('.plan, .tabs')
+    )
+      continue;
     const name = `${part.tagName.toLowerCase()}.${part.className}`;
     if (!part.closest('.table')) said.push(`${name} is ${cut} pixels too narrow for: ${part.innerText?.slice(0, 60)}`);
   }
   for (const split of document.querySelectorAll('.split')) {
     for (const column of split.children) {
-      const bare = column.innerText.replace(column.querySelector('h2')?.innerText ?? '', '').trim() === '' && !column.querySelector('input, button, img, svg:not(.icon)');
+      const bare =
+        column.innerText.replace(column.querySelector('h2')?.innerText ?? '', '').trim() === '' &&
+        !column.querySelector('input, button, img, svg:not(.icon)');
       if (bare) said.push(`a column is empty: ${column.innerText || column.className}`);
     }
-    if (split.children.length < 2 && getComputedStyle(split).gridTemplateColumns.includes(' ')) said.push('the side column is empty');
+    if (split.children.length < 2 && getComputedStyle(split).gridTemplateColumns.includes(' '))
+      said.push('the side column is empty');
   }
   // An amount says its currency: the demonstration's organisation counts in euros.
   for (const cell of document.querySelectorAll('main td[data-label], main .facts dd')) {
     const label = cell.dataset.label ?? cell.previousElementSibling.innerText;
-    if (amounts.includes(label) && !/^–?$|€/.test(cell.innerText.trim())) said.push(`no currency: ${label} ${cell.innerText}`);
+    if (amounts.includes(label) && !/^–?$|€/.test(cell.innerText.trim()))
+      said.push(`no currency: ${label} ${cell.innerText}`);
   }
   const over = document.documentElement.scrollWidth - innerWidth;
   if (over > 0) said.push(`${over} pixels too wide`);
-  const id = document.querySelector('main').innerText.match(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/);
+  const id = document
+    .querySelector('main')
+    .innerText.match(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/);
   return id ? [...said, `the id ${id[0]} is shown`] : said;
 };
 
@@ -72,7 +87,9 @@ async function measure(page, path, idMayShow, amounts = []) {
 async function collections(page) {
   await open(page, '/console/all');
   await settled(page);
-  const names = await page.evaluate(() => [...document.querySelectorAll('main a[href*="/console/c/"]')].map((a) => new URL(a.href).pathname.split('/')[3]));
+  const names = await page.evaluate(() =>
+    [...document.querySelectorAll('main a[href*="/console/c/"]')].map((a) => new URL(a.href).pathname.split('/')[3]),
+  );
   assert.ok(names.length > 50, `${names.length} collections are listed`);
   return [...new Set(names)];
 }
@@ -81,7 +98,13 @@ async function collections(page) {
 async function amountsOf() {
   const { collections: all } = await api(admin, '/catalog.json');
   const out = new Map(all.map((c) => [c.name, c.fields.filter((f) => f.unit === 'currency').map((f) => f.label)]));
-  assert.deepEqual([...out].flatMap(([name, labels]) => labels.map(() => name)).filter((n, i, list) => list.indexOf(n) === i).sort(), ['count_tasks', 'items', 'order_lines', 'orders', 'shipments', 'stock_adjustments', 'stock_movements']);
+  assert.deepEqual(
+    [...out]
+      .flatMap(([name, labels]) => labels.map(() => name))
+      .filter((n, i, list) => list.indexOf(n) === i)
+      .sort(),
+    ['count_tasks', 'items', 'order_lines', 'orders', 'shipments', 'stock_adjustments', 'stock_movements'],
+  );
   return out;
 }
 
@@ -108,45 +131,76 @@ test(`no ${kind} hides a column at 1440, 1280 and 390 pixels`, async () => {
 async function fingers(page, context, box, from, to) {
   const cdp = await context.newCDPSession(page);
   const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
-  const points = (d) => [{ x: x - d, y, id: 1 }, { x: x + d, y, id: 2 }];
+  const points = (d) => [
+    { x: x - d, y, id: 1 },
+    { x: x + d, y, id: 2 },
+  ];
   await cdp.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: points(from) });
-  for (let i = 1; i <= 5; i++) await cdp.send('Input.dispatchTouchEvent', { type: 'touchMove', touchPoints: points(from + ((to - from) * i) / 5) });
+  for (let i = 1; i <= 5; i++)
+    await cdp.send('Input.dispatchTouchEvent', {
+      type: 'touchMove',
+      touchPoints: points(from + ((to - from) * i) / 5),
+    });
   await cdp.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
 }
 
 test('the map is made larger on a phone by buttons, two fingers and the keyboard, and no place leaves its frame', async () => {
   const size = (page) => page.locator('.plan svg').evaluate((svg) => Math.round(svg.getBoundingClientRect().width));
-  await as(admin, async (page, context) => {
-    await open(page, '/console/map');
-    await page.locator('.plan rect.cell').first().waitFor();
-    const whole = await size(page);
-    const larger = page.getByRole('button', { name: 'Larger' });
-    for (const button of [larger, page.getByRole('button', { name: 'Smaller' })]) {
-      const box = await button.boundingBox();
-      assert.ok(box.width >= 44 && box.height >= 44, JSON.stringify(box));
-    }
-    await larger.tap();
-    await page.waitForFunction((w) => document.querySelector('.plan svg').getBoundingClientRect().width > 1.4 * w, whole);
-    await page.getByRole('button', { name: 'All of it' }).tap();
-    await page.waitForFunction((w) => Math.abs(document.querySelector('.plan svg').getBoundingClientRect().width - w) < 2, whole);
+  await as(
+    admin,
+    async (page, context) => {
+      await open(page, '/console/map');
+      await page.locator('.plan rect.cell').first().waitFor();
+      const whole = await size(page);
+      const larger = page.getByRole('button', { name: 'Larger' });
+      for (const button of [larger, page.getByRole('button', { name: 'Smaller' })]) {
+        const box = await button.boundingBox();
+        assert.ok(box.width >= 44 && box.height >= 44, JSON.stringify(box));
+      }
+      await larger.tap();
+      await page.waitForFunction(
+        (w) => document.querySelector('.plan svg').getBoundingClientRect().width > 1.4 * w,
+        whole,
+      );
+      await page.getByRole('button', { name: 'All of it' }).tap();
+      await page.waitForFunction(
+        (w) => Math.abs(document.querySelector('.plan svg').getBoundingClientRect().width - w) < 2,
+        whole,
+      );
 
-    await page.locator('.plan').scrollIntoViewIfNeeded();
-    await fingers(page, context, await page.locator('.plan').boundingBox(), 20, 90);
-    await page.waitForFunction((w) => document.querySelector('.plan svg').getBoundingClientRect().width > 3 * w, whole);
-    assert.deepEqual(await page.evaluate(misfits, []), []);
+      await page.locator('.plan').scrollIntoViewIfNeeded();
+      await fingers(page, context, await page.locator('.plan').boundingBox(), 20, 90);
+      await page.waitForFunction(
+        (w) => document.querySelector('.plan svg').getBoundingClientRect().width > 3 * w,
+        whole,
+      );
+      assert.deepEqual(await page.evaluate(misfits, []), []);
 
-    // By the keyboard a place stays in sight whatever the size is.
-    await page.locator('.plan rect.cell[tabindex="0"]').focus();
-    await page.keyboard.press('0');
-    await page.waitForFunction((w) => Math.abs(document.querySelector('.plan svg').getBoundingClientRect().width - w) < 2, whole);
-    for (let i = 0; i < 3; i++) await page.keyboard.press('+');
-    await page.waitForFunction((w) => document.querySelector('.plan svg').getBoundingClientRect().width > 3 * w, whole);
-    for (let i = 0; i < 6; i++) await page.keyboard.press('ArrowRight');
-    const isSeen = await page.evaluate(() => {
-      const at = document.activeElement.getBoundingClientRect();
-      const frame = document.querySelector('.plan').getBoundingClientRect();
-      return document.activeElement.matches('rect.cell') && at.right <= frame.right + 1 && at.left >= frame.left - 1 && at.bottom <= frame.bottom + 1;
-    });
-    assert.ok(isSeen, 'the place at hand has left the frame');
-  }, { viewport: narrow, hasTouch: true, isMobile: true });
+      // By the keyboard a place stays in sight whatever the size is.
+      await page.locator('.plan rect.cell[tabindex="0"]').focus();
+      await page.keyboard.press('0');
+      await page.waitForFunction(
+        (w) => Math.abs(document.querySelector('.plan svg').getBoundingClientRect().width - w) < 2,
+        whole,
+      );
+      for (let i = 0; i < 3; i++) await page.keyboard.press('+');
+      await page.waitForFunction(
+        (w) => document.querySelector('.plan svg').getBoundingClientRect().width > 3 * w,
+        whole,
+      );
+      for (let i = 0; i < 6; i++) await page.keyboard.press('ArrowRight');
+      const isSeen = await page.evaluate(() => {
+        const at = document.activeElement.getBoundingClientRect();
+        const frame = document.querySelector('.plan').getBoundingClientRect();
+        return (
+          document.activeElement.matches('rect.cell') &&
+          at.right <= frame.right + 1 &&
+          at.left >= frame.left - 1 &&
+          at.bottom <= frame.bottom + 1
+        );
+      });
+      assert.ok(isSeen, 'the place at hand has left the frame');
+    },
+    { viewport: narrow, hasTouch: true, isMobile: true },
+  );
 });

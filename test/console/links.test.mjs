@@ -37,7 +37,11 @@ async function holdfast(...words) {
 
 // clean asserts that nothing of a link is left where the browser keeps addresses.
 async function clean(page) {
-  const left = await page.evaluate(() => [location.href, document.referrer, ...(window.navigation?.entries() ?? []).map((e) => e.url ?? '')]);
+  const left = await page.evaluate(() => [
+    location.href,
+    document.referrer,
+    ...(window.navigation?.entries() ?? []).map((e) => e.url ?? ''),
+  ]);
   for (const address of left) assert.doesNotMatch(address, /token|setup=|code=|verify|error/, address);
   await page.reload();
 }
@@ -183,7 +187,11 @@ test('an invitation by mail lets somebody new in', async () => {
 
 test('an invitation handed over to somebody of the organisation’s domain lets in', async () => {
   const key = process.env.SERVICE_ROLE_KEY;
-  const r = await fetch(`${url}/v1/tenants?name=eq.Acme%20Cold%20Chain`, { method: 'PATCH', headers: { Authorization: `Bearer ${key}`, apikey: key, 'Content-Type': 'application/json' }, body: JSON.stringify({ email_domains: ['acme.example'] }) });
+  const r = await fetch(`${url}/v1/tenants?name=eq.Acme%20Cold%20Chain`, {
+    method: 'PATCH',
+    headers: { Authorization: `Bearer ${key}`, apikey: key, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ email_domains: ['acme.example'] }),
+  });
   assert.equal(r.status, 204, await r.text());
   const link = await invite('otto@acme.example', 'link');
   await through(link, (page) => choosePassword(page, 'otto@acme.example'));
@@ -218,7 +226,9 @@ test('an invitation handed over to a stranger leads to an account of that addres
 test('a link for another person says so in a browser where somebody is signed in', async () => {
   await holdfast('tenant', 'create', 'Beta');
   const holder = 'holder@beta.example';
-  await through(await holdfast('admin', 'setup-link', holder, '--tenant', 'Beta'), (page) => choosePassword(page, holder));
+  await through(await holdfast('admin', 'setup-link', holder, '--tenant', 'Beta'), (page) =>
+    choosePassword(page, holder),
+  );
   await invite(holder, 'mail');
   const link = await linkTo(holder);
   await visit(async (page) => {
@@ -226,7 +236,9 @@ test('a link for another person says so in a browser where somebody is signed in
     await signIn(page, 'mia@elsewhere.example');
     await inside(page);
     await page.goto(link);
-    await page.getByText(`The invitation is for ${holder}, and you are signed in here as mia@elsewhere.example.`).waitFor();
+    await page
+      .getByText(`The invitation is for ${holder}, and you are signed in here as mia@elsewhere.example.`)
+      .waitFor();
     await press(page, 'Sign out and go on');
     await page.getByText('Sign in with this address, or make an account with it.').waitFor();
     await signIn(page, holder);
@@ -253,13 +265,21 @@ test('an invitation that was taken back, one cut short and a code of another bro
   for (const [link, why] of [
     [handed, 'This invitation holds no longer'],
     [handed.slice(0, -9), 'There is no such invitation here.'],
-    [`${url}/console/?code=7f1f6a3e-0000-4000-8000-000000000000`, 'This sign-in began in another browser or on another device.'],
+    [
+      `${url}/console/?code=7f1f6a3e-0000-4000-8000-000000000000`,
+      'This sign-in began in another browser or on another device.',
+    ],
     [`${url}/console/#error=access_denied&error_code=user_banned&error_description=x&sb=`, 'This account is locked.'],
-  ]) await refused(link, why);
+  ])
+    await refused(link, why);
 });
 
 test('tokens in an address are taken up only when the person says so', async () => {
-  const { action_link: link } = await operator('/auth/v1/admin/generate_link', { type: 'magiclink', email: boss, redirect_to: `${url}/` });
+  const { action_link: link } = await operator('/auth/v1/admin/generate_link', {
+    type: 'magiclink',
+    email: boss,
+    redirect_to: `${url}/`,
+  });
   await visit(async (page) => {
     await page.goto(link);
     await page.getByRole('button').first().click();

@@ -5,15 +5,26 @@ import assert from 'node:assert/strict';
 import { api, as, engine, narrow, open, picture, settled, test, violations, visit, wide } from './page.mjs';
 
 const manager = 'manager@north.example';
-const look = engine === 'postgresql' ? { colorScheme: 'dark', viewport: narrow } : { colorScheme: 'light', viewport: wide };
+const look =
+  engine === 'postgresql' ? { colorScheme: 'dark', viewport: narrow } : { colorScheme: 'light', viewport: wide };
 
 // found is what is wrong with a page as it looks.
 async function found(page, name) {
   const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   // On a phone a table is cards: what lies beyond its edge is not seen.
-  const hidden = await page.evaluate(() => (innerWidth > 620 ? [] : [...document.querySelectorAll('.table')].filter((t) => t.scrollWidth > t.clientWidth + 1).map((t) => t.ariaLabel)));
+  const hidden = await page.evaluate(() =>
+    innerWidth > 620
+      ? []
+      : [...document.querySelectorAll('.table')]
+          .filter((t) => t.scrollWidth > t.clientWidth + 1)
+          .map((t) => t.ariaLabel),
+  );
   // Where somebody is among the tabs is in sight.
-  const at = await page.evaluate(() => [...document.querySelectorAll('.tabs > [aria-current], .tabs > [aria-selected=true]')].map((t) => Math.round(t.getBoundingClientRect().right - t.parentElement.getBoundingClientRect().right)));
+  const at = await page.evaluate(() =>
+    [...document.querySelectorAll('.tabs > [aria-current], .tabs > [aria-selected=true]')].map((t) =>
+      Math.round(t.getBoundingClientRect().right - t.parentElement.getBoundingClientRect().right),
+    ),
+  );
   return [
     ...(await violations(page, name)),
     ...(over > 0 ? [`${name} is ${over} pixels too wide`] : []),
@@ -28,17 +39,29 @@ const [item] = await api(manager, '/v1/items?select=id&available=gt.5&order=stoc
 
 const [route] = await api(manager, '/v1/routes?select=id&order=id.desc&limit=1');
 
-const [incident] = await api(manager, '/v1/actions?select=id:incident_id&incident_id=not.is.null&status=eq.open&limit=1');
+const [incident] = await api(
+  manager,
+  '/v1/actions?select=id:incident_id&incident_id=not.is.null&status=eq.open&limit=1',
+);
 
 const [action] = await api(manager, '/v1/actions?select=id&limit=1');
 
-const [place] = await api(manager, '/v1/incidents?select=id:zone_id&zone_id=not.is.null&order=occurred_at.desc&limit=1');
+const [place] = await api(
+  manager,
+  '/v1/incidents?select=id:zone_id&zone_id=not.is.null&order=occurred_at.desc&limit=1',
+);
 
 const [rule] = await api(manager, '/v1/regulations?select=id&code=eq.GLOBAL-INSPECTION');
 
-const [inspection] = await api(manager, '/v1/checklist_runs?select=id&status=eq.scheduled&template_id=not.is.null&limit=1');
+const [inspection] = await api(
+  manager,
+  '/v1/checklist_runs?select=id&status=eq.scheduled&template_id=not.is.null&limit=1',
+);
 
-const [inspected] = await api(manager, '/v1/checklist_runs?select=id&status=eq.completed&template_id=not.is.null&limit=1');
+const [inspected] = await api(
+  manager,
+  '/v1/checklist_runs?select=id&status=eq.completed&template_id=not.is.null&limit=1',
+);
 
 const pages = [
   ['home', '/console/'],
@@ -82,21 +105,29 @@ test(`every page is accessible: ${look.colorScheme}, ${look.viewport.width} px`,
     await open(page, '/console/components');
     wrong.push(...(await found(page, 'components')));
   }, look);
-  await as(manager, async (page) => {
-    for (const [name, path] of pages) {
-      await open(page, path);
-      await settled(page);
-      wrong.push(...(await found(page, name)));
-      if (name === 'home' && look.viewport === wide) await picture(page, 'overview-light');
-      if (name === 'map' && look.viewport === wide) await picture(page, 'map');
-    }
-  }, look);
-  await as('admin@north.example', async (page) => {
-    for (const name of kept) {
-      await open(page, `/console/admin/${name}`);
-      await settled(page);
-      wrong.push(...(await found(page, name)));
-    }
-  }, look);
+  await as(
+    manager,
+    async (page) => {
+      for (const [name, path] of pages) {
+        await open(page, path);
+        await settled(page);
+        wrong.push(...(await found(page, name)));
+        if (name === 'home' && look.viewport === wide) await picture(page, 'overview-light');
+        if (name === 'map' && look.viewport === wide) await picture(page, 'map');
+      }
+    },
+    look,
+  );
+  await as(
+    'admin@north.example',
+    async (page) => {
+      for (const name of kept) {
+        await open(page, `/console/admin/${name}`);
+        await settled(page);
+        wrong.push(...(await found(page, name)));
+      }
+    },
+    look,
+  );
   assert.deepEqual(wrong, []);
 }, 900_000);

@@ -6,7 +6,10 @@ const manager = 'manager@north.example';
 export const least = (list) => Math.min(...list);
 
 test('measured: an open overview holds no more after 10,000 events than after 1,000', async () => {
-  const events = (from, count) => Array.from({ length: count }, (_, n) => `id: ${from + n}\nevent: stock.moved\ndata: {"n":${from + n}}\n\n`).join('');
+  const events = (from, count) =>
+    Array.from({ length: count }, (_, n) => `id: ${from + n}\nevent: stock.moved\ndata: {"n":${from + n}}\n\n`).join(
+      '',
+    );
   const told = [events(0, 1000), events(1000, 9000)];
   // A stream ends after what it told and is asked for again, as after a break of the line.
   const begin = [];
@@ -38,7 +41,9 @@ test('measured: an open overview holds no more after 10,000 events than after 1,
     await open(page, '/console/');
     await settled(page);
     const [early, late] = [await held(0), await held(1)];
-    console.log(`held after 1,000 events ${early} bytes, after 10,000 ${late}: ${Math.round((late - early) / 9000)} bytes an event`);
+    console.log(
+      `held after 1,000 events ${early} bytes, after 10,000 ${late}: ${Math.round((late - early) / 9000)} bytes an event`,
+    );
     assert.ok(late - early < 9000 * 40, `${early} grew to ${late}`);
     for (const go of begin) go();
   });

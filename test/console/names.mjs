@@ -10,14 +10,26 @@ const source = (name) => readFileSync(new URL(`../../console/src/${name}`, impor
 
 test('every column, state, collection and setting of the catalog, and what it is, has its words in each language', async () => {
   const { collections, settings, events } = await (await fetch(`${url}/catalog.json`)).json();
-  const acronyms = Object.fromEntries([.../acronyms[^{]*\{(.*?)\}/s.exec(source('lib/catalog.ts'))[1].matchAll(/(\w+): '([^']+)'/g)].map(([, w, words]) => [w, words]));
+  const acronyms = Object.fromEntries(
+    [.../acronyms[^{]*\{(.*?)\}/s.exec(source('lib/catalog.ts'))[1].matchAll(/(\w+): '([^']+)'/g)].map(
+      ([, w, words]) => [w, words],
+    ),
+  );
   const words = (name) => {
-    const text = name.split(/[_.]/).map((w) => acronyms[w] ?? w).join(' ').trim();
+    const text = name
+      .split(/[_.]/)
+      .map((w) => acronyms[w] ?? w)
+      .join(' ')
+      .trim();
     return text.charAt(0).toUpperCase() + text.slice(1);
   };
   // What only programs write in a document is not shown.
   const unasked = /^(key|photo_id|filter|show_when|item|all|any)$/;
-  const called = (f) => [f.label || words(f.name), ...(f.one_of ?? []).filter((v) => /[a-z]/.test(v)).map((v) => words(String(v))), ...(f.parts ?? []).filter((x) => !unasked.test(x.name)).flatMap(called)];
+  const called = (f) => [
+    f.label || words(f.name),
+    ...(f.one_of ?? []).filter((v) => /[a-z]/.test(v)).map((v) => words(String(v))),
+    ...(f.parts ?? []).filter((x) => !unasked.test(x.name)).flatMap(called),
+  ];
   const said = (f) => [f.doc ?? '', ...called(f)];
   const wanted = [
     ...collections.flatMap((c) => [words(c.name), c.doc, ...c.fields.flatMap(said)]),
@@ -31,19 +43,31 @@ test('every column, state, collection and setting of the catalog, and what it is
       return new Function(`return ${text.slice(text.indexOf('= {') + 2).replace(/;\s*$/, '')}`)();
     });
     const all = [first, pages, catalog].flatMap((table) => Object.keys(table));
-    assert.deepEqual(all.filter((w, at) => all.indexOf(w) !== at), [], `${language}: said twice`);
+    assert.deepEqual(
+      all.filter((w, at) => all.indexOf(w) !== at),
+      [],
+      `${language}: said twice`,
+    );
     const table = { ...catalog, ...pages, ...first };
-    assert.deepEqual([...new Set(wanted)].filter((w) => w.length > 1 && table[w] === undefined), [], `${language}: add them to console/src/texts/${language}-catalog.ts`);
+    assert.deepEqual(
+      [...new Set(wanted)].filter((w) => w.length > 1 && table[w] === undefined),
+      [],
+      `${language}: add them to console/src/texts/${language}-catalog.ts`,
+    );
   }
 });
 
 test('a form in German speaks German: its columns, its choices and the way back', async () => {
-  await as('manager@north.example', async (page) => {
-    await open(page, '/console/c/actions/new');
-    await page.getByLabel('Maßnahmennr.').or(page.getByLabel('Titel *')).first().waitFor();
-    await page.getByRole('option', { name: 'Vorbeugung', exact: true }).waitFor({ state: 'attached' });
-    await page.getByLabel('Fällig am', { exact: false }).first().waitFor();
-  }, { locale: 'de-DE' });
+  await as(
+    'manager@north.example',
+    async (page) => {
+      await open(page, '/console/c/actions/new');
+      await page.getByLabel('Maßnahmennr.').or(page.getByLabel('Titel *')).first().waitFor();
+      await page.getByRole('option', { name: 'Vorbeugung', exact: true }).waitFor({ state: 'attached' });
+      await page.getByLabel('Fällig am', { exact: false }).first().waitFor();
+    },
+    { locale: 'de-DE' },
+  );
 });
 
 test('an id of several kinds is shown in a list by its name, leads there, and a page of them asks once for each kind', async () => {
@@ -60,17 +84,27 @@ test('an id of several kinds is shown in a list by its name, leads there, and a 
     });
     await open(page, '/console/c/predictive_scores');
     await settled(page);
-    const link = page.locator('tbody').getByRole('link', { name: `${code} · ${name}` }).first();
+    const link = page
+      .locator('tbody')
+      .getByRole('link', { name: `${code} · ${name}` })
+      .first();
     await link.waitFor();
     assert.equal(await link.getAttribute('href'), `/console/c/zones/${zone.entity_id}`);
     // The names of another kind may come later.
-    await page.locator('tbody td[data-label="Entity"], tbody td:nth-child(2)').filter({ hasText: /^[0-9a-f]{8}$/ }).first().waitFor({ state: 'detached' });
+    await page
+      .locator('tbody td[data-label="Entity"], tbody td:nth-child(2)')
+      .filter({ hasText: /^[0-9a-f]{8}$/ })
+      .first()
+      .waitFor({ state: 'detached' });
     assert.equal(asked.length, kinds.size, asked.join());
   });
 });
 
 test('the audit log names the records that it speaks of', async () => {
-  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `NAMED-${Date.now()}`, name: 'Has a name' } });
+  const [item] = await api(manager, '/v1/items', {
+    method: 'POST',
+    body: { sku: `NAMED-${Date.now()}`, name: 'Has a name' },
+  });
   await as('admin@north.example', async (page) => {
     await open(page, '/console/admin/audit?what=items');
     await settled(page);
@@ -80,18 +114,28 @@ test('the audit log names the records that it speaks of', async () => {
 });
 
 test('before a place is scanned the count says what to do and which counts wait', async () => {
-  const [zone] = await api(manager, '/v1/zones', { method: 'POST', body: { code: `WAITS-${Date.now()}`, name: 'Bin of a test', kind: 'bin', x: 1, y: 1, z: 0 } });
-  const { count_task: task } = await api(manager, '/v1/rpc/start_count', { method: 'POST', body: { zone_id: zone.id } });
-  await as('operator@north.example', async (page) => {
-    await open(page, '/console/floor/count');
-    await page.getByText('Scan the label of the place').waitFor();
-    const waits = page.getByRole('link', { name: new RegExp(zone.code) });
-    await waits.waitFor();
-    assert.deepEqual(await violations(page, 'count'), []);
-    await waits.click();
-    await page.getByRole('heading', { name: `Count ${zone.code}` }).waitFor();
-    assert.equal(new URL(page.url()).pathname, `/console/floor/count/${task.id}`);
-  }, { viewport: narrow, hasTouch: true });
+  const [zone] = await api(manager, '/v1/zones', {
+    method: 'POST',
+    body: { code: `WAITS-${Date.now()}`, name: 'Bin of a test', kind: 'bin', x: 1, y: 1, z: 0 },
+  });
+  const { count_task: task } = await api(manager, '/v1/rpc/start_count', {
+    method: 'POST',
+    body: { zone_id: zone.id },
+  });
+  await as(
+    'operator@north.example',
+    async (page) => {
+      await open(page, '/console/floor/count');
+      await page.getByText('Scan the label of the place').waitFor();
+      const waits = page.getByRole('link', { name: new RegExp(zone.code) });
+      await waits.waitFor();
+      assert.deepEqual(await violations(page, 'count'), []);
+      await waits.click();
+      await page.getByRole('heading', { name: `Count ${zone.code}` }).waitFor();
+      assert.equal(new URL(page.url()).pathname, `/console/floor/count/${task.id}`);
+    },
+    { viewport: narrow, hasTouch: true },
+  );
 });
 
 test('the title of the window names the page: its heading, the list that it is of, and the product', async () => {
@@ -106,26 +150,47 @@ test('the title of the window names the page: its heading, the list that it is o
   await as(manager, async (page) => {
     for (const [path, title] of Object.entries(titles)) {
       await page.goto(`${url}${path}`);
-      await page.waitForFunction((wanted) => document.title === wanted, title).catch(async () => assert.equal(await page.title(), title, path));
+      await page
+        .waitForFunction((wanted) => document.title === wanted, title)
+        .catch(async () => assert.equal(await page.title(), title, path));
     }
   });
 });
 
 test('every code that the documentation lists has advice in each language', async () => {
-  const listed = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8').matchAll(/^\| ((?:HF\d+|\d\w{4})[^|]*) \|/gm);
-  const codes = [...listed].flatMap(([, cell]) => cell.split(', ').flatMap((part) => {
-    const [first, last] = part.split(' - ');
-    const from = Number(first.slice(2));
-    return last ? Array.from({ length: Number(last.slice(2)) - from + 1 }, (_, n) => `HF${String(from + n).padStart(3, '0')}`) : [first];
-  }));
+  const listed = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8').matchAll(
+    /^\| ((?:HF\d+|\d\w{4})[^|]*) \|/gm,
+  );
+  const codes = [...listed].flatMap(([, cell]) =>
+    cell.split(', ').flatMap((part) => {
+      const [first, last] = part.split(' - ');
+      const from = Number(first.slice(2));
+      return last
+        ? Array.from({ length: Number(last.slice(2)) - from + 1 }, (_, n) => `HF${String(from + n).padStart(3, '0')}`)
+        : [first];
+    }),
+  );
   assert.ok(codes.length > 25, `${codes.length} codes`);
   // Two have sentences of their own: a stale record, and what was done after all.
   const own = ['HF008', 'HF014'];
-  const advice = Object.fromEntries([...source('lib/fault.ts').matchAll(/^  '?(\w+)'?: \(\) => _\('(.+)'\),$/gm)].map(([, code, words]) => [code, words]));
-  assert.deepEqual(codes.filter((code) => !own.includes(code) && !advice[code]), [], 'without advice');
+  const advice = Object.fromEntries(
+    [...source('lib/fault.ts').matchAll(/^  '?(\w+)'?: \(\) => _\('(.+)'\),$/gm)].map(([, code, words]) => [
+      code,
+      words,
+    ]),
+  );
+  assert.deepEqual(
+    codes.filter((code) => !own.includes(code) && !advice[code]),
+    [],
+    'without advice',
+  );
   for (const language of ['de', 'fr']) {
     const table = source(`texts/${language}.ts`);
-    assert.deepEqual(Object.values(advice).filter((words) => !table.includes(`'${words}': '`)), [], language);
+    assert.deepEqual(
+      Object.values(advice).filter((words) => !table.includes(`'${words}': '`)),
+      [],
+      language,
+    );
   }
 });
 
@@ -134,16 +199,22 @@ test('no list and no record shows an account as an id: people are named, or said
   const people = await api(admin, '/v1/members?select=user_id,worker:worker_id(name)');
   const ids = new Set(people.map((m) => m.user_id));
   const { collections } = await api(admin, '/catalog.json');
-  const told = collections.map((c) => [c.name, c.fields.filter((f) => f.names === 'members' && f.type === 'uuid').map((f) => f.name)]).filter(([, fields]) => fields.length);
+  const told = collections
+    .map((c) => [c.name, c.fields.filter((f) => f.names === 'members' && f.type === 'uuid').map((f) => f.name)])
+    .filter(([, fields]) => fields.length);
   assert.ok(told.length > 30, `${told.length} collections name people`);
   await as(admin, async (page) => {
     const shown = [];
     const look = async (where) => {
       await settled(page);
-      for (const id of await page.locator('main code[title]').evaluateAll((list) => list.map((e) => e.title))) if (ids.has(id)) shown.push(`${where}: ${id}`);
+      for (const id of await page.locator('main code[title]').evaluateAll((list) => list.map((e) => e.title)))
+        if (ids.has(id)) shown.push(`${where}: ${id}`);
     };
     for (const [name, fields] of told) {
-      const [row] = await api(admin, `/v1/${name}?select=*&or=(${fields.map((f) => `${f}.not.is.null`).join(',')})&limit=1`);
+      const [row] = await api(
+        admin,
+        `/v1/${name}?select=*&or=(${fields.map((f) => `${f}.not.is.null`).join(',')})&limit=1`,
+      );
       if (!row) continue;
       await open(page, `/console/c/${name}?cols=${fields.join(',')}`);
       await look(name);
@@ -154,11 +225,16 @@ test('no list and no record shows an account as an id: people are named, or said
     assert.deepEqual(shown, []);
 
     // Who completed an action is said by name.
-    const done = (await api(admin, '/v1/actions?select=id,completed_by&completed_by=not.is.null')).find((a) => people.some((m) => m.user_id === a.completed_by && m.worker));
+    const done = (await api(admin, '/v1/actions?select=id,completed_by&completed_by=not.is.null')).find((a) =>
+      people.some((m) => m.user_id === a.completed_by && m.worker),
+    );
     assert.ok(done, 'a member with a name has done an action');
     await open(page, `/console/c/actions/${done.id}`);
     await settled(page);
-    await page.getByText(people.find((m) => m.user_id === done.completed_by).worker.name).first().waitFor();
+    await page
+      .getByText(people.find((m) => m.user_id === done.completed_by).worker.name)
+      .first()
+      .waitFor();
   });
 }, 900_000);
 
@@ -177,7 +253,9 @@ test('what an id without a reference means is shown by its name', async () => {
   const admin = 'admin@north.example';
   const { collections } = await api(admin, '/catalog.json');
   const bare = (f) => f.type === 'uuid' && !f.ref && !f.names && !['id', 'tenant_id', 'user_id'].includes(f.name);
-  const told = collections.flatMap((c) => c.fields.filter(bare).map((f) => [c.name, f.name])).filter(([c, f]) => !ofNothing[`${c}.${f}`]);
+  const told = collections
+    .flatMap((c) => c.fields.filter(bare).map((f) => [c.name, f.name]))
+    .filter(([c, f]) => !ofNothing[`${c}.${f}`]);
   assert.ok(told.length >= 12, told.join(' '));
   const shown = [];
   await as(admin, async (page) => {

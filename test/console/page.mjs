@@ -12,7 +12,15 @@ export const named = url.replace('127.0.0.1', 'localhost');
 export const engine = process.env.HOLDFAST_ENGINE ?? '';
 export const password = 'holdfast-demo';
 const patience = Number(process.env.CONSOLE_PATIENCE ?? 30_000);
-const flags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+const flags = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
 
 function required(name) {
   const value = process.env[name];
@@ -39,9 +47,19 @@ export const narrow = { width: 390, height: 844 };
 // visit opens a page of a fresh browser context and watches it: no error of a
 // script, nothing that the policy refused, no request to another host but where
 // somebody is sent to sign in.
-export async function visit(script, { viewport = wide, colorScheme = 'light', locale = 'en-GB', provider, ...more } = {}) {
+export async function visit(
+  script,
+  { viewport = wide, colorScheme = 'light', locale = 'en-GB', provider, ...more } = {},
+) {
   browser ??= await launch();
-  const context = await browser.newContext({ viewport, colorScheme, locale, timezoneId: 'Europe/Berlin', acceptDownloads: true, ...more });
+  const context = await browser.newContext({
+    viewport,
+    colorScheme,
+    locale,
+    timezoneId: 'Europe/Berlin',
+    acceptDownloads: true,
+    ...more,
+  });
   context.setDefaultTimeout(patience);
   const wrong = [];
   const asked = [];
@@ -61,9 +79,17 @@ export async function visit(script, { viewport = wide, colorScheme = 'light', lo
   } catch (e) {
     mkdirSync('tmp', { recursive: true });
     await page.screenshot({ path: `tmp/console-failed-${engine}.png` }).catch(() => undefined);
-    const text = await page.locator('body').innerText().catch(() => '');
-    const requests = asked.filter((line) => !line.includes('/console/assets/')).slice(-20).join('\n');
-    throw new Error(`${e.message}\nat ${page.url()}\n${text.slice(0, 1200)}\nits last requests:\n${requests}`, { cause: e });
+    const text = await page
+      .locator('body')
+      .innerText()
+      .catch(() => '');
+    const requests = asked
+      .filter((line) => !line.includes('/console/assets/'))
+      .slice(-20)
+      .join('\n');
+    throw new Error(`${e.message}\nat ${page.url()}\n${text.slice(0, 1200)}\nits last requests:\n${requests}`, {
+      cause: e,
+    });
   } finally {
     await context.close();
   }
@@ -100,7 +126,11 @@ function keep(email, made) {
 
 async function prove(email) {
   const { access_token: token } = sessions.get(email);
-  const r = await fetch(`${url}/auth/v1/reauthenticate`, { method: 'POST', headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }, body: JSON.stringify({ password }) });
+  const r = await fetch(`${url}/auth/v1/reauthenticate`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ password }),
+  });
   assert.ok(r.ok, `${email} shows the password again: ${r.status} ${await r.text()}`);
   proved.set(email, Date.now());
 }
@@ -112,10 +142,15 @@ export function secret(text) {
 
 async function enter(email, path, body) {
   for (let tries = 5; !sessions.has(email); tries--) {
-    const r = await fetch(url + path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
+    const r = await fetch(url + path, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    });
     const made = await r.json();
     if (r.ok) keep(email, made);
-    else if (r.status === 429 && tries) await new Promise((done) => setTimeout(done, 1000 * Number(r.headers.get('Retry-After') ?? 2)));
+    else if (r.status === 429 && tries)
+      await new Promise((done) => setTimeout(done, 1000 * Number(r.headers.get('Retry-After') ?? 2)));
     else throw new Error(`${email}: ${r.status} ${JSON.stringify(made)}`);
   }
 }
@@ -137,7 +172,10 @@ export async function raised(email) {
   const post = (path, body) => api(email, path, { method: 'POST', body });
   const factor = await post('/auth/v1/factors', { factor_type: 'totp', friendly_name: 'App' });
   const { id } = await post(`/auth/v1/factors/${factor.id}/challenge`, {});
-  const made = await post(`/auth/v1/factors/${factor.id}/verify`, { challenge_id: id, code: digits(factor.totp.secret) });
+  const made = await post(`/auth/v1/factors/${factor.id}/verify`, {
+    challenge_id: id,
+    code: digits(factor.totp.secret),
+  });
   keep(email, made);
   return factor.totp.secret;
 }
@@ -202,7 +240,16 @@ export async function chosen(page) {
 // api asks the server as somebody, beside the page.
 export async function api(email, path, { method = 'GET', body, headers } = {}) {
   const { access_token: token } = await session(email);
-  const r = await fetch(url + path, { method, headers: { Authorization: `Bearer ${token}`, ...(body ? { 'Content-Type': 'application/json' } : {}), Prefer: 'return=representation', ...headers }, body: body ? JSON.stringify(body) : undefined });
+  const r = await fetch(url + path, {
+    method,
+    headers: {
+      Authorization: `Bearer ${token}`,
+      ...(body ? { 'Content-Type': 'application/json' } : {}),
+      Prefer: 'return=representation',
+      ...headers,
+    },
+    body: body ? JSON.stringify(body) : undefined,
+  });
   const text = await r.text();
   assert.ok(r.ok, `${method} ${path}: ${r.status} ${text}`);
   return text ? JSON.parse(text) : undefined;
@@ -218,7 +265,16 @@ export function stocked(count = 1) {
 // operator makes a record as whoever runs the server.
 export async function operator(path, body) {
   const key = required('SERVICE_ROLE_KEY');
-  const r = await fetch(url + path, { method: 'POST', headers: { Authorization: `Bearer ${key}`, apikey: key, 'Content-Type': 'application/json', Prefer: 'return=representation' }, body: JSON.stringify(body) });
+  const r = await fetch(url + path, {
+    method: 'POST',
+    headers: {
+      Authorization: `Bearer ${key}`,
+      apikey: key,
+      'Content-Type': 'application/json',
+      Prefer: 'return=representation',
+    },
+    body: JSON.stringify(body),
+  });
   const made = await r.json();
   assert.ok(r.ok, `POST ${path}: ${r.status} ${JSON.stringify(made)}`);
   return Array.isArray(made) ? made[0] : made;
@@ -227,7 +283,14 @@ export async function operator(path, body) {
 // In minutes the tests do to one organisation what its people do in a day.
 {
   const key = required('SERVICE_ROLE_KEY');
-  const r = await fetch(`${url}/v1/tenants?slug=eq.north`, { method: 'PATCH', headers: { Authorization: `Bearer ${key}`, apikey: key, 'Content-Type': 'application/json' }, body: JSON.stringify({ plan: 'custom', limits: { api: { minute: 20_000, burst: 10_000 }, write: { minute: 10_000, burst: 5_000 } } }) });
+  const r = await fetch(`${url}/v1/tenants?slug=eq.north`, {
+    method: 'PATCH',
+    headers: { Authorization: `Bearer ${key}`, apikey: key, 'Content-Type': 'application/json' },
+    body: JSON.stringify({
+      plan: 'custom',
+      limits: { api: { minute: 20_000, burst: 10_000 }, write: { minute: 10_000, burst: 5_000 } },
+    }),
+  });
   assert.equal(r.status, 204, await r.text());
 }
 
@@ -235,16 +298,36 @@ export async function operator(path, body) {
 export async function founder(name) {
   const tenant = await operator('/v1/tenants', { name, slug: `new-${Date.now()}` });
   const email = await stranger();
-  await operator('/v1/members', { tenant_id: tenant.id, user_id: (await session(email)).user.id, role: 'owner', status: 'active' });
+  await operator('/v1/members', {
+    tenant_id: tenant.id,
+    user_id: (await session(email)).user.id,
+    role: 'owner',
+    status: 'active',
+  });
   return email;
 }
 
 // violations are what axe finds wrong, short.
 export async function violations(page, name) {
   // A colour amid its change has no contrast of its own: wait for what ends.
-  await page.evaluate(() => Promise.allSettled(document.getAnimations().filter((a) => Number.isFinite(a.effect?.getComputedTiming().endTime)).map((a) => a.finished)));
-  const { violations: list } = await new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']).analyze();
-  return list.map((v) => `${name}: ${v.id}: ${v.nodes.slice(0, 2).map((n) => `${n.html.slice(0, 140)} | ${n.failureSummary?.split('\n')[1]?.slice(0, 160)}`).join(' ;; ')}`);
+  await page.evaluate(() =>
+    Promise.allSettled(
+      document
+        .getAnimations()
+        .filter((a) => Number.isFinite(a.effect?.getComputedTiming().endTime))
+        .map((a) => a.finished),
+    ),
+  );
+  const { violations: list } = await new AxeBuilder({ page })
+    .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'])
+    .analyze();
+  return list.map(
+    (v) =>
+      `${name}: ${v.id}: ${v.nodes
+        .slice(0, 2)
+        .map((n) => `${n.html.slice(0, 140)} | ${n.failureSummary?.split('\n')[1]?.slice(0, 160)}`)
+        .join(' ;; ')}`,
+  );
 }
 
 // settled waits until nothing is loading.
@@ -265,7 +348,17 @@ export async function newBin(name, more = {}) {
   const [dock] = await api(manager, '/v1/zones?select=site_id&code=eq.DOCK-1');
   const [bin] = await api(manager, '/v1/zones', {
     method: 'POST',
-    body: { code: `${name}-${Date.now()}`, name: 'Bin of a test', kind: 'bin', site_id: dock.site_id, x: 1, y: 1, z: 0, max_capacity: 10000, ...more },
+    body: {
+      code: `${name}-${Date.now()}`,
+      name: 'Bin of a test',
+      kind: 'bin',
+      site_id: dock.site_id,
+      x: 1,
+      y: 1,
+      z: 0,
+      max_capacity: 10000,
+      ...more,
+    },
   });
   return bin;
 }
@@ -274,8 +367,14 @@ export async function newBin(name, more = {}) {
 export async function newReserve(name) {
   const manager = 'manager@north.example';
   const bin = await newBin(`${name}-R`);
-  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `${name}-${Date.now()}`, name: 'Of a reserve' } });
-  for (const moved of [{ type: 'receipt', to_zone_id: bin.id, quantity: 23 }, { type: 'ship', from_zone_id: bin.id, quantity: 3 }])
+  const [item] = await api(manager, '/v1/items', {
+    method: 'POST',
+    body: { sku: `${name}-${Date.now()}`, name: 'Of a reserve' },
+  });
+  for (const moved of [
+    { type: 'receipt', to_zone_id: bin.id, quantity: 23 },
+    { type: 'ship', from_zone_id: bin.id, quantity: 3 },
+  ])
     await api(manager, '/v1/stock_movements', { method: 'POST', body: { ...moved, item_id: item.id } });
   return item;
 }

@@ -1,6 +1,23 @@
 // Getting in by every way, and showing again that it is you.
 import assert from 'node:assert/strict';
-import { api, as, calm, digits, founder, mail, named, open, password, person, session, settled, test, url, violations, visit } from './page.mjs';
+import {
+  api,
+  as,
+  calm,
+  digits,
+  founder,
+  mail,
+  named,
+  open,
+  password,
+  person,
+  session,
+  settled,
+  test,
+  url,
+  violations,
+  visit,
+} from './page.mjs';
 
 // stale answers the first request to a path as the server does to a session that
 // showed no credential for ten minutes; everything else is the server's own.
@@ -9,7 +26,11 @@ async function stale(page, path) {
   await page.route(`**${path}`, (route) => {
     if (!first || route.request().method() !== 'POST') return route.continue();
     first = false;
-    return route.fulfill({ status: 400, contentType: 'application/json', body: JSON.stringify({ code: 400, error_code: 'reauthentication_needed', msg: 'This requires reauthentication' }) });
+    return route.fulfill({
+      status: 400,
+      contentType: 'application/json',
+      body: JSON.stringify({ code: 400, error_code: 'reauthentication_needed', msg: 'This requires reauthentication' }),
+    });
   });
 }
 
@@ -69,7 +90,16 @@ test('a passkey is made, signs in, and shows again that it is you', async () => 
   await visit(async (page) => {
     const cdp = await page.context().newCDPSession(page);
     await cdp.send('WebAuthn.enable');
-    await cdp.send('WebAuthn.addVirtualAuthenticator', { options: { protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true } });
+    await cdp.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
+    });
     await signIn(page, email, named);
     await page.getByRole('heading', { name: 'Warehouse', exact: true }).waitFor();
     await page.goto(`${named}/console/account`);
@@ -182,7 +212,11 @@ test('a forgotten password is replaced by way of a mail', async () => {
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('heading', { name: 'Warehouse', exact: true }).waitFor();
   });
-  const r = await fetch(`${url}/auth/v1/token?grant_type=password`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ email, password: 'another long pass phrase' }) });
+  const r = await fetch(`${url}/auth/v1/token?grant_type=password`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ email, password: 'another long pass phrase' }),
+  });
   assert.equal(r.status, 200);
 });
 
@@ -200,7 +234,10 @@ test('an invitation of another organisation waits on every page, and is accepted
     await page.waitForFunction(() => /South/.test(document.querySelector('.who')?.textContent ?? ''));
   });
   const other = await person('viewer');
-  await api('admin@south.example', '/auth/v1/invitations', { method: 'POST', body: { email: other, role: 'operator' } });
+  await api('admin@south.example', '/auth/v1/invitations', {
+    method: 'POST',
+    body: { email: other, role: 'operator' },
+  });
   await as(other, async (page) => {
     await open(page, '/console/');
     await settled(page);
@@ -209,6 +246,8 @@ test('an invitation of another organisation waits on every page, and is accepted
     await notices.getByText(/invites you as/).waitFor({ state: 'detached' });
   });
   const { access_token: token } = await session(other);
-  const { tenants } = await (await fetch(`${url}/auth/v1/tenants`, { headers: { Authorization: `Bearer ${token}` } })).json();
+  const { tenants } = await (
+    await fetch(`${url}/auth/v1/tenants`, { headers: { Authorization: `Bearer ${token}` } })
+  ).json();
   assert.equal(tenants.length, 1);
 });

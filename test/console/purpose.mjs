@@ -19,15 +19,31 @@ const one = async (path, who = manager) => {
 async function waiting() {
   const limit = async (value) => {
     await api(admin, '/v1/settings?key=eq.count_auto_approve', { method: 'DELETE' });
-    if (value !== undefined) await api(admin, '/v1/settings', { method: 'POST', body: { section: 'stock', key: 'count_auto_approve', value } });
+    if (value !== undefined)
+      await api(admin, '/v1/settings', {
+        method: 'POST',
+        body: { section: 'stock', key: 'count_auto_approve', value },
+      });
   };
   const mark = `PUR-${Date.now()}`;
-  const [zone] = await api(manager, '/v1/zones', { method: 'POST', body: { code: mark, name: 'Bin of a test', kind: 'bin', x: 2, y: 2, z: 0 } });
-  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: mark, name: 'Is worth something', unit_cost: 100 } });
-  const { count_task: task } = await api(manager, '/v1/rpc/start_count', { method: 'POST', body: { zone_id: zone.id } });
+  const [zone] = await api(manager, '/v1/zones', {
+    method: 'POST',
+    body: { code: mark, name: 'Bin of a test', kind: 'bin', x: 2, y: 2, z: 0 },
+  });
+  const [item] = await api(manager, '/v1/items', {
+    method: 'POST',
+    body: { sku: mark, name: 'Is worth something', unit_cost: 100 },
+  });
+  const { count_task: task } = await api(manager, '/v1/rpc/start_count', {
+    method: 'POST',
+    body: { zone_id: zone.id },
+  });
   await limit(0);
   try {
-    await api(manager, '/v1/rpc/enter_count', { method: 'POST', body: { count_task_id: task.id, lines: [{ item_id: item.id, counted: 5 }] } });
+    await api(manager, '/v1/rpc/enter_count', {
+      method: 'POST',
+      body: { count_task_id: task.id, lines: [{ item_id: item.id, counted: 5 }] },
+    });
   } finally {
     await limit();
   }
@@ -40,12 +56,18 @@ async function kinds() {
     orders: [await one('orders?select=id&type=eq.outbound&status=eq.in_progress'), ['How far it is', 'Lines']],
     shipments: [await one('shipment_lines?select=id:shipment_id'), ['Lines', 'Packages']],
     pick_lists: [await one('pick_lines?select=id:pick_list_id'), ['Lines in walking order']],
-    items: [await one('stock_movements?select=id:item_id&type=eq.ship'), ['Stock', 'How it moves', 'On its way', 'Last movements']],
+    items: [
+      await one('stock_movements?select=id:item_id&type=eq.ship'),
+      ['Stock', 'How it moves', 'On its way', 'Last movements'],
+    ],
     lots: [await one('stock_levels?select=id:lot_id&lot_id=not.is.null'), ['Where it lies', 'Who was sent it']],
     zones: [await one('stock_levels?select=id:zone_id&quantity=gt.0'), ['What lies here']],
     workers: [await one('training_assignments?select=id:worker_id&worker_id=not.is.null'), ['Certificates']],
     equipment: [await one('equipment?select=id'), ['Inspections', 'Open incidents', 'Open actions']],
-    vehicles: [await one('shipments?select=id:vehicle_id&vehicle_id=not.is.null'), ['Next routes', 'Load', 'Inspections']],
+    vehicles: [
+      await one('shipments?select=id:vehicle_id&vehicle_id=not.is.null'),
+      ['Next routes', 'Load', 'Inspections'],
+    ],
     count_tasks: [await waiting(), ['Lines']],
   };
 }
@@ -59,7 +81,11 @@ test('the page of a record begins with what it is opened for, in at most eight r
     await settled(page);
     for (const [name, [id, wanted]] of Object.entries(all)) {
       const asked = [];
-      const note = (r) => /\/(v1|rest\/v1|functions\/v1)\//.test(r.url()) && !/\/(events|permissions|members)\b/.test(r.url()) && !r.url().includes('/auth/') && asked.push(new URL(r.url()).pathname);
+      const note = (r) =>
+        /\/(v1|rest\/v1|functions\/v1)\//.test(r.url()) &&
+        !/\/(events|permissions|members)\b/.test(r.url()) &&
+        !r.url().includes('/auth/') &&
+        asked.push(new URL(r.url()).pathname);
       page.on('request', note);
       await page.setViewportSize(wide);
       await open(page, `/console/c/${name}/${id}`);
@@ -86,7 +112,11 @@ test('a count that waits for a second person says so on its page', async () => {
   await as(manager, async (page) => {
     await open(page, `/console/c/count_tasks/${id}`);
     await page.getByText('This count waits for a second person: nothing is booked yet.').waitFor();
-    await page.getByRole('cell', { name: '€500.00' }).or(page.locator('.figures', { hasText: '€500.00' })).first().waitFor();
+    await page
+      .getByRole('cell', { name: '€500.00' })
+      .or(page.locator('.figures', { hasText: '€500.00' }))
+      .first()
+      .waitFor();
   });
   // Who counts is shown neither what was expected nor what that is worth.
   await as(operator, async (page) => {
@@ -101,17 +131,35 @@ test('a count that waits for a second person says so on its page', async () => {
 test('the page of a machine shows what is open about it: reports that name it, and actions of these and of its failed inspections', async () => {
   const mark = `MACHINE-${Date.now()}`;
   const make = async (path, body) => (await api(officer, `/v1/${path}`, { method: 'POST', body }))[0];
-  const [truck] = await api(admin, '/v1/equipment', { method: 'POST', body: { asset_no: mark, name: 'Truck of a test', kind: 'forklift' } });
+  const [truck] = await api(admin, '/v1/equipment', {
+    method: 'POST',
+    body: { asset_no: mark, name: 'Truck of a test', kind: 'forklift' },
+  });
   const occurred_at = new Date(Date.now() - 36e5).toISOString();
-  const report = (title, entities) => make('incidents', { kind: 'near_miss', severity: 'low', title, occurred_at, entities });
-  const named = await report(`${mark} was too fast`, [{ entity_type: 'equipment', entity_id: truck.id, role: 'involved' }]);
+  const report = (title, entities) =>
+    make('incidents', { kind: 'near_miss', severity: 'low', title, occurred_at, entities });
+  const named = await report(`${mark} was too fast`, [
+    { entity_type: 'equipment', entity_id: truck.id, role: 'involved' },
+  ]);
   await report(`${mark} of another`, []);
   await make('actions', { title: `${mark} slower`, incident_id: named.id, source: 'incident' });
   const items = [{ key: 'horn', prompt: 'Does the horn work?', type: 'yes_no_na', required: true, on_fail: 'action' }];
-  const template = await make('checklist_templates', { code: mark, title: `${mark} check`, sections: [{ title: 'Truck', items }] });
-  await api(officer, `/v1/checklist_templates?id=eq.${template.id}`, { method: 'PATCH', body: { status: 'published' } });
+  const template = await make('checklist_templates', {
+    code: mark,
+    title: `${mark} check`,
+    sections: [{ title: 'Truck', items }],
+  });
+  await api(officer, `/v1/checklist_templates?id=eq.${template.id}`, {
+    method: 'PATCH',
+    body: { status: 'published' },
+  });
   const due_at = new Date(Date.now() + 36e5).toISOString();
-  const run = await make('checklist_runs', { template_id: template.id, title: `${mark} check`, due_at, equipment_id: truck.id });
+  const run = await make('checklist_runs', {
+    template_id: template.id,
+    title: `${mark} check`,
+    due_at,
+    equipment_id: truck.id,
+  });
   await api(officer, `/v1/checklist_runs?id=eq.${run.id}`, { method: 'PATCH', body: { status: 'in_progress' } });
   await make('checklist_answers', { run_id: run.id, item_key: 'horn', value: 'no' });
   await api(officer, `/v1/checklist_runs?id=eq.${run.id}`, { method: 'PATCH', body: { status: 'completed' } });
@@ -145,7 +193,10 @@ test('a figure over rows that a role sees a part of says so, and one over all ro
   });
   await as('driver@north.example', async (page) => {
     await open(page, '/console/c/shipments');
-    await page.getByText(/of [\d,]+ records? that you may see|^0 of/).first().waitFor();
+    await page
+      .getByText(/of [\d,]+ records? that you may see|^0 of/)
+      .first()
+      .waitFor();
   });
   await as('viewer@north.example', async (page) => {
     await open(page, '/console/c/members');
@@ -162,6 +213,9 @@ test('a figure over rows that a role sees a part of says so, and one over all ro
 test('the value of the stock says its currency on the overview', async () => {
   await as(manager, async (page) => {
     await open(page, '/console/');
-    await page.locator('a.tile', { hasText: 'Stock value' }).getByText(/^€[\d.,]+[kmbKMB]?$/).waitFor();
+    await page
+      .locator('a.tile', { hasText: 'Stock value' })
+      .getByText(/^€[\d.,]+[kmbKMB]?$/)
+      .waitFor();
   });
 });

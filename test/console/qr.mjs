@@ -18,18 +18,22 @@ async function printCode(place) {
 }
 
 async function findReport(no) {
-  const read = 'kind,severity,potential_severity,zone_id,description,anonymous,reported_by,incident_photos(width,height)';
+  const read =
+    'kind,severity,potential_severity,zone_id,description,anonymous,reported_by,incident_photos(width,height)';
   const [made] = await api(officer, `/v1/incidents?incident_no=eq.${no}&select=${read}`);
   return made;
 }
 
 // assertThumb holds a page to one thumb: what is tapped is large enough, and nothing is wider than the phone.
 async function assertThumb(page) {
-  const small = await page.locator('button:visible, .pick:visible, summary:visible').evaluateAll((all) =>
-    all.filter((e) => e.getBoundingClientRect().height < 44).map((e) => e.textContent),
-  );
+  const small = await page
+    .locator('button:visible, .pick:visible, summary:visible')
+    .evaluateAll((all) => all.filter((e) => e.getBoundingClientRect().height < 44).map((e) => e.textContent));
   assert.deepEqual(small, [], 'targets are 44 px high');
-  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'nothing is wider than the phone');
+  assert.ok(
+    await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+    'nothing is wider than the phone',
+  );
 }
 
 for (const colorScheme of ['light', 'dark']) {
@@ -152,7 +156,8 @@ test('the keyboard alone reports an injury in French, of which it is asked how b
   let number = '';
   await visit(
     async (page) => {
-      const press = (...keys) => keys.reduce((before, key) => before.then(() => page.keyboard.press(key)), Promise.resolve());
+      const press = (...keys) =>
+        keys.reduce((before, key) => before.then(() => page.keyboard.press(key)), Promise.resolve());
       await page.goto(address);
       await page.getByText('Étape 1 sur 3').waitFor(); // the code says where
       await press('Tab', 'Space', 'ArrowDown', 'ArrowDown');
@@ -170,7 +175,10 @@ test('the keyboard alone reports an injury in French, of which it is asked how b
     { locale: 'fr-FR' },
   );
   const made = await findReport(number);
-  assert.deepEqual([made.kind, made.severity, made.potential_severity, made.zone_id], ['injury', 'medium', null, dock.id]);
+  assert.deepEqual(
+    [made.kind, made.severity, made.potential_severity, made.zone_id],
+    ['injury', 'medium', null, dock.id],
+  );
 });
 
 test('an empty step is not passed, a file that is no picture is refused in words, and what was said stays', async () => {

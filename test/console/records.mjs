@@ -8,7 +8,11 @@ const manager = 'manager@north.example';
 test('pages of a list go on past ties and into the rows without a value, each row once, either way', async () => {
   const tag = `PAGES-${Date.now()}`;
   const sku = (n) => `${tag}-${String(n).padStart(3, '0')}`;
-  const named = Array.from({ length: 120 }, (_, n) => ({ sku: sku(n), name: tag, category: n < 70 ? `${tag} ${n % 7}` : null }));
+  const named = Array.from({ length: 120 }, (_, n) => ({
+    sku: sku(n),
+    name: tag,
+    category: n < 70 ? `${tag} ${n % 7}` : null,
+  }));
   await api(manager, '/v1/items', { method: 'POST', body: named });
   for (const way of ['asc', 'desc']) {
     await as(manager, async (page) => {
@@ -18,13 +22,25 @@ test('pages of a list go on past ties and into the rows without a value, each ro
         await page.getByText(new RegExp(`^${from}–`)).waitFor();
         await settled(page);
         const rows = await page.locator('tbody tr').allInnerTexts();
-        seen.push(...rows.map((text) => [new RegExp(`${tag}-\\d+`).exec(text)[0], new RegExp(`${tag} \\d`).exec(text)?.[0] ?? '']));
+        seen.push(
+          ...rows.map((text) => [
+            new RegExp(`${tag}-\\d+`).exec(text)[0],
+            new RegExp(`${tag} \\d`).exec(text)?.[0] ?? '',
+          ]),
+        );
         if (from < 101) await page.getByRole('button', { name: 'Next' }).click();
       }
-      assert.deepEqual(seen.map(([s]) => s).sort(), named.map((x) => x.sku), way);
+      assert.deepEqual(
+        seen.map(([s]) => s).sort(),
+        named.map((x) => x.sku),
+        way,
+      );
       const having = seen.map(([, category]) => category).filter(Boolean);
       assert.deepEqual(having, way === 'asc' ? having.toSorted() : having.toSorted().reverse(), way);
-      assert.ok(seen.slice(70).every(([, category]) => !category), 'those without a value come last');
+      assert.ok(
+        seen.slice(70).every(([, category]) => !category),
+        'those without a value come last',
+      );
     });
   }
 });
@@ -54,7 +70,13 @@ test('a list is searched, filtered, sorted and paged, and its address says so', 
 
 test('what is saved as CSV is what the search shows', async () => {
   const mark = `CSV${Date.now()}`;
-  await api(manager, '/v1/items', { method: 'POST', body: [{ sku: `${mark}-1`, name: 'One' }, { sku: `${mark}-2`, name: 'Two' }] });
+  await api(manager, '/v1/items', {
+    method: 'POST',
+    body: [
+      { sku: `${mark}-1`, name: 'One' },
+      { sku: `${mark}-2`, name: 'Two' },
+    ],
+  });
   await as(manager, async (page) => {
     await open(page, '/console/c/items');
     await page.getByRole('searchbox', { name: 'Search in this list' }).fill(mark);
@@ -62,7 +84,9 @@ test('what is saved as CSV is what the search shows', async () => {
     await page.locator('.filters').getByRole('button', { name: 'More' }).click();
     const file = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Save as CSV' }).click();
-    const lines = readFileSync(await (await file).path(), 'utf8').trim().split('\n');
+    const lines = readFileSync(await (await file).path(), 'utf8')
+      .trim()
+      .split('\n');
     assert.equal(lines.length, 3, lines.slice(0, 5).join('\n'));
   });
 });
@@ -76,7 +100,10 @@ test('labels and papers are saved from the record, and a shipment that comes in 
       const file = page.waitForEvent('download');
       await page.getByRole('button', { name: button, exact: true }).click();
       const got = await file;
-      assert.ok(got.suggestedFilename().includes(name.split('.')[0]) && got.suggestedFilename().endsWith(name.slice(-4)), `${got.suggestedFilename()}, not ${name}`);
+      assert.ok(
+        got.suggestedFilename().includes(name.split('.')[0]) && got.suggestedFilename().endsWith(name.slice(-4)),
+        `${got.suggestedFilename()}, not ${name}`,
+      );
       assert.ok(readFileSync(await got.path(), 'utf8').startsWith(begins), name);
     };
     await open(page, `/console/c/zones/${zone.id}`);
@@ -91,7 +118,11 @@ test('labels and papers are saved from the record, and a shipment that comes in 
     await saved('Delivery note', `${out.shipment_no}.pdf`, '%PDF-');
     await open(page, `/console/c/pick_lists/${list.id}`);
     await saved('Print', `${list.pick_no}.pdf`, '%PDF-');
-    const [inbound] = await api(manager, '/v1/shipments', { method: 'POST', body: { direction: 'inbound' }, headers: { Prefer: 'return=representation' } });
+    const [inbound] = await api(manager, '/v1/shipments', {
+      method: 'POST',
+      body: { direction: 'inbound' },
+      headers: { Prefer: 'return=representation' },
+    });
     await open(page, `/console/c/shipments/${inbound.id}`);
     await page.getByRole('heading', { name: new RegExp(inbound.shipment_no) }).waitFor();
     assert.equal(await page.getByRole('button', { name: 'Delivery note' }).count(), 0);
@@ -123,7 +154,10 @@ test('a record is made, refused at the field, opened and changed with the keyboa
 });
 
 test('when somebody else was faster the form asks field by field', async () => {
-  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `RACE-${Date.now()}`, name: 'At first', description: 'old' } });
+  const [item] = await api(manager, '/v1/items', {
+    method: 'POST',
+    body: { sku: `RACE-${Date.now()}`, name: 'At first', description: 'old' },
+  });
   await as(manager, async (page) => {
     await open(page, `/console/c/items/${item.id}`);
     await page.getByRole('button', { name: 'Edit' }).click();
@@ -139,7 +173,10 @@ test('when somebody else was faster the form asks field by field', async () => {
 });
 
 test('the history says who changed what', async () => {
-  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `WHO-${Date.now()}`, name: 'Before' } });
+  const [item] = await api(manager, '/v1/items', {
+    method: 'POST',
+    body: { sku: `WHO-${Date.now()}`, name: 'Before' },
+  });
   await api(manager, `/v1/items/${item.id}`, { method: 'PATCH', body: { name: 'After' } });
   await as('admin@north.example', async (page) => {
     await open(page, `/console/c/items/${item.id}`);
@@ -151,7 +188,10 @@ test('the history says who changed what', async () => {
 
 test('hostile text is shown, never run', async () => {
   const hostile = '"><img src=x onerror=alert(1)><script>alert(2)</script>';
-  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `BAD-${Date.now()}`, name: hostile.slice(0, 190) } });
+  const [item] = await api(manager, '/v1/items', {
+    method: 'POST',
+    body: { sku: `BAD-${Date.now()}`, name: hostile.slice(0, 190) },
+  });
   await as(manager, async (page) => {
     page.on('dialog', () => assert.fail('a script ran'));
     await open(page, `/console/c/items/${item.id}`);

@@ -33,14 +33,31 @@ test('a rule says in words what it looks at, and each verdict leads to the recor
   // Two people with four and a half hours between two shifts, whatever the demonstration drew for its own.
   const hour = 36e5;
   for (const n of [1, 2]) {
-    const [worker] = await api('manager@north.example', '/v1/workers', { method: 'POST', body: { employee_no: `REST-${n}-${Date.now()}`, name: `Short rest ${n}` } });
-    for (const [from, to] of [[48, 41], [36.5, 30]]) {
-      await api('manager@north.example', '/v1/shifts', { method: 'POST', body: { worker_id: worker.id, started_at: new Date(Date.now() - from * hour).toISOString(), ended_at: new Date(Date.now() - to * hour).toISOString(), status: 'closed' } });
+    const [worker] = await api('manager@north.example', '/v1/workers', {
+      method: 'POST',
+      body: { employee_no: `REST-${n}-${Date.now()}`, name: `Short rest ${n}` },
+    });
+    for (const [from, to] of [
+      [48, 41],
+      [36.5, 30],
+    ]) {
+      await api('manager@north.example', '/v1/shifts', {
+        method: 'POST',
+        body: {
+          worker_id: worker.id,
+          started_at: new Date(Date.now() - from * hour).toISOString(),
+          ended_at: new Date(Date.now() - to * hour).toISOString(),
+          status: 'closed',
+        },
+      });
     }
   }
   await api(officer, '/functions/v1/check-compliance-rules', { method: 'POST', body: {} });
   const [rule] = await api(officer, '/v1/regulations?code=eq.EU-2003-88-11H&select=id,title');
-  const states = await api(officer, `/v1/compliance_states?regulation_id=eq.${rule.id}&status=eq.breach&select=value,evidence&order=value.asc`);
+  const states = await api(
+    officer,
+    `/v1/compliance_states?regulation_id=eq.${rule.id}&status=eq.breach&select=value,evidence&order=value.asc`,
+  );
   assert.ok(states.length >= 2, 'both have too short a rest');
   assert.equal(states[0].value, 4.5);
   await as(
@@ -48,7 +65,9 @@ test('a rule says in words what it looks at, and each verdict leads to the recor
     async (page) => {
       await open(page, '/console/compliance');
       await page.getByRole('button', { name: rule.title }).click();
-      await page.getByText('The shortest rest between two shifts, over the last 14 days. Breach below 11 hours.').waitFor();
+      await page
+        .getByText('The shortest rest between two shifts, over the last 14 days. Breach below 11 hours.')
+        .waitFor();
       await page.getByText(`${states.length} breaches`).first().waitFor();
       const verdict = page.locator('.rules .stack > li').first();
       await verdict.getByText(`${states[0].value} hours`).waitFor();
@@ -74,11 +93,13 @@ test('a breach that is mended turns once the rules are checked, and a page says 
     await row.click();
     await page.locator('.rules .stack > li').first().waitFor();
     await picture(page, 'compliance');
-    for (const a of actions) await api(officer, `/v1/actions?id=eq.${a.id}`, { method: 'PATCH', body: { due_on: later } });
+    for (const a of actions)
+      await api(officer, `/v1/actions?id=eq.${a.id}`, { method: 'PATCH', body: { due_on: later } });
     await page.getByRole('button', { name: 'Check now' }).click();
     await page.getByText(/verdicts? changed/).waitFor();
     await row.getByText('1 compliant').waitFor();
-    for (const a of actions) await api(officer, `/v1/actions?id=eq.${a.id}`, { method: 'PATCH', body: { due_on: a.due_on } });
+    for (const a of actions)
+      await api(officer, `/v1/actions?id=eq.${a.id}`, { method: 'PATCH', body: { due_on: a.due_on } });
     await page.getByRole('button', { name: 'Check now' }).click();
     await row.getByText('1 breach').waitFor();
   });
@@ -97,7 +118,10 @@ test('a viewer finds no verdict about a single person, and reads that some are l
 test('the injury log shows the cases of an establishment and hands out its papers, and says why one cannot be made', async () => {
   const officer = 'admin@south.example';
   const [site] = await api(officer, '/v1/sites?select=id,code&country=eq.US&order=code&limit=1');
-  const cases = await api(officer, `/v1/osha_cases?select=id,case_no,year&site_id=eq.${site.id}&recordable=eq.yes&order=year.desc`);
+  const cases = await api(
+    officer,
+    `/v1/osha_cases?select=id,case_no,year&site_id=eq.${site.id}&recordable=eq.yes&order=year.desc`,
+  );
   const year = cases[0].year;
   const ofYear = cases.filter((c) => c.year === year);
   await as(officer, async (page) => {
@@ -107,12 +131,23 @@ test('the injury log shows the cases of an establishment and hands out its paper
     await page.getByLabel('Year').selectOption(String(year));
     const list = page.getByRole('region', { name: 'Cases' });
     await list.getByRole('link', { name: new RegExp(`^${ofYear[0].case_no} · `) }).waitFor();
-    for (const [says, file] of [['Form 300, the log', `osha-300-${site.code}-${year}.pdf`], ['Form 300A, the summary', `osha-300a-${site.code}-${year}.pdf`]]) {
+    for (const [says, file] of [
+      ['Form 300, the log', `osha-300-${site.code}-${year}.pdf`],
+      ['Form 300A, the summary', `osha-300a-${site.code}-${year}.pdf`],
+    ]) {
       const coming = page.waitForEvent('download');
       await page.getByRole('button', { name: `PDF: ${says}` }).click();
       assert.equal((await coming).suggestedFilename(), file);
     }
-    await page.route('**/v1/osha/ita-300a.csv**', (route) => route.fulfill({ status: 409, json: { code: 'HF012', message: 'the submission breaks a rule: naics: is missing' } }), { times: 1 });
+    await page.route(
+      '**/v1/osha/ita-300a.csv**',
+      (route) =>
+        route.fulfill({
+          status: 409,
+          json: { code: 'HF012', message: 'the submission breaks a rule: naics: is missing' },
+        }),
+      { times: 1 },
+    );
     await page.getByRole('button', { name: 'CSV: 300A for the Injury Tracking Application' }).click();
     await page.getByRole('alert').getByText('naics: is missing').waitFor();
     assert.deepEqual(await violations(page, 'injuries'), []);
@@ -123,7 +158,10 @@ test('the injury log shows the cases of an establishment and hands out its paper
 test('an establishment outside the United States has the papers of its own law, and a manager no names', async () => {
   await as('safety@north.example', async (page) => {
     await open(page, '/console/injuries');
-    for (const [says, file] of [['Accidents for ESAW, without names', /^esaw-/], ['Accidents with more than three days of absence', /^accidents-/]]) {
+    for (const [says, file] of [
+      ['Accidents for ESAW, without names', /^esaw-/],
+      ['Accidents with more than three days of absence', /^accidents-/],
+    ]) {
       const coming = page.waitForEvent('download');
       await page.getByRole('button', { name: `CSV: ${says}` }).click();
       assert.match((await coming).suggestedFilename(), file);
@@ -157,7 +195,12 @@ test('an accident at a French site shows its clock, and then that it was met', a
   });
   const [incident] = await api(officer, '/v1/incidents', {
     method: 'POST',
-    body: { kind: 'injury', title: 'Fall of a test', site_id: site.id, occurred_at: new Date(Date.now() - 3_600_000).toISOString() },
+    body: {
+      kind: 'injury',
+      title: 'Fall of a test',
+      site_id: site.id,
+      occurred_at: new Date(Date.now() - 3_600_000).toISOString(),
+    },
   });
   await as(officer, async (page) => {
     await open(page, `/console/c/incidents/${incident.id}`);
@@ -174,10 +217,17 @@ test('an accident at a French site shows its clock, and then that it was met', a
     await done.getByLabel('Number of the receipt').fill('LR 2C 123');
     await done.getByRole('button', { name: 'Save' }).click();
     await card.getByText('Met', { exact: true }).waitFor();
-    const [clock] = await api(officer, `/v1/legal_clocks?select=state,proof_ref&incident_id=eq.${incident.id}&code=eq.FR-DAT`);
+    const [clock] = await api(
+      officer,
+      `/v1/legal_clocks?select=state,proof_ref&incident_id=eq.${incident.id}&code=eq.FR-DAT`,
+    );
     assert.deepEqual(clock, { state: 'met', proof_ref: 'LR 2C 123' });
     // The right to doubt begins when the accident is declared; who has no doubts says so.
-    await card.getByRole('listitem').filter({ hasText: 'FR-RES' }).getByRole('button', { name: 'Does not apply' }).click();
+    await card
+      .getByRole('listitem')
+      .filter({ hasText: 'FR-RES' })
+      .getByRole('button', { name: 'Does not apply' })
+      .click();
     await page.getByRole('dialog').getByLabel('Why does it not apply? *').fill('Nobody doubts it');
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
     await card.getByText(/Nobody doubts it/).waitFor();

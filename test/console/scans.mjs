@@ -8,7 +8,9 @@ const manager = 'manager@north.example';
 // and a key's moment is that of its making.
 function shoot(page, code) {
   return page.evaluate((text) => {
-    const keys = [...text, 'Enter'].map((key) => new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+    const keys = [...text, 'Enter'].map(
+      (key) => new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }),
+    );
     for (const key of keys) {
       const isTyped = (document.activeElement ?? document.body).dispatchEvent(key);
       if (isTyped && key.key !== 'Enter') document.execCommand('insertText', false, key.key);
@@ -20,7 +22,9 @@ function shoot(page, code) {
 function typeSlowly(page, text) {
   return page.evaluate(async (text) => {
     for (const key of [...text, 'Enter']) {
-      const isTyped = document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+      const isTyped = document.activeElement.dispatchEvent(
+        new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }),
+      );
       if (isTyped && key !== 'Enter') document.execCommand('insertText', false, key);
       await new Promise((done) => setTimeout(done, 90));
     }
@@ -45,7 +49,10 @@ test('a scan over an amount counts the goods and leaves the amount alone, and sl
 });
 
 test('a scan on any page finds what it stands for, and its first letter is no shortcut', async () => {
-  const [made] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `nek-${Date.now()}-n`, name: 'Begins with three shortcuts, ends with one' } });
+  const [made] = await api(manager, '/v1/items', {
+    method: 'POST',
+    body: { sku: `nek-${Date.now()}-n`, name: 'Begins with three shortcuts, ends with one' },
+  });
   await as(manager, async (page) => {
     for (const path of ['/console/', '/console/c/items', `/console/c/items/${(await stocked())[0].id}`]) {
       await open(page, path);
@@ -97,7 +104,10 @@ test('a scan of what is no code opens nothing, and says so', async () => {
     await page.evaluate(() => document.activeElement?.blur?.());
     await shoot(page, made);
     await page.getByRole('dialog', { name: 'Search or go to' }).getByText(made).first().waitFor();
-    await page.getByRole('option', { name: /nothing/i }).first().waitFor();
+    await page
+      .getByRole('option', { name: /nothing/i })
+      .first()
+      .waitFor();
     assert.ok(page.url().endsWith('/console/'), page.url());
   });
 });

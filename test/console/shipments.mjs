@@ -8,7 +8,15 @@ const say = (path, body, method = 'POST') => api(manager, `/v1/${path}`, { metho
 export async function ready(mark, count, more) {
   const list = [];
   for (let n = 0; n < count; n++) {
-    const [made] = [await say('shipments', { shipment_no: `RS-${mark}-${n}`, direction: 'outbound', origin: { name: 'Depot', lat: 50, lon: 8 }, destination: { name: `Customer ${n} of ${mark}`, city: 'Fulda', lat: 50, lon: 8.5 + n }, ...more })].flat();
+    const [made] = [
+      await say('shipments', {
+        shipment_no: `RS-${mark}-${n}`,
+        direction: 'outbound',
+        origin: { name: 'Depot', lat: 50, lon: 8 },
+        destination: { name: `Customer ${n} of ${mark}`, city: 'Fulda', lat: 50, lon: 8.5 + n },
+        ...more,
+      }),
+    ].flat();
     for (const status of ['packed', 'ready']) await say(`shipments?id=eq.${made.id}`, { status }, 'PATCH');
     list.push(made);
   }

@@ -8,12 +8,15 @@ import { api, as, mail, open, settled, test, url, violations, visit } from './pa
 const admin = 'admin@north.example';
 
 // Ports for the providers; their modules read them when they are loaded.
-const free = () => new Promise((done, failed) => {
-  const s = createServer().on('error', failed).listen(0, '127.0.0.1', () => {
-    const { port } = s.address();
-    s.close(() => done(String(port)));
+const free = () =>
+  new Promise((done, failed) => {
+    const s = createServer()
+      .on('error', failed)
+      .listen(0, '127.0.0.1', () => {
+        const { port } = s.address();
+        s.close(() => done(String(port)));
+      });
   });
-});
 process.env.PORT_SAML = await free();
 process.env.PORT_OPENID = await free();
 const saml = await import('../supabase/identity/saml.mjs');
@@ -34,34 +37,45 @@ async function proved(card, domain, { use, write } = pointer) {
 
 // tried is the window of the provider that a test sign-in opens.
 async function tried(context, card, { use } = pointer) {
-  const [popup] = await Promise.all([context.waitForEvent('page'), use(card.getByRole('button', { name: 'Test sign-in' }), { most: 100 })]);
+  const [popup] = await Promise.all([
+    context.waitForEvent('page'),
+    use(card.getByRole('button', { name: 'Test sign-in' }), { most: 100 }),
+  ]);
   return popup;
 }
 
 async function removed(name) {
   const { connections } = await api(admin, '/auth/v1/sso/connections');
-  for (const c of connections.filter((x) => x.name === name)) await api(admin, `/auth/v1/sso/connections/${c.id}`, { method: 'DELETE' });
+  for (const c of connections.filter((x) => x.name === name))
+    await api(admin, `/auth/v1/sso/connections/${c.id}`, { method: 'DELETE' });
 }
 
 // throughDoor is a person without a session who follows a link into the console
 // and is sent to the provider by the address alone.
 function throughDoor(email, provider, signIn, inside) {
-  return visit(async (page) => {
-    await open(page, '/console/c/orders?status=eq.confirmed');
-    await page.getByRole('button', { name: 'Single sign-on' }).click();
-    await page.getByLabel(/your organisation’s domain/).fill(email);
-    await page.keyboard.press('Enter');
-    await signIn(page);
-    await page.getByRole('heading', { name: 'Orders' }).waitFor();
-    await settled(page);
-    const at = new URL(page.url());
-    assert.equal(at.pathname + at.search, '/console/c/orders?status=eq.confirmed', 'where the link led, and nothing of the sign-in');
-    await inside(page);
-    await page.locator('.foot button').first().click();
-    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
-    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-    assert.equal(await page.evaluate(() => localStorage.getItem('holdfast.session')), null);
-  }, { provider });
+  return visit(
+    async (page) => {
+      await open(page, '/console/c/orders?status=eq.confirmed');
+      await page.getByRole('button', { name: 'Single sign-on' }).click();
+      await page.getByLabel(/your organisation’s domain/).fill(email);
+      await page.keyboard.press('Enter');
+      await signIn(page);
+      await page.getByRole('heading', { name: 'Orders' }).waitFor();
+      await settled(page);
+      const at = new URL(page.url());
+      assert.equal(
+        at.pathname + at.search,
+        '/console/c/orders?status=eq.confirmed',
+        'where the link led, and nothing of the sign-in',
+      );
+      await inside(page);
+      await page.locator('.foot button').first().click();
+      await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+      assert.equal(await page.evaluate(() => localStorage.getItem('holdfast.session')), null);
+    },
+    { provider },
+  );
 }
 
 async function atSimpleSAML(page) {
@@ -99,7 +113,10 @@ test('by keys: SimpleSAMLphp is connected with the wizard, a test sign-in shows 
       await atSimpleSAML(popup);
       const received = card.getByRole('region', { name: 'Attributes received' });
       await received.getByRole('row', { name: /mail/ }).getByText(saml.sam.email).waitFor();
-      await received.getByRole('row', { name: /groups/ }).getByText('wms-managers').waitFor();
+      await received
+        .getByRole('row', { name: /groups/ })
+        .getByText('wms-managers')
+        .waitFor();
       await card.getByText(`It works: ${saml.sam.email} would come in as Operator.`).waitFor();
       assert.equal(await received.getByLabel('mail is used as').inputValue(), 'email');
       assert.equal(await received.getByLabel('groups is used as').inputValue(), 'groups');
@@ -116,7 +133,10 @@ test('by keys: SimpleSAMLphp is connected with the wizard, a test sign-in shows 
       await again.close();
       const { connections } = await api(admin, '/auth/v1/sso/connections');
       const made = connections.find((c) => c.name === 'SimpleSAMLphp');
-      assert.deepEqual([made.role_map, made.attribute_mapping.keys, made.last_test.profile.name], [{ 'wms-managers': 'manager' }, { name: { name: 'uid' } }, 'sam']);
+      assert.deepEqual(
+        [made.role_map, made.attribute_mapping.keys, made.last_test.profile.name],
+        [{ 'wms-managers': 'manager' }, { name: { name: 'uid' } }, 'sam'],
+      );
     });
     // The person himself, at the console's own door.
     await throughDoor(saml.sam.email, new URL(saml.metadata).origin, atSimpleSAML, async (page) => {
@@ -166,7 +186,10 @@ test('a person of an OpenID provider comes in at the door with the role of her g
       await page.locator('.who').getByText('Manager').waitFor();
     });
     const { connections } = await api(admin, '/auth/v1/sso/connections');
-    await api(admin, `/auth/v1/sso/connections/${connections.find((c) => c.name === 'Glewlwyd').id}`, { method: 'PUT', body: { disabled: true } });
+    await api(admin, `/auth/v1/sso/connections/${connections.find((c) => c.name === 'Glewlwyd').id}`, {
+      method: 'PUT',
+      body: { disabled: true },
+    });
     await visit(async (page) => {
       await open(page, '/console/');
       await page.getByRole('button', { name: 'Single sign-on' }).click();

@@ -18,13 +18,19 @@ async function order(stage, type = 'outbound') {
   if (stage === 'draft') return o;
   await say(manager, 'confirm_order', { order_id: o.id });
   if (stage === 'allocated') return o;
-  const { pick_lists: [list], lines } = await say(manager, 'release_picks', { order_ids: [o.id] });
+  const {
+    pick_lists: [list],
+    lines,
+  } = await say(manager, 'release_picks', { order_ids: [o.id] });
   if (stage === 'released') return { ...o, list };
   await say(picker, 'claim_pick_list', { pick_list_id: list.id });
   for (const l of lines) await say(picker, 'pick_line', { pick_line_id: l.id, quantity: l.qty });
   if (stage === 'picked') return { ...o, list, line: lines[0] };
   const [line] = await api(manager, `/v1/order_lines?select=id&order_id=eq.${o.id}`);
-  const { package: box } = await say(manager, 'pack', { order_id: o.id, lines: [{ order_line_id: line.id, quantity: 1 }] });
+  const { package: box } = await say(manager, 'pack', {
+    order_id: o.id,
+    lines: [{ order_line_id: line.id, quantity: 1 }],
+  });
   return { ...o, box };
 }
 
@@ -32,26 +38,45 @@ test('a transfer has the buttons of an outbound order until it leaves, then that
   const sites = [];
   for (const at of ['A', 'B']) sites.push(await make(admin, 'sites', { code: `${mark}-${at}`, name: at }));
   const item = await make(manager, 'items', { sku: `${mark}-MOVES`, name: 'Moves' });
-  const zone = (code, kind, site) => make(manager, 'zones', { code: `${mark}-${code}`, name: code, kind, site_id: site.id });
+  const zone = (code, kind, site) =>
+    make(manager, 'zones', { code: `${mark}-${code}`, name: code, kind, site_id: site.id });
   const [bin, lane] = [await zone('TO-BIN', 'bin', sites[0]), await zone('TO-LANE', 'staging', sites[0])];
   await make(manager, 'stock_movements', { type: 'receipt', item_id: item.id, to_zone_id: bin.id, quantity: 2 });
-  const o = await make(manager, 'orders', { type: 'transfer', site_id: sites[0].id, to_site_id: sites[1].id, party_name: mark });
+  const o = await make(manager, 'orders', {
+    type: 'transfer',
+    site_id: sites[0].id,
+    to_site_id: sites[1].id,
+    party_name: mark,
+  });
   const line = await make(manager, 'order_lines', { order_id: o.id, line_no: 10, item_id: item.id, qty_ordered: 2 });
   const shows = async (...names) => {
     await as(manager, async (page) => {
       await open(page, `/console/c/orders/${o.id}`);
-      for (const name of names) await page.getByRole('button', { name, exact: true }).or(page.getByRole('link', { name, exact: true })).first().waitFor();
+      for (const name of names)
+        await page
+          .getByRole('button', { name, exact: true })
+          .or(page.getByRole('link', { name, exact: true }))
+          .first()
+          .waitFor();
       const receives = await page.getByRole('link', { name: 'Receive', exact: true }).count();
       assert.equal(receives > 0, names.includes('Receive'), `${names} and a way to receive`);
     });
   };
   await say(manager, 'confirm_order', { order_id: o.id });
   await shows('Release to pick', 'Make a shipment', 'Give stock back');
-  const { lines: [pick] } = await say(manager, 'release_picks', { order_ids: [o.id] });
+  const {
+    lines: [pick],
+  } = await say(manager, 'release_picks', { order_ids: [o.id] });
   await say(manager, 'pick_line', { pick_line_id: pick.id, quantity: 2, to_zone_id: lane.id });
   await shows('Pack', 'Make a shipment');
-  const { shipment } = await say(manager, 'create_shipment', { carrier: 'PARCEL', lines: [{ order_line_id: line.id, quantity: 2 }] });
-  const { package: box } = await say(manager, 'pack', { shipment_id: shipment.id, lines: [{ order_line_id: line.id, quantity: 2 }] });
+  const { shipment } = await say(manager, 'create_shipment', {
+    carrier: 'PARCEL',
+    lines: [{ order_line_id: line.id, quantity: 2 }],
+  });
+  const { package: box } = await say(manager, 'pack', {
+    shipment_id: shipment.id,
+    lines: [{ order_line_id: line.id, quantity: 2 }],
+  });
   await say(manager, 'close_package', { package_id: box.id });
   await say(manager, 'dispatch', { shipment_id: shipment.id });
   await shows('Receive', 'Close the rest');
@@ -59,7 +84,8 @@ test('a transfer has the buttons of an outbound order until it leaves, then that
 
 test('a picked order is packed, shipped and delivered by its buttons', async () => {
   const o = await order('picked');
-  const notice = (page, text) => page.getByRole('status').filter({ hasText: text }).or(page.getByText(text)).first().waitFor();
+  const notice = (page, text) =>
+    page.getByRole('status').filter({ hasText: text }).or(page.getByText(text)).first().waitFor();
   let shipment;
   await as(manager, async (page) => {
     await open(page, `/console/c/orders/${o.id}`);
@@ -75,7 +101,10 @@ test('a picked order is packed, shipped and delivered by its buttons', async () 
     await page.getByRole('button', { name: 'Dispatch', exact: true }).click();
     const refused = page.getByRole('dialog');
     await refused.getByRole('button', { name: 'Dispatch', exact: true }).click();
-    await refused.getByText(/may not leave/).first().waitFor();
+    await refused
+      .getByText(/may not leave/)
+      .first()
+      .waitFor();
     await refused.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('button', { name: 'Pack', exact: true }).click();
     const pack = page.getByRole('dialog');
@@ -121,7 +150,10 @@ test('goods are moved and adjusted from the page of the item, on a phone', async
     { viewport: narrow, hasTouch: true },
   );
   const levels = await api(manager, `/v1/stock_levels?select=zone_id,quantity&item_id=eq.${item.id}`);
-  assert.equal(levels.reduce((sum, l) => sum + Number(l.quantity), 0), 9);
+  assert.equal(
+    levels.reduce((sum, l) => sum + Number(l.quantity), 0),
+    9,
+  );
   assert.ok(levels.some((l) => l.zone_id === to.id));
 });
 
@@ -144,7 +176,12 @@ const record = (collection, id) => `/console/c/${collection}/${id}`;
 
 async function places() {
   const [item] = await stocked(1);
-  const [draft, allocated, picked, packed] = [await order('draft'), await order('allocated'), await order('picked'), await order('packed')];
+  const [draft, allocated, picked, packed] = [
+    await order('draft'),
+    await order('allocated'),
+    await order('picked'),
+    await order('packed'),
+  ];
   const bare = await make(manager, 'items', { sku: `${mark}-NONE`, name: 'Is nowhere' });
   const lacking = await make(manager, 'orders', { type: 'outbound', party_name: mark });
   await make(manager, 'order_lines', { order_id: lacking.id, line_no: 10, item_id: bare.id, qty_ordered: 2 });
@@ -157,7 +194,11 @@ async function places() {
   const [lot] = await api(manager, '/v1/lots?select=id&status=eq.released&limit=1');
   const bin = await newBin(mark);
   const { count_task: count } = await say(manager, 'start_count', { zone_id: bin.id });
-  await say(manager, 'receive', { order_id: inbound.id, zone_id: (await api(manager, '/v1/zones?select=id&code=eq.DOCK-1'))[0].id, lines: [{ item_id: item.id, quantity: 1, discrepancy: 'unannounced' }] });
+  await say(manager, 'receive', {
+    order_id: inbound.id,
+    zone_id: (await api(manager, '/v1/zones?select=id&code=eq.DOCK-1'))[0].id,
+    lines: [{ item_id: item.id, quantity: 1, discrepancy: 'unannounced' }],
+  });
   const [put] = await api(manager, '/v1/putaway_tasks?select=id&status=eq.open&order=id.desc&limit=1');
   // Nothing decides itself: what is adjusted or counted waits.
   for (const key of ['adjust_limit_value', 'count_auto_approve']) {
@@ -165,11 +206,17 @@ async function places() {
     await make(admin, 'settings', { section: 'stock', key, value: 0 });
   }
   const dear = await make(manager, 'items', { sku: `${mark}-DEAR`, name: 'Is worth something', unit_cost: 100 });
-  const { approval } = await say(manager, 'adjust_stock', { item_id: dear.id, zone_id: bin.id, quantity: 3, reason_code: 'found' });
+  const { approval } = await say(manager, 'adjust_stock', {
+    item_id: dear.id,
+    zone_id: bin.id,
+    quantity: 3,
+    reason_code: 'found',
+  });
   const other = await newBin(`${mark}-C`);
   const { count_task: differs } = await say(manager, 'start_count', { zone_id: other.id });
   await say(manager, 'enter_count', { count_task_id: differs.id, lines: [{ item_id: dear.id, counted: 5 }] });
-  for (const key of ['adjust_limit_value', 'count_auto_approve']) await api(admin, `/v1/settings?key=eq.${key}`, { method: 'DELETE' });
+  for (const key of ['adjust_limit_value', 'count_auto_approve'])
+    await api(admin, `/v1/settings?key=eq.${key}`, { method: 'DELETE' });
   const client = await make(admin, 'goods_owners', { code: mark, name: 'A client' });
   const order_ = (o) => record('orders', o.id);
   return {
@@ -226,16 +273,24 @@ test('every verb has its button for each role that may say it', async () => {
     const { verbs } = await api(who, '/v1/permissions');
     const may = Object.keys(verbs).filter((v) => verbs[v] && !elsewhere.includes(v));
     if (role === 'driver') {
-      const [mine] = await ready(`${mark}-D`, 1, { carrier: 'DPD', driver_id: (await api(who, '/v1/drivers?select=id&limit=1'))[0].id });
+      const [mine] = await ready(`${mark}-D`, 1, {
+        carrier: 'DPD',
+        driver_id: (await api(who, '/v1/drivers?select=id&limit=1'))[0].id,
+      });
       await say(manager, 'dispatch', { shipment_id: mine.id });
       for (const v of own.driver) at[v] = [record('shipments', mine.id), at[v][1]];
     }
-    assert.deepEqual(may.filter((v) => !at[v]), [], `${role}: verbs that the test does not know`);
+    assert.deepEqual(
+      may.filter((v) => !at[v]),
+      [],
+      `${role}: verbs that the test does not know`,
+    );
     await as(who, async (page) => {
       for (const path of new Set(may.map((v) => at[v][0]))) {
         await open(page, path);
         await settled(page);
-        for (const v of may.filter((x) => at[x][0] === path)) if (!(await at[v][1](page).first().isVisible())) missing.push(`${role}: ${v} on ${path}`);
+        for (const v of may.filter((x) => at[x][0] === path))
+          if (!(await at[v][1](page).first().isVisible())) missing.push(`${role}: ${v} on ${path}`);
       }
     });
   }
@@ -246,7 +301,10 @@ test('where a verb leads a record no bare state does', async () => {
   const [planned] = await ready(`${mark}-S`, 1, { carrier: 'DPD' });
   const { list } = await order('released');
   await as(manager, async (page) => {
-    for (const [path, names] of [[record('shipments', planned.id), ['Mark as packed', 'Mark as ready', 'Mark as delivered']], [record('pick_lists', list.id), ['Start', 'Complete']]]) {
+    for (const [path, names] of [
+      [record('shipments', planned.id), ['Mark as packed', 'Mark as ready', 'Mark as delivered']],
+      [record('pick_lists', list.id), ['Start', 'Complete']],
+    ]) {
       await open(page, path);
       await settled(page);
       for (const name of names) assert.equal(await page.getByRole('button', { name, exact: true }).count(), 0, name);
@@ -259,7 +317,13 @@ test('a recalled lot says who was sent it, and with what words they are told', a
   const item = await make(manager, 'items', { sku: `${mark}-LOT`, name: 'Is recalled', tracking: 'lot' });
   const lot = await make(manager, 'lots', { item_id: item.id, lot_no: `${mark}-L` });
   const bin = await newBin(`${mark}-R`);
-  await make(manager, 'stock_movements', { type: 'receipt', item_id: item.id, lot_id: lot.id, to_zone_id: bin.id, quantity: 6 });
+  await make(manager, 'stock_movements', {
+    type: 'receipt',
+    item_id: item.id,
+    lot_id: lot.id,
+    to_zone_id: bin.id,
+    quantity: 6,
+  });
   await as('safety@north.example', async (page) => {
     await open(page, record('lots', lot.id));
     await page.getByRole('button', { name: 'Recall', exact: true }).click();

@@ -9,7 +9,17 @@ const languages = ['en', 'de', 'fr'];
 const make = async (collection, body) => [await api(admin, `/v1/${collection}`, { method: 'POST', body })].flat()[0];
 
 // What is made on pages of its own, by uploads, or by whoever runs the server.
-const elsewhere = ['import_jobs', 'settings', 'invitations', 'members', 'webhooks', 'incident_photos', 'checklist_photos', 'tenants', 'comments'];
+const elsewhere = [
+  'import_jobs',
+  'settings',
+  'invitations',
+  'members',
+  'webhooks',
+  'incident_photos',
+  'checklist_photos',
+  'tenants',
+  'comments',
+];
 
 // referred are records for the forms to refer to, by what a person types for them.
 async function referred(mark) {
@@ -21,7 +31,12 @@ async function referred(mark) {
   const worker = await make('workers', { employee_no: `${mark}-W`, name: 'Walker' });
   const second = await make('workers', { employee_no: `${mark}-D`, name: 'Drives' });
   const course = await make('courses', { code: `${mark}-C`, title: 'Course of the walk' });
-  const incident = await make('incidents', { kind: 'near_miss', title: `${mark} incident`, occurred_at: '2026-11-02T08:30:00Z', site_id: site.id });
+  const incident = await make('incidents', {
+    kind: 'near_miss',
+    title: `${mark} incident`,
+    occurred_at: '2026-11-02T08:30:00Z',
+    site_id: site.id,
+  });
   const talk = await make('toolbox_talks', { topic: `${mark} talk`, held_at: '2026-11-02T08:30:00Z' });
   const sections = [{ title: 'Aisles', items: [{ key: 'clear', prompt: 'Are they clear?', type: 'yes_no_na' }] }];
   const template = await make('checklist_templates', { code: `${mark}-L`, title: 'List of the walk', sections });
@@ -29,25 +44,55 @@ async function referred(mark) {
   const run = await make('checklist_runs', { template_id: template.id, title: `${mark} run` });
   const list = await make('pick_lists', { strategy: 'single' });
   return {
-    items: item.sku, zones: bin.code, orders: order.order_no, sites: site.code, workers: worker.employee_no, courses: course.code, incidents: incident.incident_no,
-    toolbox_talks: talk.topic, checklist_templates: template.code, checklist_runs: run.title, pick_lists: list.pick_no,
-    lots: { items: tracked.sku }, drivers: { workers: second.employee_no },
+    items: item.sku,
+    zones: bin.code,
+    orders: order.order_no,
+    sites: site.code,
+    workers: worker.employee_no,
+    courses: course.code,
+    incidents: incident.incident_no,
+    toolbox_talks: talk.topic,
+    checklist_templates: template.code,
+    checklist_runs: run.title,
+    pick_lists: list.pick_no,
+    lots: { items: tracked.sku },
+    drivers: { workers: second.employee_no },
   };
 }
 
 // What a field wants that its type does not say, by the field or by collection and field.
 const wanted = {
-  line_no: '20', seq: '5', year: '2025', rrule: 'FREQ=WEEKLY', uom: 'CS', email: 'walker@people.example', item_key: 'clear', value: 'yes', min_qty: '1', max_qty: '9', locale: 'de', 'mail_templates.text': 'Go to {{.Link}} or enter {{.Code}}',
-  'stock_movements.type': 'receipt', 'shifts.source': 'manual', 'orders.type': 'outbound',
+  line_no: '20',
+  seq: '5',
+  year: '2025',
+  rrule: 'FREQ=WEEKLY',
+  uom: 'CS',
+  email: 'walker@people.example',
+  item_key: 'clear',
+  value: 'yes',
+  min_qty: '1',
+  max_qty: '9',
+  locale: 'de',
+  'mail_templates.text': 'Go to {{.Link}} or enter {{.Code}}',
+  'stock_movements.type': 'receipt',
+  'shifts.source': 'manual',
+  'orders.type': 'outbound',
 };
 
 // What only one record may have, by the turn of the walk.
 const single = {
-  'uoms.code': ['WLA', 'WLB', 'WLC'], 'badges.code': ['A', 'B', 'C'].map((turn) => `${mark}-${turn}`), 'mail_templates.kind': ['confirmation', 'recovery', 'invite'],
+  'uoms.code': ['WLA', 'WLB', 'WLC'],
+  'badges.code': ['A', 'B', 'C'].map((turn) => `${mark}-${turn}`),
+  'mail_templates.kind': ['confirmation', 'recovery', 'invite'],
 };
 
 // What is given beside what is required, because the record makes no sense without.
-const beside = { stock_movements: ['to_zone_id'], training_assignments: ['worker_id'], pick_lines: [], sites: ['timezone'] };
+const beside = {
+  stock_movements: ['to_zone_id'],
+  training_assignments: ['worker_id'],
+  pick_lines: [],
+  sites: ['timezone'],
+};
 
 // The number comes first: what is cut to a field's length stays the only one of its kind.
 const plainText = (n) => `${n}-${mark}`;
@@ -64,7 +109,13 @@ const textFor = (c, f, n) => {
 
 // The fields of a form, as the console offers them.
 function asked(c, may) {
-  return c.fields.filter((f) => !f.read_only && !['tenant_id', 'id', 'archived_at', c.states?.field].includes(f.name) && f.format !== 'number' && (!may.fields || may.fields.includes(f.name)));
+  return c.fields.filter(
+    (f) =>
+      !f.read_only &&
+      !['tenant_id', 'id', 'archived_at', c.states?.field].includes(f.name) &&
+      f.format !== 'number' &&
+      (!may.fields || may.fields.includes(f.name)),
+  );
 }
 
 const needed = (f) => f.required && !f.default && f.type !== 'boolean';
@@ -72,7 +123,9 @@ const needed = (f) => f.required && !f.default && f.type !== 'boolean';
 async function fillDocument(page, c, said) {
   const part = (label) => page.getByLabel(said(label), { exact: true });
   if (c.name === 'badges') {
-    await part('Metric').or(page.getByLabel(`${said('Metric')} *`, { exact: true })).selectOption('reports');
+    await part('Metric')
+      .or(page.getByLabel(`${said('Metric')} *`, { exact: true }))
+      .selectOption('reports');
     await page.getByLabel(new RegExp(`^${said('At least')}`)).fill('2');
   }
   if (c.name === 'regulations') {
@@ -81,15 +134,27 @@ async function fillDocument(page, c, said) {
     const evidence = page.getByRole('group', { name: said('Evidence') });
     await evidence.getByLabel(new RegExp(`^${said('Of')}`)).fill('incidents');
     await evidence.getByLabel(new RegExp(`^${said('Absence')}`)).selectOption('insufficient_data');
-    await page.getByRole('group', { name: said('Breach') }).getByLabel(new RegExp(`^${said('Op')}`)).selectOption('>');
-    await page.getByRole('group', { name: said('Breach') }).getByLabel(new RegExp(`^${said('Value')}`)).fill('5');
+    await page
+      .getByRole('group', { name: said('Breach') })
+      .getByLabel(new RegExp(`^${said('Op')}`))
+      .selectOption('>');
+    await page
+      .getByRole('group', { name: said('Breach') })
+      .getByLabel(new RegExp(`^${said('Value')}`))
+      .fill('5');
   }
 }
 
 async function walk(page, c, may, refs, said, n) {
   await open(page, `/console/c/${c.name}/new`);
   await settled(page);
-  assert.doesNotMatch(await page.locator('main form').evaluate((form) => [...form.querySelectorAll('input, textarea')].map((i) => i.value).join(' ')), /[[{]|[0-9a-f]{8}-[0-9a-f]{4}-/, `${c.name}: JSON or an id is shown`);
+  assert.doesNotMatch(
+    await page
+      .locator('main form')
+      .evaluate((form) => [...form.querySelectorAll('input, textarea')].map((i) => i.value).join(' ')),
+    /[[{]|[0-9a-f]{8}-[0-9a-f]{4}-/,
+    `${c.name}: JSON or an id is shown`,
+  );
   for (const f of asked(c, may).filter((x) => needed(x) || beside[c.name]?.includes(x.name))) {
     if (f.type === 'json' && f.parts) {
       await fillDocument(page, c, said);
@@ -97,7 +162,10 @@ async function walk(page, c, may, refs, said, n) {
     }
     const control = page.getByLabel(needed(f) ? `${said(f.label)} *` : said(f.label), { exact: true }).first();
     if (f.names === 'members') continue; // the person of the form stands there already
-    if (f.one_of) await control.selectOption(textFor(c.name, f, n) === plainText(n) ? f.one_of.filter(Boolean)[0] : textFor(c.name, f, n));
+    if (f.one_of)
+      await control.selectOption(
+        textFor(c.name, f, n) === plainText(n) ? f.one_of.filter(Boolean)[0] : textFor(c.name, f, n),
+      );
     else if (f.ref) {
       const text = refs[c.name]?.[f.ref] ?? refs[f.ref];
       assert.ok(text, `${c.name}.${f.name}: what is referred to of ${f.ref}?`);
@@ -106,7 +174,10 @@ async function walk(page, c, may, refs, said, n) {
     } else await control.fill(textFor(c.name, f, n));
   }
   await chosen(page);
-  const answer = page.waitForResponse((r) => r.request().method() === 'POST' && r.url().includes(`/rest/v1/${c.name}?`), { timeout: 30_000 });
+  const answer = page.waitForResponse(
+    (r) => r.request().method() === 'POST' && r.url().includes(`/rest/v1/${c.name}?`),
+    { timeout: 30_000 },
+  );
   await page.getByRole('button', { name: said('Create'), exact: true }).click();
   const r = await answer;
   assert.equal(r.status(), 201, `${c.name}: ${r.status() === 201 ? '' : await r.text()}`);
@@ -117,7 +188,17 @@ async function walk(page, c, may, refs, said, n) {
 
 // changed finds a field of plain text or a number that may be changed, changes it and reads it back.
 async function change(page, c, may, made, said) {
-  const f = asked(c, may ?? {}).find((x) => !x.fixed && !x.required && !x.one_of && !x.ref && !x.names && x.type === 'text' && ['', 'name'].includes(x.format ?? '') && !/reason|ref|url|hash|gln|html/.test(x.name));
+  const f = asked(c, may ?? {}).find(
+    (x) =>
+      !x.fixed &&
+      !x.required &&
+      !x.one_of &&
+      !x.ref &&
+      !x.names &&
+      x.type === 'text' &&
+      ['', 'name'].includes(x.format ?? '') &&
+      !/reason|ref|url|hash|gln|html/.test(x.name),
+  );
   if (!may || !f) return;
   const text = `${mark}-${made.id.slice(-6)}`.slice(0, f.max_len || 60);
   await page.getByRole('button', { name: said('Edit'), exact: true }).click();

@@ -6,7 +6,10 @@ const manager = 'manager@north.example';
 const admin = 'admin@north.example';
 
 test('the fullest place is found on the map, and what is in it', async () => {
-  const [fullest] = await api(manager, '/v1/zones?select=id,code,utilization&kind=eq.bin&utilization=not.is.null&order=utilization.desc&limit=1');
+  const [fullest] = await api(
+    manager,
+    '/v1/zones?select=id,code,utilization&kind=eq.bin&utilization=not.is.null&order=utilization.desc&limit=1',
+  );
   await as(manager, async (page) => {
     await open(page, '/console/map');
     await settled(page);
@@ -21,9 +24,15 @@ test('the fullest place is found on the map, and what is in it', async () => {
 });
 
 test('where goods have lain longest without a movement is seen on the map', async () => {
-  const groups = await api(manager, '/v1/stock_levels?select=zone_id,since:updated_at.min()&quantity=gt.0&order=zone_id&limit=1000');
+  const groups = await api(
+    manager,
+    '/v1/stock_levels?select=zone_id,since:updated_at.min()&quantity=gt.0&order=zone_id&limit=1000',
+  );
   const since = new Map(groups.map((g) => [g.zone_id, g.since]));
-  const bins = await api(manager, '/v1/zones?select=id,code,site_id,z&kind=in.(bin,dock,staging,quarantine)&status=neq.archived&limit=1000');
+  const bins = await api(
+    manager,
+    '/v1/zones?select=id,code,site_id,z&kind=in.(bin,dock,staging,quarantine)&status=neq.archived&limit=1000',
+  );
   await as(manager, async (page) => {
     await open(page, '/console/map');
     await settled(page);
@@ -34,21 +43,42 @@ test('where goods have lain longest without a movement is seen on the map', asyn
     const code = await card.getByRole('button').first().innerText();
     const first = bins.find((z) => z.code === code && since.has(z.id));
     assert.ok(first, code);
-    const here = bins.filter((z) => z.site_id === first.site_id && since.has(z.id)).map((z) => since.get(z.id)).sort();
+    const here = bins
+      .filter((z) => z.site_id === first.site_id && since.has(z.id))
+      .map((z) => since.get(z.id))
+      .sort();
     assert.equal(since.get(first.id), here[0]);
     const days = Math.round((Date.now() - Date.parse(here[0])) / 86_400_000);
     await card.getByRole('button', { name: code, exact: true }).click();
-    await page.getByRole('dialog', { name: code }).getByText(new RegExp(`not moved for ${days} days`)).waitFor();
+    await page
+      .getByRole('dialog', { name: code })
+      .getByText(new RegExp(`not moved for ${days} days`))
+      .waitFor();
   });
 });
 
 test('the slider shows the map as it was on a day, by the keyboard, and comes back to now', async () => {
   const mark = `PAST-${Date.now()}`;
-  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `${mark}-GOODS`, name: 'Takes two units of room', capacity_units: 2 } });
-  const [bin] = await api(manager, '/v1/zones', { method: 'POST', body: { code: mark, name: 'Bin with a past', kind: 'bin', x: 1, y: 2, z: 0, max_capacity: 100 } });
-  const came = (days, quantity) => ({ type: 'receipt', item_id: item.id, to_zone_id: bin.id, quantity, occurred_at: new Date(Date.now() - days * 86_400_000).toISOString() });
+  const [item] = await api(manager, '/v1/items', {
+    method: 'POST',
+    body: { sku: `${mark}-GOODS`, name: 'Takes two units of room', capacity_units: 2 },
+  });
+  const [bin] = await api(manager, '/v1/zones', {
+    method: 'POST',
+    body: { code: mark, name: 'Bin with a past', kind: 'bin', x: 1, y: 2, z: 0, max_capacity: 100 },
+  });
+  const came = (days, quantity) => ({
+    type: 'receipt',
+    item_id: item.id,
+    to_zone_id: bin.id,
+    quantity,
+    occurred_at: new Date(Date.now() - days * 86_400_000).toISOString(),
+  });
   await api(manager, '/v1/stock_movements', { method: 'POST', body: [came(12, 10), came(2, 15)] });
-  await api(manager, '/v1/stock_movements', { method: 'POST', body: { type: 'ship', item_id: item.id, from_zone_id: bin.id, quantity: 3 } });
+  await api(manager, '/v1/stock_movements', {
+    method: 'POST',
+    body: { type: 'ship', item_id: item.id, from_zone_id: bin.id, quantity: 3 },
+  });
   await as(manager, async (page) => {
     await open(page, `/console/map?site=`);
     await settled(page);
@@ -68,7 +98,9 @@ test('the slider shows the map as it was on a day, by the keyboard, and comes ba
     await page.getByRole('button', { name: `${mark}, Utilisation 44%` }).waitFor();
     assert.ok(await cell.isVisible());
   });
-  await api(manager, `/v1/zones?id=eq.${bin.id}`, { method: 'PATCH', body: { status: 'archived' } }).catch(() => undefined);
+  await api(manager, `/v1/zones?id=eq.${bin.id}`, { method: 'PATCH', body: { status: 'archived' } }).catch(
+    () => undefined,
+  );
 });
 
 test('on the map the arrow keys go from place to place and Enter opens one', async () => {
@@ -88,8 +120,14 @@ test('on the map the arrow keys go from place to place and Enter opens one', asy
 
 test('a draft order is confirmed, put on hold with a reason, and goes on', async () => {
   const [item] = await api(manager, '/v1/items?select=id&status=eq.active&available=gt.5&limit=1');
-  const [order] = await api(manager, '/v1/orders', { method: 'POST', body: { type: 'outbound', party_name: 'Told by buttons' } });
-  await api(manager, '/v1/order_lines', { method: 'POST', body: { order_id: order.id, line_no: 10, item_id: item.id, qty_ordered: 2 } });
+  const [order] = await api(manager, '/v1/orders', {
+    method: 'POST',
+    body: { type: 'outbound', party_name: 'Told by buttons' },
+  });
+  await api(manager, '/v1/order_lines', {
+    method: 'POST',
+    body: { order_id: order.id, line_no: 10, item_id: item.id, qty_ordered: 2 },
+  });
   await as(manager, async (page) => {
     await open(page, `/console/c/orders/${order.id}`);
     await page.getByRole('button', { name: 'Confirm', exact: true }).click();
@@ -108,7 +146,9 @@ test('a file is dropped, its error put right in place, applied, seen, and rolled
   const text = `SKU,Name,Unit cost\n${mark}-1,First of a file,1.5\n${mark}-2,Second of a file,abc\n`;
   await as(admin, async (page) => {
     await open(page, '/console/imports/new?target=items');
-    await page.locator('input[type=file]').setInputFiles({ name: 'goods.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'goods.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
     await page.getByText('"abc" is not a number').waitFor();
     const cell = page.getByLabel('Unit cost, line 3');
     await cell.fill('2.5');
@@ -131,7 +171,9 @@ test('dates that can be read two ways are asked about in words', async () => {
   const text = `lot_no,sku,expires_on\nQ${Date.now()},${item.sku},01/02/2031\n`;
   await as(admin, async (page) => {
     await open(page, '/console/imports/new?target=lots');
-    await page.locator('input[type=file]').setInputFiles({ name: 'lots.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'lots.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
     await page.getByRole('button', { name: /The day first/ }).click();
     await page.getByRole('button', { name: 'Apply 1 row' }).waitFor();
   });
@@ -171,7 +213,8 @@ test('a webhook is told of the events that are ticked, and one of none is refuse
     await form.getByLabel(/^Every event/).uncheck();
     await form.getByRole('button', { name: 'Create' }).click();
     await form.getByText('Choose at least one event, or every event.').waitFor();
-    for (const name of ['order.completed', 'lot.recalled']) await form.getByLabel(new RegExp(`^${name.replace('.', '\\.')}`)).check();
+    for (const name of ['order.completed', 'lot.recalled'])
+      await form.getByLabel(new RegExp(`^${name.replace('.', '\\.')}`)).check();
     await form.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('dialog', { name: 'Keep this secret' }).waitFor();
   });
@@ -180,7 +223,7 @@ test('a webhook is told of the events that are ticked, and one of none is refuse
   await api(admin, `/v1/webhooks/${hook.id}`, { method: 'DELETE' });
 });
 
-test('a webhook to an address inside is refused in the server\'s words, and what was typed stays', async () => {
+test("a webhook to an address inside is refused in the server's words, and what was typed stays", async () => {
   await as(admin, async (page) => {
     await open(page, '/console/admin/webhooks');
     await page.getByRole('button', { name: 'New webhook' }).click();
@@ -193,7 +236,10 @@ test('a webhook to an address inside is refused in the server\'s words, and what
 });
 
 test('who changed a record is found in the audit log', async () => {
-  const [item] = await api(manager, '/v1/items', { method: 'POST', body: { sku: `LOG-${Date.now()}`, name: 'Traced' } });
+  const [item] = await api(manager, '/v1/items', {
+    method: 'POST',
+    body: { sku: `LOG-${Date.now()}`, name: 'Traced' },
+  });
   await api(manager, `/v1/items/${item.id}`, { method: 'PATCH', body: { name: 'Traced again' } });
   await as(admin, async (page) => {
     await open(page, '/console/admin/audit?what=items');

@@ -74,7 +74,13 @@ test('a record of a place is told in the zone of the site of the place', async (
   const [site] = await api(admin, '/v1/sites', { method: 'POST', body });
   const place = { code: `${mark}P`, name: 'Dock in Tokyo', kind: 'dock', x: 1, y: 1, z: 0, site_id: site.id };
   const [zone] = await api(admin, '/v1/zones', { method: 'POST', body: place });
-  const report = { kind: 'hazard', severity: 'low', title: `${mark} wet`, zone_id: zone.id, occurred_at: '2026-11-20T01:00:00Z' };
+  const report = {
+    kind: 'hazard',
+    severity: 'low',
+    title: `${mark} wet`,
+    zone_id: zone.id,
+    occurred_at: '2026-11-20T01:00:00Z',
+  };
   const [incident] = await api('safety@north.example', '/v1/incidents', { method: 'POST', body: report });
   await as('safety@north.example', async (page) => {
     await open(page, `/console/c/incidents/${incident.id}`);

@@ -12,7 +12,10 @@ describe('what is absent', () => {
     const program = fileURLToPath(new URL('./realtime.mjs', import.meta.url));
     const { stdout } = await promisify(execFile)(process.execPath, ['--experimental-websocket', program]);
     const { heard, connections, open } = JSON.parse(stdout);
-    assert.deepEqual(heard.map(([status]) => status), ['CHANNEL_ERROR', 'CLOSED']);
+    assert.deepEqual(
+      heard.map(([status]) => status),
+      ['CHANNEL_ERROR', 'CLOSED'],
+    );
     assert.match(heard[0][1], /\/v1\/events/);
     assert.equal(connections, 1);
     assert.equal(open, false);

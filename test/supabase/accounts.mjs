@@ -2,7 +2,21 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { as, call, claims, client, ok, password, service, signIn, sleep, tenantOf, token, unique, url } from './client.mjs';
+import {
+  as,
+  call,
+  claims,
+  client,
+  ok,
+  password,
+  service,
+  signIn,
+  sleep,
+  tenantOf,
+  token,
+  unique,
+  url,
+} from './client.mjs';
 
 test('a wrong password and an unknown address answer alike', async () => {
   for (const email of ['owner@north.example', 'stranger@north.example']) {
@@ -18,7 +32,9 @@ test('sign up claims a new tenant in the demo', async () => {
   const tenant = randomUUID();
   const c = client();
   const email = `${unique('founder')}@new.example`.toLowerCase();
-  const { user, session } = ok(await c.auth.signUp({ email, password, options: { data: { tenant_id: tenant, name: 'Fay' } } }));
+  const { user, session } = ok(
+    await c.auth.signUp({ email, password, options: { data: { tenant_id: tenant, name: 'Fay' } } }),
+  );
   assert.equal(user.email, email);
   assert.equal(user.user_metadata.name, 'Fay');
   assert.ok(session, 'the demo confirms by itself');
@@ -92,7 +108,10 @@ async function recoveryLink(email) {
     assert.equal(response.status, 200);
     const list = await response.json();
     assert.ok(!list.some((m) => m.to === 'stranger@nowhere.example'));
-    const link = list.filter((m) => m.to === email).flatMap((m) => m.links).find((l) => l.includes('type=recovery'));
+    const link = list
+      .filter((m) => m.to === email)
+      .flatMap((m) => m.links)
+      .find((l) => l.includes('type=recovery'));
     if (link) return link;
     await sleep(50);
   }
@@ -102,7 +121,9 @@ async function recoveryLink(email) {
 test('the service key administers users', async () => {
   const admin = service().auth.admin;
   const email = `${unique('made')}@new.example`.toLowerCase();
-  const { user } = ok(await admin.createUser({ email, password, email_confirm: true, user_metadata: { team: 'dock' } }));
+  const { user } = ok(
+    await admin.createUser({ email, password, email_confirm: true, user_metadata: { team: 'dock' } }),
+  );
   assert.equal(user.email, email);
   const found = ok(await admin.getUserById(user.id)).user;
   assert.equal(found.user_metadata.team, 'dock');
@@ -124,5 +145,6 @@ test('telephones are off by default, and say so', async () => {
   for (const { error } of [
     await client().auth.signInWithOtp({ phone: '+15550001111' }),
     await client().auth.signUp({ phone: '+15550001111', password }),
-  ]) assert.deepEqual([error.status, error.code], [400, 'phone_provider_disabled']);
+  ])
+    assert.deepEqual([error.status, error.code], [400, 'phone_provider_disabled']);
 });

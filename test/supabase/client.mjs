@@ -18,7 +18,21 @@ function required(name) {
 }
 
 // secret are the members of bodies that a server must not write into its log.
-const secret = new Set(['password', 'current_password', 'access_token', 'refresh_token', 'provider_token', 'provider_refresh_token', 'id_token', 'auth_code', 'code_verifier', 'token_hash', 'hashed_token', 'secret', 'client_secret']);
+const secret = new Set([
+  'password',
+  'current_password',
+  'access_token',
+  'refresh_token',
+  'provider_token',
+  'provider_refresh_token',
+  'id_token',
+  'auth_code',
+  'code_verifier',
+  'token_hash',
+  'hashed_token',
+  'secret',
+  'client_secret',
+]);
 
 // keep notes the secrets of a body for the look at the log that follows the run.
 function keep(text) {

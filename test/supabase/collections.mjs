@@ -11,9 +11,19 @@ const names = (rows) => rows.map((r) => r.code.slice(-1)).join('');
 
 before(async () => {
   c = await as('manager@north.example');
-  ok(await c.from('zones').insert(codes.map((code, i) => ({
-    code, name: `Zone ${i}`, kind: i < 3 ? 'bin' : 'dock', x: i, y: i / 2, max_capacity: 10 * i, parent_id: null,
-  }))));
+  ok(
+    await c.from('zones').insert(
+      codes.map((code, i) => ({
+        code,
+        name: `Zone ${i}`,
+        kind: i < 3 ? 'bin' : 'dock',
+        x: i,
+        y: i / 2,
+        max_capacity: 10 * i,
+        parent_id: null,
+      })),
+    ),
+  );
 });
 
 after(async () => {
@@ -36,18 +46,18 @@ describe('reading', () => {
   });
 
   const filters = {
-    'eq': [(q) => q.eq('kind', 'dock'), 'DE'],
-    'neq': [(q) => q.neq('kind', 'dock'), 'ABC'],
+    eq: [(q) => q.eq('kind', 'dock'), 'DE'],
+    neq: [(q) => q.neq('kind', 'dock'), 'ABC'],
     'gt, lte': [(q) => q.gt('x', 0).lte('x', 3), 'BCD'],
     'gte, lt of decimals': [(q) => q.gte('y', 0.5).lt('y', 1.5), 'BC'],
-    'in': [(q) => q.in('code', [codes[0], codes[4], 'a,b(c)', 'd"e']), 'AE'],
+    in: [(q) => q.in('code', [codes[0], codes[4], 'a,b(c)', 'd"e']), 'AE'],
     'not in': [(q) => q.not('code', 'in', `(${codes[0]},${codes[4]})`), 'BCD'],
     'like is case-sensitive': [(q) => q.like('name', 'zone%'), ''],
-    'ilike': [(q) => q.ilike('name', 'zONE _'), 'ABCDE'],
+    ilike: [(q) => q.ilike('name', 'zONE _'), 'ABCDE'],
     'is null': [(q) => q.is('utilization', null), 'A'],
     'not is null': [(q) => q.not('utilization', 'is', null), 'BCDE'],
-    'or': [(q) => q.or('x.eq.0,and(kind.eq.dock,y.gt.1.5)'), 'AE'],
-    'match': [(q) => q.match({ kind: 'bin', x: 2 }), 'C'],
+    or: [(q) => q.or('x.eq.0,and(kind.eq.dock,y.gt.1.5)'), 'AE'],
+    match: [(q) => q.match({ kind: 'bin', x: 2 }), 'C'],
   };
   for (const [name, [filter, want]] of Object.entries(filters)) {
     test(`filter: ${name}`, async () => {
@@ -82,12 +92,17 @@ describe('reading', () => {
       assert.deepEqual([group.n, group.sum], [counts.length, sum]);
       assert.ok(Math.abs(group.avg - sum / counts.length) < 1e-9);
     }
-    const [order] = ok(await c.from('orders').select('line_count, order_lines(count(), qty_ordered.max())').gt('line_count', 0).limit(1));
+    const [order] = ok(
+      await c.from('orders').select('line_count, order_lines(count(), qty_ordered.max())').gt('line_count', 0).limit(1),
+    );
     assert.equal(order.order_lines[0].count, order.line_count);
   });
 
   test('count without rows', async () => {
-    const { data, count, error } = await c.from('zones').select('*', { count: 'exact', head: true }).like('code', `${mark}-%`);
+    const { data, count, error } = await c
+      .from('zones')
+      .select('*', { count: 'exact', head: true })
+      .like('code', `${mark}-%`);
     assert.equal(error, null);
     assert.equal(count, 5);
     assert.ok(!data);
@@ -112,7 +127,11 @@ describe('reading', () => {
 
   test('csv', async () => {
     const text = ok(await mine('code,name,utilization').order('code').limit(2).csv());
-    assert.deepEqual(text.trimEnd().split('\n'), ['code,name,utilization', `${codes[0]},Zone 0,`, `${codes[1]},Zone 1,0`]);
+    assert.deepEqual(text.trimEnd().split('\n'), [
+      'code,name,utilization',
+      `${codes[0]},Zone 0,`,
+      `${codes[1]},Zone 1,0`,
+    ]);
   });
 
   test('/v1 is the same as /rest/v1', async () => {
@@ -129,8 +148,14 @@ describe('reading', () => {
 
 describe('embedding', () => {
   test('to many, to one and back', async () => {
-    const orders = ok(await c.from('orders').select('order_no,status,order_lines(line_no,qty_ordered,items(sku,name))')
-      .gt('line_count', 0).order('order_no').limit(3));
+    const orders = ok(
+      await c
+        .from('orders')
+        .select('order_no,status,order_lines(line_no,qty_ordered,items(sku,name))')
+        .gt('line_count', 0)
+        .order('order_no')
+        .limit(3),
+    );
     assert.equal(orders.length, 3);
     for (const o of orders) {
       assert.ok(Array.isArray(o.order_lines) && o.order_lines.length > 0);
@@ -140,16 +165,26 @@ describe('embedding', () => {
 
   test('filters inside thin the inner rows, !inner the outer ones', async () => {
     const item = ok(await c.from('stock_levels').select('item_id').gt('quantity', 0).limit(1).single()).item_id;
-    const outer = ok(await c.from('zones').select('code,stock_levels(item_id)').eq('stock_levels.item_id', item).limit(1000));
-    const inner = ok(await c.from('zones').select('code,stock_levels!inner(item_id)').eq('stock_levels.item_id', item).limit(1000));
+    const outer = ok(
+      await c.from('zones').select('code,stock_levels(item_id)').eq('stock_levels.item_id', item).limit(1000),
+    );
+    const inner = ok(
+      await c.from('zones').select('code,stock_levels!inner(item_id)').eq('stock_levels.item_id', item).limit(1000),
+    );
     assert.ok(inner.length > 0 && inner.length < outer.length, `${inner.length} of ${outer.length}`);
     for (const z of inner) for (const level of z.stock_levels) assert.equal(level.item_id, item);
   });
 
   test('order and limit of the embedded rows', async () => {
-    const [order] = ok(await c.from('orders').select('order_lines(line_no)').gt('line_count', 1)
-      .order('line_no', { referencedTable: 'order_lines', ascending: false })
-      .limit(1, { referencedTable: 'order_lines' }).limit(1));
+    const [order] = ok(
+      await c
+        .from('orders')
+        .select('order_lines(line_no)')
+        .gt('line_count', 1)
+        .order('line_no', { referencedTable: 'order_lines', ascending: false })
+        .limit(1, { referencedTable: 'order_lines' })
+        .limit(1),
+    );
     assert.equal(order.order_lines.length, 1);
     assert.ok(order.order_lines[0].line_no > 1);
   });
@@ -180,7 +215,10 @@ describe('writing', () => {
   });
 
   test('a bad row leaves none of its request', async () => {
-    const { error, status } = await c.from('zones').insert([{ code: `${mark}-X`, name: 'Good' }, { code: `${mark}-Y`, name: 'Bad', max_capacity: -1 }]);
+    const { error, status } = await c.from('zones').insert([
+      { code: `${mark}-X`, name: 'Good' },
+      { code: `${mark}-Y`, name: 'Bad', max_capacity: -1 },
+    ]);
     assert.equal(status, 400);
     assert.equal(error.code, '23514');
     assert.deepEqual(ok(await c.from('zones').select('id').eq('code', `${mark}-X`)), []);
@@ -193,25 +231,52 @@ describe('writing', () => {
   });
 
   test('upsert on the code', async () => {
-    const rows = ok(await c.from('zones').upsert([{ code, name: 'Upserted' }, { code: `${mark}-U`, name: 'New' }], { onConflict: 'code' }).select('code,name,max_capacity'));
-    assert.deepEqual(rows.sort((a, b) => a.code.localeCompare(b.code)), [
-      { code: `${mark}-U`, name: 'New', max_capacity: 0 },
-      { code, name: 'Upserted', max_capacity: 12.5 },
-    ]);
-    assert.deepEqual(ok(await c.from('zones').upsert({ code, name: 'Ignored' }, { onConflict: 'code', ignoreDuplicates: true }).select()), []);
+    const rows = ok(
+      await c
+        .from('zones')
+        .upsert(
+          [
+            { code, name: 'Upserted' },
+            { code: `${mark}-U`, name: 'New' },
+          ],
+          { onConflict: 'code' },
+        )
+        .select('code,name,max_capacity'),
+    );
+    assert.deepEqual(
+      rows.sort((a, b) => a.code.localeCompare(b.code)),
+      [
+        { code: `${mark}-U`, name: 'New', max_capacity: 0 },
+        { code, name: 'Upserted', max_capacity: 12.5 },
+      ],
+    );
+    assert.deepEqual(
+      ok(
+        await c
+          .from('zones')
+          .upsert({ code, name: 'Ignored' }, { onConflict: 'code', ignoreDuplicates: true })
+          .select(),
+      ),
+      [],
+    );
   });
 
   test('an insert whose answer was lost is asked again, not done again', async () => {
     const key = crypto.randomUUID();
     const lost = unique('L');
-    const insert = (name) => c.from('zones').insert({ code: lost, name }).select('id,code').single().setHeader('Idempotency-Key', key);
+    const insert = (name) =>
+      c.from('zones').insert({ code: lost, name }).select('id,code').single().setHeader('Idempotency-Key', key);
     const first = ok(await insert('Lost'));
     assert.deepEqual(ok(await insert('Lost')), first);
     const other = await insert('Another');
     assert.equal(other.status, 422);
     assert.equal(other.error.code, 'HF014');
     assert.equal(ok(await c.from('zones').select('id').eq('code', lost)).length, 1);
-    const compute = () => c.functions.invoke('assign-risk-clusters', { body: { entity_type: 'zone' }, headers: { 'Idempotency-Key': key } });
+    const compute = () =>
+      c.functions.invoke('assign-risk-clusters', {
+        body: { entity_type: 'zone' },
+        headers: { 'Idempotency-Key': key },
+      });
     assert.deepEqual(ok(await compute()), ok(await compute()));
   });
 
@@ -237,7 +302,11 @@ describe('bad requests name the place', () => {
     'not a number': [(c) => c.from('zones').select().eq('x', 'far'), 400, '22P02'],
     'not a uuid': [(c) => c.from('zones').select().eq('id', '1'), 400, '22P02'],
     'unknown operator': [(c) => c.from('zones').select().filter('x', 'near', 1), 400, 'PGRST100'],
-    'unknown field of a body': [(c) => c.from('zones').insert({ code: 'Z', name: 'Z', colour: 'red' }), 400, 'PGRST204'],
+    'unknown field of a body': [
+      (c) => c.from('zones').insert({ code: 'Z', name: 'Z', colour: 'red' }),
+      400,
+      'PGRST204',
+    ],
     'a required field left out': [(c) => c.from('zones').insert({ name: 'Z' }), 400, '23502'],
     'another profile': [(c) => c.schema('private').from('zones').select(), 406, 'PGRST106'],
   };

@@ -21,7 +21,9 @@ describe('functions', () => {
     const scan = () => c.rpc('scan', { code });
     assert.deepEqual(ok(await scan().select('what:kind').eq('kind', 'zone').order('kind').limit(1)), { what: 'zone' });
     assert.equal(ok(await scan().select('kind').neq('kind', 'zone')), null);
-    assert.deepEqual(ok(await c.rpc('scan', { code }, { get: true }).select('kind').in('kind', ['lot', 'zone'])), { kind: 'zone' });
+    assert.deepEqual(ok(await c.rpc('scan', { code }, { get: true }).select('kind').in('kind', ['lot', 'zone'])), {
+      kind: 'zone',
+    });
     const { error } = await scan().select('kinds');
     assert.deepEqual([error.code, error.hint], ['42703', 'did you mean kind?']);
   });
@@ -47,7 +49,10 @@ describe('functions', () => {
     }
     numbers(d.safety.metrics, 'total_incidents', 'critical_incidents', 'open_incidents');
     const kinds = Object.values(d.safety.metrics.incidents_by_category);
-    assert.equal(kinds.reduce((a, b) => a + b, 0), d.safety.metrics.total_incidents);
+    assert.equal(
+      kinds.reduce((a, b) => a + b, 0),
+      d.safety.metrics.total_incidents,
+    );
     assert.ok(d.safety.recent_incidents.length <= 10);
     numbers(d.import.metrics, 'total_jobs', 'completed_jobs', 'failed_jobs', 'total_imported');
     assert.ok(Array.isArray(d.import.recent_jobs));
@@ -132,7 +137,10 @@ describe('functions', () => {
     assert.equal(wrong.status, 405);
     assert.match(wrong.headers.get('allow'), /GET/);
     const nobody = await as('nobody@none.example');
-    for (const [who, status] of [[null, 401], [nobody, 403]]) {
+    for (const [who, status] of [
+      [null, 401],
+      [nobody, 403],
+    ]) {
       const answer = await call(who, '/functions/v1/safety-kpis');
       assert.equal(answer.status, status);
       assert.deepEqual(Object.keys(answer.body).sort(), ['details', 'error']);
@@ -156,7 +164,10 @@ describe('functions', () => {
     assert.equal(Number(headers.get('x-ratelimit-remaining')), 1000 - used);
     assert.ok(Number(headers.get('x-ratelimit-reset')) >= Math.floor(Date.now() / 1000));
     const { body } = await call(c, '/v1/rate-limit/status');
-    for (const [name, limit] of [['api', 1000], ['database', 5000]]) {
+    for (const [name, limit] of [
+      ['api', 1000],
+      ['database', 5000],
+    ]) {
       assert.equal(body[name].limit, limit);
       assert.ok(body[name].remaining < limit);
       assert.match(body[name].reset_at, /^\d{4}-\d\d-\d\dT/);

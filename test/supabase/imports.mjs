@@ -5,7 +5,8 @@ import { as, call, ok, signUpFounder, unique } from './client.mjs';
 
 const real = (name) => readFile(new URL(`./testdata/${name}`, import.meta.url));
 const invoke = (c, name, job_id) => c.functions.invoke(name, { body: { job_id } });
-const metrics = async (c) => ok(await c.functions.invoke('get-dashboard-snapshot-v2?lightweight=true', { method: 'GET' }));
+const metrics = async (c) =>
+  ok(await c.functions.invoke('get-dashboard-snapshot-v2?lightweight=true', { method: 'GET' }));
 
 async function upload(c, file, fields = {}) {
   const form = new FormData();
@@ -33,11 +34,13 @@ describe('importing', { concurrency: true }, () => {
       manager = await as('manager@north.example');
     });
 
-    const found = async () => ok(await manager.from('items').select('sku,name,description,unit_cost').like('sku', `${mark}-%`).order('sku'));
+    const found = async () =>
+      ok(await manager.from('items').select('sku,name,description,unit_cost').like('sku', `${mark}-%`).order('sku'));
 
     test('a file is processed, applied and rolled back', async () => {
-      const file = `\uFEFFProduct code;Product name;Description;Unit cost\r\n${mark}-1;"Bolt; M8";;0,25\r\n`
-        + `${mark}-2;Nut;"Box of 100\nzinc";0,10\r\n${mark}-3;Washer;;cheap\r\n`;
+      const file =
+        `\uFEFFProduct code;Product name;Description;Unit cost\r\n${mark}-1;"Bolt; M8";;0,25\r\n` +
+        `${mark}-2;Nut;"Box of 100\nzinc";0,10\r\n${mark}-3;Washer;;cheap\r\n`;
       const job = await created(admin, file);
 
       const processed = ok(await invoke(admin, 'process-import-job', job));
@@ -46,14 +49,23 @@ describe('importing', { concurrency: true }, () => {
       assert.equal(processed.file_type, 'csv');
       assert.deepEqual(processed.stats, { total_rows: 3, valid_rows: 2, invalid_rows: 1 });
       assert.equal(typeof processed.message, 'string');
-      assert.deepEqual(processed.errors.map((e) => [e.line, e.column]), [[5, 'Unit cost']], 'lines of the file, not rows');
+      assert.deepEqual(
+        processed.errors.map((e) => [e.line, e.column]),
+        [[5, 'Unit cost']],
+        'lines of the file, not rows',
+      );
       assert.deepEqual(await found(), [], 'processing writes no records');
 
       const before = await metrics(admin);
       const applied = ok(await invoke(admin, 'apply-import-job', job));
       assert.deepEqual([applied.success, applied.imported_count, typeof applied.message], [true, 2, 'string']);
-      assert.deepEqual((await found()).map((r) => [r.sku, r.name, r.description, r.unit_cost]),
-        [[`${mark}-1`, 'Bolt; M8', null, 0.25], [`${mark}-2`, 'Nut', 'Box of 100\nzinc', 0.1]]);
+      assert.deepEqual(
+        (await found()).map((r) => [r.sku, r.name, r.description, r.unit_cost]),
+        [
+          [`${mark}-1`, 'Bolt; M8', null, 0.25],
+          [`${mark}-2`, 'Nut', 'Box of 100\nzinc', 0.1],
+        ],
+      );
 
       const after = await metrics(admin);
       assert.equal(after.inventory.metrics.total_items, before.inventory.metrics.total_items + 2);
@@ -79,7 +91,11 @@ describe('importing', { concurrency: true }, () => {
       assert.equal(typeof body.error, 'string');
       assert.ok(body.details.includes(`${mark}-9`), JSON.stringify(body));
       assert.ok(!body.details.includes(`${mark}-8`), 'only what stands against it is named');
-      assert.deepEqual((await found()).map((r) => r.name), ['Imported too', 'Edited'], 'all or nothing');
+      assert.deepEqual(
+        (await found()).map((r) => r.name),
+        ['Imported too', 'Edited'],
+        'all or nothing',
+      );
       ok(await manager.from('items').delete().like('sku', `${mark}-%`));
     });
 
@@ -87,7 +103,13 @@ describe('importing', { concurrency: true }, () => {
       const job = await created(admin, `sku,name,unit_cost\n${mark}-5,Good,1\n,Nameless,2\n${mark}-6,Bad,-3\n`);
       const { stats, errors } = ok(await invoke(admin, 'process-import-job', job));
       assert.deepEqual(stats, { total_rows: 3, valid_rows: 1, invalid_rows: 2 });
-      assert.deepEqual(errors.map((e) => [e.line, e.column]), [[3, 'sku'], [4, 'unit_cost']]);
+      assert.deepEqual(
+        errors.map((e) => [e.line, e.column]),
+        [
+          [3, 'sku'],
+          [4, 'unit_cost'],
+        ],
+      );
       for (const e of errors) assert.ok(e.code && e.message, JSON.stringify(e));
       const { status, body } = await call(admin, `/v1/import-jobs/${job}/errors?page=2&pageSize=1`);
       assert.equal(status, 200);
@@ -104,7 +126,12 @@ describe('importing', { concurrency: true }, () => {
       for (const step of ['process', 'apply', 'rollback']) {
         assert.equal((await invoke(south, `${step}-import-job`, job)).error.context.status, 404, step);
       }
-      for (const [job_id, status] of [['1', 400], ['', 400], [null, 400], ['01900000-0000-7000-8000-000000000000', 404]]) {
+      for (const [job_id, status] of [
+        ['1', 400],
+        ['', 400],
+        [null, 400],
+        ['01900000-0000-7000-8000-000000000000', 404],
+      ]) {
         const { error } = await admin.functions.invoke('process-import-job', { body: { job_id } });
         assert.equal(error.context.status, status, String(job_id));
       }
@@ -113,7 +140,6 @@ describe('importing', { concurrency: true }, () => {
 
   // In tenants that the tests found, so that every figure is known.
   describe('real files', { concurrency: true }, () => {
-
     async function load(c, name, target) {
       const job = await created(c, await real(name), { target });
       const processed = ok(await invoke(c, 'process-import-job', job));
@@ -138,13 +164,22 @@ describe('importing', { concurrency: true }, () => {
 
       const stock = await load(c, 'openboxes_mainWarehouseInventory.csv', 'stock_movements');
       assert.deepEqual(stock.counts, [57, 43, 14, 43]);
-      assert.deepEqual([...new Set(stock.errors.map((e) => e.line))], [4, 8, 9, 12, 17, 18, 28, 31, 32, 33, 44, 45, 54, 57]);
-      assert.deepEqual(stock.errors.filter((e) => e.line === 45).map((e) => e.column), ['Product code', 'Physical QOH']);
+      assert.deepEqual(
+        [...new Set(stock.errors.map((e) => e.line))],
+        [4, 8, 9, 12, 17, 18, 28, 31, 32, 33, 44, 45, 54, 57],
+      );
+      assert.deepEqual(
+        stock.errors.filter((e) => e.line === 45).map((e) => e.column),
+        ['Product code', 'Physical QOH'],
+      );
 
       const d = ok(await c.functions.invoke('get-dashboard-snapshot-v2?pageSize=200', { method: 'GET' }));
       assert.deepEqual([d.zones.total, d.zones.items.length], [40, 40]);
       assert.equal(d.inventory.metrics.total_items, 52);
-      assert.deepEqual([d.import.metrics.total_jobs, d.import.metrics.completed_jobs, d.import.metrics.total_imported], [3, 3, 135]);
+      assert.deepEqual(
+        [d.import.metrics.total_jobs, d.import.metrics.completed_jobs, d.import.metrics.total_imported],
+        [3, 3, 135],
+      );
       const [level] = ok(await c.from('items').select('sku,on_hand').eq('sku', 'TS894'));
       assert.equal(level.on_hand, 2000);
 
@@ -160,13 +195,20 @@ describe('importing', { concurrency: true }, () => {
       const c = await signUpFounder();
       const { job, counts } = await load(c, 'ihm_incidents.csv', 'incidents');
       assert.deepEqual(counts, [439, 439, 0, 439]);
-      const severities = Object.fromEntries(await Promise.all(['low', 'medium', 'high', 'critical'].map(async (s) => {
-        const answer = await c.from('incidents').select('id', { count: 'exact', head: true }).eq('severity', s);
-        return [s, answer.count];
-      })));
+      const severities = Object.fromEntries(
+        await Promise.all(
+          ['low', 'medium', 'high', 'critical'].map(async (s) => {
+            const answer = await c.from('incidents').select('id', { count: 'exact', head: true }).eq('severity', s);
+            return [s, answer.count];
+          }),
+        ),
+      );
       assert.deepEqual(severities, { low: 368, medium: 31, high: 31, critical: 9 });
       const { safety } = await metrics(c);
-      assert.deepEqual([safety.metrics.total_incidents, safety.metrics.critical_incidents, safety.metrics.open_incidents], [439, 9, 439]);
+      assert.deepEqual(
+        [safety.metrics.total_incidents, safety.metrics.critical_incidents, safety.metrics.open_incidents],
+        [439, 9, 439],
+      );
       const { kpis } = ok(await c.functions.invoke('safety-kpis?days=365', { method: 'GET' }));
       assert.equal(kpis.tsr, 439, 'reported by this import');
       assert.equal(ok(await invoke(c, 'rollback-import-job', job)).rolled_back, 439);

@@ -3,8 +3,23 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { as, call, ok, service, tenantOf, unique } from './client.mjs';
 
-const tables = ['zones', 'items', 'lots', 'stock_levels', 'stock_movements', 'orders', 'order_lines', 'pick_lists', 'shipments',
-  'drivers', 'workers', 'incidents', 'actions', 'settings', 'members'];
+const tables = [
+  'zones',
+  'items',
+  'lots',
+  'stock_levels',
+  'stock_movements',
+  'orders',
+  'order_lines',
+  'pick_lists',
+  'shipments',
+  'drivers',
+  'workers',
+  'incidents',
+  'actions',
+  'settings',
+  'members',
+];
 
 describe('north and south', () => {
   let north, south, ids;
@@ -42,7 +57,10 @@ describe('north and south', () => {
 
   test('nor writes one over by its id', async () => {
     const zone = ok(await north.from('zones').select('id,name,code').limit(1).single());
-    const answer = await south.from('zones').upsert({ id: zone.id, code: unique('S'), name: 'Taken' }).select();
+    const answer = await south
+      .from('zones')
+      .upsert({ id: zone.id, code: unique('S'), name: 'Taken' })
+      .select();
     assert.ok(answer.error || answer.data[0].name === 'Taken'); // a new row of south's own, or refused
     assert.deepEqual(ok(await north.from('zones').select('id,name,code').eq('id', zone.id).single()), zone);
     await south.from('zones').delete().eq('id', zone.id);
@@ -50,7 +68,9 @@ describe('north and south', () => {
   });
 
   test('nor puts one there', async () => {
-    const { error, status } = await south.from('zones').insert({ tenant_id: ids.north, code: unique('S'), name: 'Planted' });
+    const { error, status } = await south
+      .from('zones')
+      .insert({ tenant_id: ids.north, code: unique('S'), name: 'Planted' });
     assert.equal(status, 403);
     assert.equal(error.code, '42501');
   });
@@ -60,7 +80,9 @@ describe('north and south', () => {
     const missing = '01900000-0000-7000-8000-000000000000';
     const texts = [];
     for (const parent of [zone.id, missing]) {
-      const { error, status } = await south.from('zones').insert({ code: unique('S'), name: 'Child', parent_id: parent });
+      const { error, status } = await south
+        .from('zones')
+        .insert({ code: unique('S'), name: 'Child', parent_id: parent });
       assert.equal(status, 409);
       assert.equal(error.code, '23503');
       texts.push(error.message + (error.details ?? '').replaceAll(parent, 'ID'));
@@ -71,7 +93,9 @@ describe('north and south', () => {
   test('nor by headers or parameters', async () => {
     const own = (await call(south, '/functions/v1/safety-kpis')).body.tenant_id;
     assert.equal(own, ids.south);
-    const asked = await call(south, `/functions/v1/safety-kpis?tenant_id=${ids.north}`, { headers: { 'X-Tenant-Id': ids.north } });
+    const asked = await call(south, `/functions/v1/safety-kpis?tenant_id=${ids.north}`, {
+      headers: { 'X-Tenant-Id': ids.north },
+    });
     assert.ok(asked.status >= 400 || asked.body.tenant_id === ids.south);
   });
 

@@ -5,7 +5,11 @@ import { call, client, ok, signUpFounder, unique } from './client.mjs';
 import { totp } from './totp.mjs';
 
 const path = '/auth/v1/tenant/service-accounts';
-const json = (method, body) => ({ method, body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } });
+const json = (method, body) => ({
+  method,
+  body: JSON.stringify(body),
+  headers: { 'Content-Type': 'application/json' },
+});
 
 describe('a key of a tenant', () => {
   let founder, account, machine;
@@ -28,19 +32,32 @@ describe('a key of a tenant', () => {
 
   test('reads and writes the collections of its scopes, as itself', async () => {
     const sku = unique('KEY');
-    const item = ok(await machine.from('items').insert({ sku, name: 'By a machine', base_uom: 'EA' }).select('sku,created_by').single());
+    const item = ok(
+      await machine
+        .from('items')
+        .insert({ sku, name: 'By a machine', base_uom: 'EA' })
+        .select('sku,created_by')
+        .single(),
+    );
     assert.deepEqual(item, { sku, created_by: account.id });
     assert.deepEqual(ok(await founder.from('items').select('sku').eq('sku', sku)), [{ sku }], 'the tenant has it');
     assert.deepEqual(ok(await machine.from('orders').select('order_no')), []);
     const { error } = await machine.from('zones').select('code');
     assert.deepEqual([error.code, error.message], ['42501', 'this key has no scope zones:read']);
-    assert.equal((await machine.from('orders').select('order_no,order_lines(line_no)')).error.code, '42501', 'embedded too');
+    assert.equal(
+      (await machine.from('orders').select('order_no,order_lines(line_no)')).error.code,
+      '42501',
+      'embedded too',
+    );
   });
 
   test('says the verbs and calls the functions of its scopes', async () => {
     const said = await machine.rpc('confirm_order', { order_id: account.id });
     assert.notEqual(said.error.code, '42501', 'there is no such order, but it may ask');
-    assert.equal((await machine.rpc('hold_order', { order_id: account.id })).error.message, 'this key has no scope rpc:hold_order');
+    assert.equal(
+      (await machine.rpc('hold_order', { order_id: account.id })).error.message,
+      'this key has no scope rpc:hold_order',
+    );
     assert.equal(ok(await machine.functions.invoke('safety-kpis', { method: 'GET' })).kpis.tsr, 0);
     assert.equal((await machine.functions.invoke('safety-engagement', { method: 'GET' })).error.context.status, 403);
   });
@@ -51,9 +68,18 @@ describe('a key of a tenant', () => {
   });
 
   test('is exchanged for a token, and is refused once it is revoked', async () => {
-    const form = new URLSearchParams({ grant_type: 'client_credentials', client_id: account.id, client_secret: account.key, scope: 'orders:read' });
+    const form = new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: account.id,
+      client_secret: account.key,
+      scope: 'orders:read',
+    });
     const got = await call(null, '/auth/v1/token', { method: 'POST', body: form });
-    assert.deepEqual([got.status, got.body.token_type, got.body.expires_in, got.body.scope], [200, 'bearer', 900, 'orders:read'], JSON.stringify(got.body));
+    assert.deepEqual(
+      [got.status, got.body.token_type, got.body.expires_in, got.body.scope],
+      [200, 'bearer', 900, 'orders:read'],
+      JSON.stringify(got.body),
+    );
     const short = client(undefined, { accessToken: async () => got.body.access_token });
     assert.deepEqual(ok(await short.from('orders').select('order_no')), []);
     assert.equal((await short.from('items').select('sku')).error.code, '42501');

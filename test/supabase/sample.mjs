@@ -12,8 +12,16 @@ const run = promisify(execFile);
 
 await test('the sample application', async () => {
   const built = here(`built/${process.env.HOLDFAST_ENGINE}`); // below the packages that it imports
-  await run(here('node_modules/.bin/tsc'), ['-p', here('../sample'), '--outDir', built], { timeout: 300_000 }).catch((error) => assert.fail(error.stdout || error.message));
-  const env = { ...process.env, HOLDFAST_URL: url, ANON_KEY: anonKey, EMAIL: 'admin@north.example', PASSWORD: password };
+  await run(here('node_modules/.bin/tsc'), ['-p', here('../sample'), '--outDir', built], { timeout: 300_000 }).catch(
+    (error) => assert.fail(error.stdout || error.message),
+  );
+  const env = {
+    ...process.env,
+    HOLDFAST_URL: url,
+    ANON_KEY: anonKey,
+    EMAIL: 'admin@north.example',
+    PASSWORD: password,
+  };
   const { stdout } = await run(process.execPath, [`${built}/sample/app.js`], { env, timeout: 120_000 });
   const saw = JSON.parse(stdout);
   assert.equal(saw.waiting, 20);

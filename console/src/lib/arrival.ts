@@ -38,8 +38,15 @@ export function forgetAddress(): void {
 function arrivalOf(given: (name: string) => string): Arrival | null {
   if (given('setup')) return { kind: 'setup', token: given('setup') };
   if (given('token_hash')) return { kind: 'link', hash: given('token_hash'), type: given('type') || 'email' };
-  if (given('access_token')) return { kind: 'tokens', access_token: given('access_token'), refresh_token: given('refresh_token'), type: given('type') };
-  if (given('error') || given('error_code')) return { kind: 'failed', code: given('error_code') || given('error'), said: given('error_description') };
+  if (given('access_token'))
+    return {
+      kind: 'tokens',
+      access_token: given('access_token'),
+      refresh_token: given('refresh_token'),
+      type: given('type'),
+    };
+  if (given('error') || given('error_code'))
+    return { kind: 'failed', code: given('error_code') || given('error'), said: given('error_description') };
   if (given('invite_token')) return { kind: 'invitation', token: given('invite_token') };
   if (given('code') && !begunHere()) return { kind: 'failed', code: 'begun_elsewhere', said: '' };
   if (given('message')) return { kind: 'half' };

@@ -76,7 +76,8 @@ export type Catalog = Map<string, Collection>;
 export function useCatalog(enabled = true): Catalog | undefined {
   return useQuery({
     queryKey: ['catalog'],
-    queryFn: async () => new Map((await api<{ collections: Collection[] }>('/catalog.json')).collections.map((c) => [c.name, c])),
+    queryFn: async () =>
+      new Map((await api<{ collections: Collection[] }>('/catalog.json')).collections.map((c) => [c.name, c])),
     staleTime: Infinity,
     gcTime: Infinity,
     enabled,
@@ -97,7 +98,22 @@ export function usePermissions(): Permissions | undefined {
   return usePermissionsQuery().data;
 }
 
-const acronyms: Record<string, string> = { sku: 'SKU', id: 'ID', eta: 'ETA', gtin: 'GTIN', sscc: 'SSCC', osha: 'OSHA', sso: 'SSO', url: 'URL', uom: 'Unit', abc: 'ABC', lpn: 'Plate', ip: 'IP', mfa: 'MFA', eb: 'Empirical Bayes' };
+const acronyms: Record<string, string> = {
+  sku: 'SKU',
+  id: 'ID',
+  eta: 'ETA',
+  gtin: 'GTIN',
+  sscc: 'SSCC',
+  osha: 'OSHA',
+  sso: 'SSO',
+  url: 'URL',
+  uom: 'Unit',
+  abc: 'ABC',
+  lpn: 'Plate',
+  ip: 'IP',
+  mfa: 'MFA',
+  eb: 'Empirical Bayes',
+};
 
 // words turns a name of the interface into words: in_progress -> In progress.
 export function words(name: string): string {
@@ -113,31 +129,80 @@ export function titleOf(c: Collection | string): string {
   return words(typeof c === 'string' ? c : c.name);
 }
 
-const singulars: Record<string, string> = { equipment: 'equipment', settings: 'setting', audit: 'audit entry', talk_attendances: 'attendance', stock_levels: 'stock level' };
+const singulars: Record<string, string> = {
+  equipment: 'equipment',
+  settings: 'setting',
+  audit: 'audit entry',
+  talk_attendances: 'attendance',
+  stock_levels: 'stock level',
+};
 
 export function singular(name: string): string {
-  return words(singulars[name] ?? name.replace(/ies$/, 'y').replace(/(ss|sh|ch|x)es$/, '$1').replace(/s$/, ''));
+  return words(
+    singulars[name] ??
+      name
+        .replace(/ies$/, 'y')
+        .replace(/(ss|sh|ch|x)es$/, '$1')
+        .replace(/s$/, ''),
+  );
 }
 
 // newOf is the name of the button that makes a record.
 export function newOf(name: string): string {
   const what = singular(name);
-  return language.get() === 'en' ? `New ${/^[A-Z][a-z]/.test(what) ? what.charAt(0).toLowerCase() + what.slice(1) : what}` : _('New: {what}', { what });
+  return language.get() === 'en'
+    ? `New ${/^[A-Z][a-z]/.test(what) ? what.charAt(0).toLowerCase() + what.slice(1) : what}`
+    : _('New: {what}', { what });
 }
 
-const names = ['name', 'title', 'topic', 'party_name', 'order_no', 'shipment_no', 'pick_no', 'incident_no', 'action_no', 'sku', 'code', 'lot_no', 'plate', 'asset_no', 'display_name', 'email', 'cluster_name', 'file_name', 'url', 'description', 'key', 'type', 'kind'];
-const codes = 'sku code order_no shipment_no pick_no incident_no action_no employee_no lot_no asset_no plate task_no count_no receipt_no route_no wave_no job_no'.split(' ');
+const names = [
+  'name',
+  'title',
+  'topic',
+  'party_name',
+  'order_no',
+  'shipment_no',
+  'pick_no',
+  'incident_no',
+  'action_no',
+  'sku',
+  'code',
+  'lot_no',
+  'plate',
+  'asset_no',
+  'display_name',
+  'email',
+  'cluster_name',
+  'file_name',
+  'url',
+  'description',
+  'key',
+  'type',
+  'kind',
+];
+const codes =
+  'sku code order_no shipment_no pick_no incident_no action_no employee_no lot_no asset_no plate task_no count_no receipt_no route_no wave_no job_no'.split(
+    ' ',
+  );
 
 // nameFields are the fields by which people know a record: its code or number, and its name.
 export function nameFields(c: Collection): string[] {
   const has = (n: string) => c.fields.some((f) => f.name === n);
   const code = codes.find(has);
-  const name = names.find((n) => n !== code && has(n) && !codes.includes(n) && !(code && ['type', 'kind', 'key', 'url', 'description', 'email'].includes(n)));
+  const name = names.find(
+    (n) =>
+      n !== code &&
+      has(n) &&
+      !codes.includes(n) &&
+      !(code && ['type', 'kind', 'key', 'url', 'description', 'email'].includes(n)),
+  );
   return [code, name].filter((x): x is string => !!x);
 }
 
 export function nameOf(c: Collection | undefined, row: Record<string, unknown>): string {
-  const parts = (c ? nameFields(c) : names.filter((n) => n in row).slice(0, 1)).map((n) => row[n]).filter((v) => v != null && v !== '');
+  const parts = (c ? nameFields(c) : names.filter((n) => n in row).slice(0, 1))
+    .map((n) => row[n])
+    .filter((v) => v != null && v !== '');
   return parts.slice(0, 2).join(' · ') || (c ? singular(c.name) : '–');
 }
 
@@ -151,7 +216,8 @@ const later: Record<string, string> = {
   actions: 'cancel_reason,effectiveness,evidence,follows_id',
   checklist_runs: 'score,cancel_reason',
   drivers: 'last_lat,last_lon,last_seen_at',
-  incidents: 'occurred_tz,reported_at,reported_by,reporter_name,lat,lon,journey,duplicate_of,void_reason,root_causes,lessons,reopen_reason,change_reason',
+  incidents:
+    'occurred_tz,reported_at,reported_by,reporter_name,lat,lon,journey,duplicate_of,void_reason,root_causes,lessons,reopen_reason,change_reason',
   lots: 'status_reason',
   members: 'email',
   order_lines: 'qty_cancelled',
@@ -179,10 +245,23 @@ function isAsked(c: Collection, f: Field, creating: boolean): boolean {
 export function writable(c: Collection, rights: Rights | undefined, creating: boolean): Field[] {
   const right = creating ? rights?.create : rights?.update;
   if (!right) return [];
-  return c.fields.filter((f) => !f.read_only && isAsked(c, f, creating) && (creating || !f.fixed) && (!right.fields || right.fields.includes(f.name)));
+  return c.fields.filter(
+    (f) =>
+      !f.read_only &&
+      isAsked(c, f, creating) &&
+      (creating || !f.fixed) &&
+      (!right.fields || right.fields.includes(f.name)),
+  );
 }
 
-const families: Record<string, string> = { warehouse: 'Warehouse', logistics: 'Orders and transport', people: 'People', safety: 'Safety', engagement: 'Engagement', platform: 'Administration' };
+const families: Record<string, string> = {
+  warehouse: 'Warehouse',
+  logistics: 'Orders and transport',
+  people: 'People',
+  safety: 'Safety',
+  engagement: 'Engagement',
+  platform: 'Administration',
+};
 
 export function familyTitle(f: string): string {
   return _(families[f] ?? words(f));

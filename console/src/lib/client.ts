@@ -48,7 +48,12 @@ const pauses = 3;
 
 // pausedFor is how many seconds a refused request waits before it is sent again, 0 = it is not. Sign-ins are the person's to repeat.
 function pausedFor(r: Response, input: RequestInfo | URL, before: number): number {
-  if (r.status !== 429 || before >= pauses || String(input instanceof Request ? input.url : input).includes('/auth/v1/')) return 0;
+  if (
+    r.status !== 429 ||
+    before >= pauses ||
+    String(input instanceof Request ? input.url : input).includes('/auth/v1/')
+  )
+    return 0;
   const seconds = Number(r.headers.get('Retry-After')) || 1;
   return seconds <= longestPause ? seconds : 0;
 }
@@ -125,13 +130,25 @@ async function send(input: RequestInfo | URL, init?: RequestInit): Promise<Respo
     // What was refused was not done; but only a refusal under a key that nothing was lost under says so of all that was sent.
     else if (r.ok || f?.code === 'HF014' || !attempt.lost) end(attempt);
     else lose(attempt);
-    if (f && (unknown || (attempt.lost && f.code !== 'HF014'))) remember(f.message, { status: f.status, requestId: f.requestId, retryAfter: f.retryAfter, code: f.code, lost: 'again' });
+    if (f && (unknown || (attempt.lost && f.code !== 'HF014')))
+      remember(f.message, {
+        status: f.status,
+        requestId: f.requestId,
+        retryAfter: f.retryAfter,
+        code: f.code,
+        lost: 'again',
+      });
     return r;
   }
 }
 
 export const supabase = createClient<Database>(location.origin, key, {
-  auth: { flowType: 'pkce', storageKey: 'holdfast.session', detectSessionInUrl: true, experimental: { passkey: true } } as object,
+  auth: {
+    flowType: 'pkce',
+    storageKey: 'holdfast.session',
+    detectSessionInUrl: true,
+    experimental: { passkey: true },
+  } as object,
   global: { fetch: (input, init) => send(input, init) },
 });
 
@@ -192,7 +209,10 @@ export async function redeemLink(hash: string, type: string): Promise<boolean> {
 }
 
 // beginSession takes up a session whose tokens a link brought.
-export async function beginSession(tokens: { access_token: string; refresh_token: string }, type: string): Promise<boolean> {
+export async function beginSession(
+  tokens: { access_token: string; refresh_token: string },
+  type: string,
+): Promise<boolean> {
   const before = session.get()?.access_token;
   const { error } = await supabase.auth.setSession(tokens);
   if (error) throw toFault(error);
@@ -202,13 +222,20 @@ export async function beginSession(tokens: { access_token: string; refresh_token
 }
 
 function endSession(accessToken?: string): void {
-  if (accessToken) void fetch('/auth/v1/logout?scope=local', { method: 'POST', headers: { Authorization: `Bearer ${accessToken}` } }).catch(() => undefined);
+  if (accessToken)
+    void fetch('/auth/v1/logout?scope=local', {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${accessToken}` },
+    }).catch(() => undefined);
 }
 
 // askForMail asks the server to mail a link or a code. It names no challenge, so that the link works in any browser;
 // supabase-js would bind it to this one.
 export function askForMail<T = object>(what: 'recover' | 'otp' | 'signup', body: object): Promise<T> {
-  return api<T>(`/auth/v1/${what}?redirect_to=${encodeURIComponent(`${location.origin}/console/`)}`, { method: 'POST', json: body });
+  return api<T>(`/auth/v1/${what}?redirect_to=${encodeURIComponent(`${location.origin}/console/`)}`, {
+    method: 'POST',
+    json: body,
+  });
 }
 
 export async function token(): Promise<string> {
@@ -235,7 +262,11 @@ export async function call(path: string, init: Call = {}): Promise<Response> {
   if (init.json !== undefined) headers.set('Content-Type', 'application/json');
   let r: Response;
   try {
-    r = await (init.asks ? watched : send)(path, { ...init, headers, body: init.json !== undefined ? JSON.stringify(init.json) : init.body });
+    r = await (init.asks ? watched : send)(path, {
+      ...init,
+      headers,
+      body: init.json !== undefined ? JSON.stringify(init.json) : init.body,
+    });
   } catch (e) {
     const changes = init.method && init.method !== 'GET' && !init.asks;
     throw changes && !(e instanceof Fault) ? lostAnswer('look') : toFault(e);
@@ -269,7 +300,10 @@ export async function want<T = Row[]>(request: PromiseLike<Answer<unknown>>): Pr
 
 // invoke calls a function of /functions/v1.
 export async function invoke<N extends EdgeFunction>(name: N, query = '', body?: object): Promise<FunctionAnswer<N>> {
-  const { data, error } = await supabase.functions.invoke<FunctionAnswer<N>>(name + query, body ? { method: 'POST', body: body as Record<string, unknown> } : { method: 'GET' });
+  const { data, error } = await supabase.functions.invoke<FunctionAnswer<N>>(
+    name + query,
+    body ? { method: 'POST', body: body as Record<string, unknown> } : { method: 'GET' },
+  );
   if (!error) return data as FunctionAnswer<N>;
   const context = (error as { context?: unknown }).context;
   throw context instanceof Response ? await fromResponse(context) : toFault(context ?? error);

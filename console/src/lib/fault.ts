@@ -31,7 +31,10 @@ export class Fault extends Error {
     this.told = `${message} ${this.details}`;
     this.message = plainWords(message, this.details);
     if (isOfTheDatabase(this.details)) this.details = '';
-    if (this.code === 'HF014') this.message = _('What you sent before was done after all. What you changed since was not sent: look at what is there now, then send it if it is still right.');
+    if (this.code === 'HF014')
+      this.message = _(
+        'What you sent before was done after all. What you changed since was not sent: look at what is there now, then send it if it is still right.',
+      );
   }
 
   get away(): boolean {
@@ -46,7 +49,8 @@ export class Fault extends Error {
   // advice is what a person can do about it in their language, or nothing where the code alone does not tell.
   // GoTrue's own codes (small letters) mean too many things under one status.
   get advice(): string {
-    if (this.lost === 'again') return _('It is not known whether this was done. Press again: it is done once, however often you press.');
+    if (this.lost === 'again')
+      return _('It is not known whether this was done. Press again: it is done once, however often you press.');
     if (this.lost === 'look') return _('It is not known whether this was done. Look before you do it again.');
     if (this.code === 'HF014') return '';
     if (this.stale) return _('Load the record again, then make your change once more.');
@@ -65,7 +69,9 @@ export class Fault extends Error {
   // The fields of a form that the sentence names, by their quotes or their place in front of a colon.
   fields(names: string[]): string[] {
     const text = this.told;
-    return names.filter((n) => text.includes(`"${n}"`) || new RegExp(`(^|[ ;(,])${n}:`).test(text) || text.startsWith(`${n} `));
+    return names.filter(
+      (n) => text.includes(`"${n}"`) || new RegExp(`(^|[ ;(,])${n}:`).test(text) || text.startsWith(`${n} `),
+    );
   }
 }
 
@@ -117,7 +123,18 @@ export function remember(message: string, more: Partial<Fault>): void {
   if (recent.size > 20) recent.delete(recent.keys().next().value as string);
 }
 
-type Words = { code?: unknown; error_code?: unknown; message?: unknown; msg?: unknown; error?: unknown; error_description?: unknown; details?: unknown; hint?: unknown; retry_after?: unknown; conflicts?: InTheWay[] };
+type Words = {
+  code?: unknown;
+  error_code?: unknown;
+  message?: unknown;
+  msg?: unknown;
+  error?: unknown;
+  error_description?: unknown;
+  details?: unknown;
+  hint?: unknown;
+  retry_after?: unknown;
+  conflicts?: InTheWay[];
+};
 
 // fromResponse reads a failed answer of any of the server's surfaces.
 export async function fromResponse(r: Response): Promise<Fault> {
@@ -151,10 +168,32 @@ export function lostAnswer(lost: 'again' | 'look'): Fault {
 // toFault makes a Fault of whatever was thrown or returned as an error.
 export function toFault(e: unknown): Fault {
   if (e instanceof Fault) return e;
-  const w = (e ?? {}) as { message?: string; status?: number; code?: string; details?: string; hint?: string; name?: string };
+  const w = (e ?? {}) as {
+    message?: string;
+    status?: number;
+    code?: string;
+    details?: string;
+    hint?: string;
+    name?: string;
+  };
   const message = w.message ?? String(e);
   const known = recent.get(message);
-  if (known) return new Fault(known.message ?? message, { code: w.code ?? '', details: w.details ?? '', hint: w.hint ?? '', ...known });
-  if (e instanceof TypeError || /fetch|network/i.test(message)) return new Fault('The server cannot be reached.', { status: 0, hint: 'Nothing you typed is lost. It is tried again by itself.' });
-  return new Fault(message, { status: w.status ?? 400, code: w.code ?? '', details: w.details ?? '', hint: w.hint ?? '' });
+  if (known)
+    return new Fault(known.message ?? message, {
+      code: w.code ?? '',
+      details: w.details ?? '',
+      hint: w.hint ?? '',
+      ...known,
+    });
+  if (e instanceof TypeError || /fetch|network/i.test(message))
+    return new Fault('The server cannot be reached.', {
+      status: 0,
+      hint: 'Nothing you typed is lost. It is tried again by itself.',
+    });
+  return new Fault(message, {
+    status: w.status ?? 400,
+    code: w.code ?? '',
+    details: w.details ?? '',
+    hint: w.hint ?? '',
+  });
 }

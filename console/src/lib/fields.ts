@@ -11,7 +11,8 @@ export type Draft = Record<string, string>;
 export const listText = (list: string[]): string => (list.length ? JSON.stringify(list) : '');
 
 // listOf is the list that listText wrote, without what is empty.
-export const listOf = (text: string): string[] => (text ? (JSON.parse(text) as string[]) : []).map((x) => x.trim()).filter(Boolean);
+export const listOf = (text: string): string[] =>
+  (text ? (JSON.parse(text) as string[]) : []).map((x) => x.trim()).filter(Boolean);
 
 // startOf is what a control of a new record holds: the field's default, which the catalog writes as the server reads it.
 export function startOf(f: Field): string {
@@ -23,7 +24,8 @@ export function startOf(f: Field): string {
 export function textOf(f: Field, v: unknown, zone: string): string {
   if (v == null) return '';
   if (f.type === 'timestamp') return wallTime(String(v), zone);
-  if (f.type === 'json') return typeof v === 'string' && !f.parts ? v : typeof v === 'number' ? writeNumber(String(v)) : JSON.stringify(v);
+  if (f.type === 'json')
+    return typeof v === 'string' && !f.parts ? v : typeof v === 'number' ? writeNumber(String(v)) : JSON.stringify(v);
   if (f.type === 'array') return listText(Array.isArray(v) ? v.map(String) : []);
   if (isShare(f)) return String(percentOf(Number(v)));
   return String(v);
@@ -37,7 +39,11 @@ export function valueOf(f: Field, text: string, zone: string): unknown {
     case 'integer':
     case 'decimal':
     case 'float':
-      return Number.isFinite(Number(text)) ? (isShare(f) ? Number((Number(text) / 100).toPrecision(12)) : Number(text)) : text;
+      return Number.isFinite(Number(text))
+        ? isShare(f)
+          ? Number((Number(text) / 100).toPrecision(12))
+          : Number(text)
+        : text;
     case 'boolean':
       return text === 'true';
     case 'timestamp':

@@ -25,7 +25,18 @@ export function scan(code: string, context?: Context): Promise<Scanned> {
   return ask<Scanned>('scan', { code, ...(context ? { context } : {}) });
 }
 
-export const collectionOf: Record<string, string> = { item: 'items', lot: 'lots', zone: 'zones', order: 'orders', shipment: 'shipments', package: 'stock_levels', serial: 'stock_levels', equipment: 'equipment', worker: 'workers', pick_list: 'pick_lists' };
+export const collectionOf: Record<string, string> = {
+  item: 'items',
+  lot: 'lots',
+  zone: 'zones',
+  order: 'orders',
+  shipment: 'shipments',
+  package: 'stock_levels',
+  serial: 'stock_levels',
+  equipment: 'equipment',
+  worker: 'workers',
+  pick_list: 'pick_lists',
+};
 
 // sentenceOf says a failed scan or verb in a sentence for somebody who is busy.
 export function sentenceOf(e: unknown): string {

@@ -9,7 +9,10 @@ export const currency = store('');
 
 const cache = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat | Intl.RelativeTimeFormat>();
 
-function made<T extends Intl.NumberFormat | Intl.DateTimeFormat | Intl.RelativeTimeFormat>(name: string, make: (l: string) => T): T {
+function made<T extends Intl.NumberFormat | Intl.DateTimeFormat | Intl.RelativeTimeFormat>(
+  name: string,
+  make: (l: string) => T,
+): T {
   const key = `${language.get()} ${name}`;
   let f = cache.get(key);
   if (!f) cache.set(key, (f = make(language.get() === 'en' ? 'en-GB' : language.get())));
@@ -23,29 +26,51 @@ export function number(n: number, digits = 2): string {
 // money is an amount in the organisation's currency, with as many decimals as that has.
 export function money(n: number): string {
   const code = currency.get();
-  return code ? made(`m${code}`, (l) => new Intl.NumberFormat(l, { style: 'currency', currency: code })).format(n) : number(n);
+  return code
+    ? made(`m${code}`, (l) => new Intl.NumberFormat(l, { style: 'currency', currency: code })).format(n)
+    : number(n);
 }
 
 // briefMoney is an amount for a tile.
 export function briefMoney(n: number): string {
   const code = currency.get();
-  return code ? made(`bm${code}`, (l) => new Intl.NumberFormat(l, { style: 'currency', currency: code, notation: Math.abs(n) < 10_000 ? 'standard' : 'compact', maximumFractionDigits: 1, minimumFractionDigits: 0 })).format(n) : brief(n);
+  return code
+    ? made(
+        `bm${code}`,
+        (l) =>
+          new Intl.NumberFormat(l, {
+            style: 'currency',
+            currency: code,
+            notation: Math.abs(n) < 10_000 ? 'standard' : 'compact',
+            maximumFractionDigits: 1,
+            minimumFractionDigits: 0,
+          }),
+      ).format(n)
+    : brief(n);
 }
 
 // brief is a number for a tile: 97.9K.
 export function brief(n: number): string {
-  return Math.abs(n) < 10_000 ? number(n, 1) : made('brief', (l) => new Intl.NumberFormat(l, { notation: 'compact', maximumFractionDigits: 1 })).format(n);
+  return Math.abs(n) < 10_000
+    ? number(n, 1)
+    : made('brief', (l) => new Intl.NumberFormat(l, { notation: 'compact', maximumFractionDigits: 1 })).format(n);
 }
 
 export function percent(n: number, digits = 1): string {
-  return made(`p${digits}`, (l) => new Intl.NumberFormat(l, { style: 'percent', maximumFractionDigits: digits })).format(n / 100);
+  return made(
+    `p${digits}`,
+    (l) => new Intl.NumberFormat(l, { style: 'percent', maximumFractionDigits: digits }),
+  ).format(n / 100);
 }
 
 // dateTime is a moment by the clocks of a zone, which it names where this device's clock shows another time.
 export function dateTime(v: unknown, timeZone = homeZone()): string {
   const at = Date.parse(String(v));
   if (Number.isNaN(at)) return String(v);
-  const text = made(`dt ${timeZone}`, (l) => new Intl.DateTimeFormat(l, { dateStyle: 'medium', timeStyle: 'short', timeZone })).format(at);
+  const text = made(
+    `dt ${timeZone}`,
+    (l) => new Intl.DateTimeFormat(l, { dateStyle: 'medium', timeStyle: 'short', timeZone }),
+  ).format(at);
   return isElsewhere(timeZone, at) ? `${text} ${zoneMark(timeZone, at)}` : text;
 }
 
@@ -67,10 +92,19 @@ export function date(v: unknown): string {
   const text = String(v);
   const at = typeof v === 'number' ? v : text.length > 10 ? Date.parse(text) : NaN;
   const d = new Date(`${Number.isNaN(at) ? text : dayIn(homeZone(), at)}T12:00:00Z`);
-  return Number.isNaN(d.getTime()) ? String(v) : made('d', (l) => new Intl.DateTimeFormat(l, { dateStyle: 'medium', timeZone: 'UTC' })).format(d);
+  return Number.isNaN(d.getTime())
+    ? String(v)
+    : made('d', (l) => new Intl.DateTimeFormat(l, { dateStyle: 'medium', timeZone: 'UTC' })).format(d);
 }
 
-const steps: [number, Intl.RelativeTimeFormatUnit][] = [[60, 'second'], [60, 'minute'], [24, 'hour'], [30, 'day'], [12, 'month'], [Infinity, 'year']];
+const steps: [number, Intl.RelativeTimeFormatUnit][] = [
+  [60, 'second'],
+  [60, 'minute'],
+  [24, 'hour'],
+  [30, 'day'],
+  [12, 'month'],
+  [Infinity, 'year'],
+];
 
 // ago is how long before or after this moment something is.
 export function ago(v: unknown): string {
@@ -78,7 +112,11 @@ export function ago(v: unknown): string {
   if (Number.isNaN(n)) return '';
   if (Math.abs(n) < 5) return _('just now');
   for (const [size, unit] of steps) {
-    if (Math.abs(n) < size) return made('rel', (l) => new Intl.RelativeTimeFormat(l, { numeric: 'auto', style: 'short' })).format(Math.round(n), unit);
+    if (Math.abs(n) < size)
+      return made('rel', (l) => new Intl.RelativeTimeFormat(l, { numeric: 'auto', style: 'short' })).format(
+        Math.round(n),
+        unit,
+      );
     n /= size;
   }
   return '';
@@ -141,10 +179,93 @@ export function value(f: Field, v: unknown, timeZone?: string): string {
 }
 
 const tones: Record<string, string[]> = {
-  good: ['pass', 'active', 'completed', 'delivered', 'received', 'verified', 'closed', 'released', 'compliant', 'available', 'in_service', 'approved', 'published', 'accepted', 'applied', 'succeeded', 'ready', 'passed', 'certified', 'effective', 'on_time', 'low'],
-  warn: ['on_hold', 'quarantine', 'warning', 'maintenance', 'exception', 'short', 'paused', 'expiring', 'suspended', 'medium', 'triaged', 'invited', 'retrying', 'question', 'high', 'part_allocated', 'unallocated', 'on_leave', 'damaged'],
-  bad: ['failed', 'fail', 'breach', 'critical', 'recalled', 'blocked', 'expired', 'out_of_service', 'overdue', 'invalid', 'disabled', 'dead', 'rejected', 'fatal', 'lost'],
-  info: ['in_progress', 'confirmed', 'picking', 'picked', 'packed', 'allocated', 'in_transit', 'assigned', 'on_trip', 'open', 'reported', 'investigating', 'pending', 'processing', 'applying', 'arrived', 'scheduled', 'part_received', 'part_shipped', 'shipped', 'queued', 'done', 'expected'],
+  good: [
+    'pass',
+    'active',
+    'completed',
+    'delivered',
+    'received',
+    'verified',
+    'closed',
+    'released',
+    'compliant',
+    'available',
+    'in_service',
+    'approved',
+    'published',
+    'accepted',
+    'applied',
+    'succeeded',
+    'ready',
+    'passed',
+    'certified',
+    'effective',
+    'on_time',
+    'low',
+  ],
+  warn: [
+    'on_hold',
+    'quarantine',
+    'warning',
+    'maintenance',
+    'exception',
+    'short',
+    'paused',
+    'expiring',
+    'suspended',
+    'medium',
+    'triaged',
+    'invited',
+    'retrying',
+    'question',
+    'high',
+    'part_allocated',
+    'unallocated',
+    'on_leave',
+    'damaged',
+  ],
+  bad: [
+    'failed',
+    'fail',
+    'breach',
+    'critical',
+    'recalled',
+    'blocked',
+    'expired',
+    'out_of_service',
+    'overdue',
+    'invalid',
+    'disabled',
+    'dead',
+    'rejected',
+    'fatal',
+    'lost',
+  ],
+  info: [
+    'in_progress',
+    'confirmed',
+    'picking',
+    'picked',
+    'packed',
+    'allocated',
+    'in_transit',
+    'assigned',
+    'on_trip',
+    'open',
+    'reported',
+    'investigating',
+    'pending',
+    'processing',
+    'applying',
+    'arrived',
+    'scheduled',
+    'part_received',
+    'part_shipped',
+    'shipped',
+    'queued',
+    'done',
+    'expected',
+  ],
 };
 const toneOf = new Map(Object.entries(tones).flatMap(([tone, list]) => list.map((s) => [s, tone] as const)));
 

@@ -12,8 +12,16 @@ type Table = Record<string, string>;
 // then what the catalog does: its columns, states and settings, which no page shows before it has asked for rows.
 const tables: Record<Language, (() => Promise<Table>)[]> = {
   en: [async () => ({})],
-  de: [async () => (await import('../texts/de')).de, async () => (await import('../texts/de-pages')).dePages, async () => (await import('../texts/de-catalog')).deCatalog],
-  fr: [async () => (await import('../texts/fr')).fr, async () => (await import('../texts/fr-pages')).frPages, async () => (await import('../texts/fr-catalog')).frCatalog],
+  de: [
+    async () => (await import('../texts/de')).de,
+    async () => (await import('../texts/de-pages')).dePages,
+    async () => (await import('../texts/de-catalog')).deCatalog,
+  ],
+  fr: [
+    async () => (await import('../texts/fr')).fr,
+    async () => (await import('../texts/fr-pages')).frPages,
+    async () => (await import('../texts/fr-catalog')).frCatalog,
+  ],
 };
 
 // Who chose none is spoken to as the browser is set.
@@ -56,7 +64,10 @@ export function _(text: string, values?: Record<string, string | number>): strin
 
 // plural chooses a text by a count: plural(3, '{n} row', '{n} rows'). None is one in French, and many elsewhere.
 export function plural(n: number, one: string, many: string, values: Record<string, string | number> = {}): string {
-  return _(new Intl.PluralRules(language.get()).select(n) === 'one' ? one : many, { n: new Intl.NumberFormat(language.get()).format(n), ...values });
+  return _(new Intl.PluralRules(language.get()).select(n) === 'one' ? one : many, {
+    n: new Intl.NumberFormat(language.get()).format(n),
+    ...values,
+  });
 }
 
 export function useLanguage(): void {

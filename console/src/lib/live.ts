@@ -25,7 +25,10 @@ function heard(t: Told): void {
 // What is shown is read again, at most once in a few seconds however much happens.
 function refresh(): void {
   due = 0;
-  void queryClient.invalidateQueries({ predicate: (q) => q.meta?.['live'] === true, refetchType: document.hidden ? 'none' : 'active' });
+  void queryClient.invalidateQueries({
+    predicate: (q) => q.meta?.['live'] === true,
+    refetchType: document.hidden ? 'none' : 'active',
+  });
 }
 
 function tell(t: Told): void {
@@ -39,7 +42,8 @@ export function follow(tenant: string): () => void {
   stop = mine;
   if (channel) channel.onmessage = (e: MessageEvent<Told>) => heard(e.data);
   const lead = () => read(tenant, mine.signal);
-  if (navigator.locks) void navigator.locks.request(`holdfast.events.${tenant}`, { signal: mine.signal }, lead).catch(() => undefined);
+  if (navigator.locks)
+    void navigator.locks.request(`holdfast.events.${tenant}`, { signal: mine.signal }, lead).catch(() => undefined);
   else void lead();
   return () => mine.abort();
 }
@@ -49,7 +53,10 @@ async function read(tenant: string, signal: AbortSignal): Promise<void> {
   for (let wait = 1000; !signal.aborted; wait = Math.min(wait * 2, 30_000)) {
     try {
       const t = await token();
-      const r = await fetch('/v1/events', { signal, headers: { Authorization: `Bearer ${t}`, ...(last ? { 'Last-Event-ID': last } : {}) } });
+      const r = await fetch('/v1/events', {
+        signal,
+        headers: { Authorization: `Bearer ${t}`, ...(last ? { 'Last-Event-ID': last } : {}) },
+      });
       if (!r.ok || !r.body) throw new Error(String(r.status));
       wait = 1000;
       tell({ tenant, live: true });
@@ -64,7 +71,9 @@ async function read(tenant: string, signal: AbortSignal): Promise<void> {
 
 // lines reads a stream of server-sent events to its end and returns the last id.
 async function lines(body: ReadableStream<Uint8Array>, tenant: string, last: string): Promise<string> {
-  const reader = body.pipeThrough(new TextDecoderStream() as unknown as ReadableWritablePair<string, Uint8Array>).getReader();
+  const reader = body
+    .pipeThrough(new TextDecoderStream() as unknown as ReadableWritablePair<string, Uint8Array>)
+    .getReader();
   let rest = '';
   for (;;) {
     const { done, value } = await reader.read();

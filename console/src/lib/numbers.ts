@@ -3,7 +3,11 @@ import { language, type Language } from './i18n';
 // Numbers as people type them: 1.000 is a thousand in German and one in English.
 
 // The sign before the decimals and the one between thousands; a language may group by blanks alone.
-const signs: Record<Language, { decimal: string; group: string }> = { en: { decimal: '.', group: ',' }, de: { decimal: ',', group: '.' }, fr: { decimal: ',', group: '' } };
+const signs: Record<Language, { decimal: string; group: string }> = {
+  en: { decimal: '.', group: ',' },
+  de: { decimal: ',', group: '.' },
+  fr: { decimal: ',', group: '' },
+};
 
 // readNumber returns what a text may mean, as the server writes numbers: nothing for what is no number, several where it
 // can be read in more than one way. What the language decides has one meaning, except three noughts after its decimal sign,
@@ -28,7 +32,9 @@ function plain(s: string, grouped: boolean, { decimal, group }: { decimal: strin
     const same = [...marks].every((m) => m === last);
     const thousands = (x: string) => !grouped && /^\d{1,3}([.,]\d{3})+$/.test(x);
     if (same) return thousands(s) ? [trimmed(s.replace(/\D/g, ''))] : [];
-    return [...marks.slice(0, -1)].every((m) => m !== last) && thousands(whole) ? [trimmed(`${whole.replace(/\D/g, '')}.${part}`)] : [];
+    return [...marks.slice(0, -1)].every((m) => m !== last) && thousands(whole)
+      ? [trimmed(`${whole.replace(/\D/g, '')}.${part}`)]
+      : [];
   }
   const fraction = trimmed(`${whole || '0'}.${part}`);
   const mayGroup = !grouped && part.length === 3 && /^[1-9]\d{0,2}$/.test(whole);

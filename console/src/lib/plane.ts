@@ -10,7 +10,8 @@ export interface Place {
 
 export type Point = [lat: number, lon: number];
 
-export const pointOf = (p: Place | null | undefined): Point | null => (p?.lat != null && p.lon != null ? [p.lat, p.lon] : null);
+export const pointOf = (p: Place | null | undefined): Point | null =>
+  p?.lat != null && p.lon != null ? [p.lat, p.lon] : null;
 
 export interface Plane {
   x(p: Point): number;

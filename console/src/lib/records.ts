@@ -1,7 +1,15 @@
 import type { Row } from '../database';
 import { records, want } from './client';
 import { zones } from './zone';
-import { nameFields, visible, type Catalog, type Collection, type Field, type Permissions, type Rights } from './catalog';
+import {
+  nameFields,
+  visible,
+  type Catalog,
+  type Collection,
+  type Field,
+  type Permissions,
+  type Rights,
+} from './catalog';
 
 // A condition of a list: field, operator, value, as the API has them.
 export type Condition = [field: string, op: string, value: string];
@@ -47,7 +55,16 @@ export function formatView(v: Partial<View>): string {
   return text ? `?${text}` : '';
 }
 
-const hidden = new Set(['tenant_id', 'id', 'stock_key', 'version', 'created_by', 'created_at', 'updated_at', 'archived_at']);
+const hidden = new Set([
+  'tenant_id',
+  'id',
+  'stock_key',
+  'version',
+  'created_by',
+  'created_at',
+  'updated_at',
+  'archived_at',
+]);
 
 // What people look for first in the collections that they look at most.
 const known: Record<string, string> = {
@@ -83,14 +100,22 @@ const known: Record<string, string> = {
 // columnsOf are the columns a list begins with: what names a record, its state, then what there is.
 export function columnsOf(c: Collection, rights?: Rights): string[] {
   const may = visible(c, rights);
-  const seen = may.filter((f) => !hidden.has(f.name) && f.type !== 'json' && f.type !== 'array' && !['description', 'notes', 'note'].includes(f.name));
+  const seen = may.filter(
+    (f) =>
+      !hidden.has(f.name) &&
+      f.type !== 'json' &&
+      f.type !== 'array' &&
+      !['description', 'notes', 'note'].includes(f.name),
+  );
   const wanted = known[c.name]?.split(',').filter((n) => may.some((f) => f.name === n));
   if (wanted?.length) return wanted;
   const first = [...nameFields(c), c.states?.field].filter((x): x is string => !!x);
   const rest = seen.map((f) => f.name).filter((n) => !first.includes(n));
   const dates = rest.filter((n) => /_(at|on)$/.test(n));
   const others = rest.filter((n) => !dates.includes(n));
-  return [...first, ...others.slice(0, Math.max(2, 6 - first.length)), ...dates.slice(0, 1)].filter((n) => seen.some((f) => f.name === n));
+  return [...first, ...others.slice(0, Math.max(2, 6 - first.length)), ...dates.slice(0, 1)].filter((n) =>
+    seen.some((f) => f.name === n),
+  );
 }
 
 // refKey is where the record that a reference points to is found in a row.
@@ -100,11 +125,14 @@ export const refKey = (field: string) => `${field}__ref`;
 function placed(c: Collection, columns: string[], p: Permissions): string[] {
   const told = columns.some((n) => c.fields.find((f) => f.name === n)?.type === 'timestamp');
   if (!told || !Object.keys(zones.get().sites).length) return [];
-  return visible(c, p.collections[c.name]).map((f) => f.name).filter((n) => n === 'site_id' || n === 'occurred_tz');
+  return visible(c, p.collections[c.name])
+    .map((f) => f.name)
+    .filter((n) => n === 'site_id' || n === 'occurred_tz');
 }
 
 // unitColumns are the columns that say what a price is of, where one is among the columns.
-const unitColumns = (c: Collection, columns: string[]) => (columns.includes('unit_price') ? ['uom', 'price_uom'].filter((n) => c.fields.some((f) => f.name === n)) : []);
+const unitColumns = (c: Collection, columns: string[]) =>
+  columns.includes('unit_price') ? ['uom', 'price_uom'].filter((n) => c.fields.some((f) => f.name === n)) : [];
 
 // priceUnit is the unit that the price of a row is of; '' where the row names none.
 export const priceUnit = (row: Record<string, unknown>) => String(row['price_uom'] ?? row['uom'] ?? '');
@@ -117,25 +145,40 @@ export function selection(c: Collection, columns: string[], catalog: Catalog, p:
     const seen = to && p.collections[to.name]?.read;
     if (!f?.ref || !to || !seen) return [];
     const names = nameFields(to).filter((x) => !seen.fields || seen.fields.includes(x));
-    const nested = !names.length && to.fields.some((x) => x.name === 'worker_id') ? `,${refKey('worker_id')}:worker_id(id,name)` : '';
+    const nested =
+      !names.length && to.fields.some((x) => x.name === 'worker_id')
+        ? `,${refKey('worker_id')}:worker_id(id,name)`
+        : '';
     return [`${refKey(n)}:${n}(${['id', ...names].join(',')}${nested})`];
   });
   // An id of several kinds is named by its kind.
   const kind = columns.includes('entity_id') ? ['entity_type'] : [];
-  return [...new Set(['id', ...columns, ...kind, ...placed(c, columns, p), ...unitColumns(c, columns), ...refs])].join(',');
+  return [...new Set(['id', ...columns, ...kind, ...placed(c, columns, p), ...unitColumns(c, columns), ...refs])].join(
+    ',',
+  );
 }
 
 // searchFilter is the search over what names a record, as the conditions of or=().
 export function searchFilter(c: Collection, text: string): string {
   const safe = text.replace(/[\\"%*]/g, ' ').trim();
   return c.fields
-    .filter((f) => f.type === 'text' && !f.one_of && (nameFields(c).includes(f.name) || ['party_name', 'external_ref', 'tracking_no', 'gtin', 'email', 'description', 'city'].includes(f.name)))
+    .filter(
+      (f) =>
+        f.type === 'text' &&
+        !f.one_of &&
+        (nameFields(c).includes(f.name) ||
+          ['party_name', 'external_ref', 'tracking_no', 'gtin', 'email', 'description', 'city'].includes(f.name)),
+    )
     .map((f) => `${f.name}.ilike."%${safe}%"`)
     .join(',');
 }
 
 // narrowed applies conditions and search; its parameter is a request of supabase-js.
-export function narrowed<Q extends { filter(f: string, op: string, v: string): Q; or(text: string): Q }>(q: Q, c: Collection, v: Pick<View, 'conditions' | 'search'>): Q {
+export function narrowed<Q extends { filter(f: string, op: string, v: string): Q; or(text: string): Q }>(
+  q: Q,
+  c: Collection,
+  v: Pick<View, 'conditions' | 'search'>,
+): Q {
   for (const [f, op, value] of v.conditions) q = q.filter(f, op, value);
   const search = v.search ? searchFilter(c, v.search) : '';
   return search ? q.or(search) : q;
@@ -146,7 +189,13 @@ const quoted = (v: unknown) => `"${String(v).replace(/[\\"]/g, (x) => `\\${x}`)}
 // page is one page and one row more, which says whether there is another. It begins after a row instead of passing over
 // rows, and says where that is so that an index can begin there: the millionth page costs what the first does. Rows without
 // a value come last, and are asked for by themselves.
-export async function page(c: Collection, v: View, columns: string[], catalog: Catalog, p: Permissions): Promise<Row[]> {
+export async function page(
+  c: Collection,
+  v: View,
+  columns: string[],
+  catalog: Catalog,
+  p: Permissions,
+): Promise<Row[]> {
   const [field, way] = v.order ?? ['id', 'desc'];
   const wanted = field === 'id' || columns.includes(field) ? columns : [...columns, field];
   const ascending = way === 'asc';
@@ -160,7 +209,11 @@ export async function page(c: Collection, v: View, columns: string[], catalog: C
   const [value, id] = JSON.parse(v.after) as [unknown, string];
   if (field === 'id') return rows(begin().filter('id', past, id));
   if (value === null) return rows(begin().is(field, null).filter('id', past, id));
-  const found = await rows(begin().filter(field, `${past}e`, String(value)).or(`${field}.${past}.${quoted(value)},and(${field}.eq.${quoted(value)},id.${past}.${id})`));
+  const found = await rows(
+    begin()
+      .filter(field, `${past}e`, String(value))
+      .or(`${field}.${past}.${quoted(value)},and(${field}.eq.${quoted(value)},id.${past}.${id})`),
+  );
   const missing = pageSize + 1 - found.length;
   if (!missing || c.fields.find((f) => f.name === field)?.required) return found;
   return [...found, ...(await rows(begin().is(field, null), missing))];

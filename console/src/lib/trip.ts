@@ -36,7 +36,10 @@ export interface Trip extends Row {
 const columns =
   'id,version,route_no,status,date,planned_km,started_at,finished_at,driving_min,odometer_start_km,odometer_end_km,distance_km,driver:driver_id(id,worker:worker_id(name)),vehicle:vehicle_id(id,plate,odometer_km),stops:shipments(id,shipment_no,status,direction,stop_seq,arrived_at,completed_at,exception_code,origin,destination)';
 
-const inOrder = (t: Trip): Trip => ({ ...t, stops: [...t.stops].sort((a, b) => (a.stop_seq ?? 1e9) - (b.stop_seq ?? 1e9)) });
+const inOrder = (t: Trip): Trip => ({
+  ...t,
+  stops: [...t.stops].sort((a, b) => (a.stop_seq ?? 1e9) - (b.stop_seq ?? 1e9)),
+});
 
 export const open = (s: Stop) => ['planned', 'packed', 'ready', 'in_transit'].includes(s.status);
 export const done = (t: Trip) => t.stops.filter((s) => !open(s)).length;
@@ -49,7 +52,18 @@ export function useTrips(states: Trip['status'][], limit: number, enabled = true
   const over = states.includes('finished');
   return useQuery({
     queryKey: ['c', 'routes', 'trips', ...states],
-    queryFn: async () => (await want<Trip[]>(supabase.from('routes').select(columns).in('status', states).order('date', { ascending: !over }).order('route_no').limit(limit))).map(inOrder),
+    queryFn: async () =>
+      (
+        await want<Trip[]>(
+          supabase
+            .from('routes')
+            .select(columns)
+            .in('status', states)
+            .order('date', { ascending: !over })
+            .order('route_no')
+            .limit(limit),
+        )
+      ).map(inOrder),
     enabled,
     meta: { live: true },
   });
@@ -67,4 +81,5 @@ export function useTrip(id: string) {
 }
 
 // changed reads again what a verb about a route changed.
-export const changed = () => void queryClient.invalidateQueries({ predicate: (q) => q.queryKey[1] === 'routes' || q.queryKey[1] === 'shipments' });
+export const changed = () =>
+  void queryClient.invalidateQueries({ predicate: (q) => q.queryKey[1] === 'routes' || q.queryKey[1] === 'shipments' });

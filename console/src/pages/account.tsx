@@ -25,9 +25,18 @@ interface Session {
 export function AccountPage() {
   const s = useStore(session);
   const product = useSettings()?.product ?? 'Holdfast';
-  const factors = useQuery({ queryKey: ['factors', 'own'], queryFn: async () => (await supabase.auth.mfa.listFactors()).data?.all ?? [] });
-  const passkeys = useQuery({ queryKey: ['passkeys'], queryFn: () => api<{ id: string; friendly_name: string; created_at: string }[]>('/auth/v1/passkeys') });
-  const sessions = useQuery({ queryKey: ['sessions'], queryFn: () => api<{ sessions: Session[] }>('/auth/v1/sessions') });
+  const factors = useQuery({
+    queryKey: ['factors', 'own'],
+    queryFn: async () => (await supabase.auth.mfa.listFactors()).data?.all ?? [],
+  });
+  const passkeys = useQuery({
+    queryKey: ['passkeys'],
+    queryFn: () => api<{ id: string; friendly_name: string; created_at: string }[]>('/auth/v1/passkeys'),
+  });
+  const sessions = useQuery({
+    queryKey: ['sessions'],
+    queryFn: () => api<{ sessions: Session[] }>('/auth/v1/sessions'),
+  });
   const [enrol, setEnrol] = useState<{ id: string; qr: string; secret: string } | null>(null);
   const [code, setCode] = useState('');
   const [codes, setCodes] = useState<string[]>([]);
@@ -54,7 +63,15 @@ export function AccountPage() {
             {_('Choose a new password')}
           </Button>
         </Card>
-        <Card flush title={_('Second factor')} actions={<Button size="small" onClick={() => void begin()}>{_('Add an app')}</Button>}>
+        <Card
+          flush
+          title={_('Second factor')}
+          actions={
+            <Button size="small" onClick={() => void begin()}>
+              {_('Add an app')}
+            </Button>
+          }
+        >
           <ul class="lines">
             {(factors.data ?? [])
               .filter((f) => f.status === 'verified')
@@ -62,30 +79,64 @@ export function AccountPage() {
                 <li key={f.id}>
                   <span class="grow">{f.friendly_name || f.factor_type.toUpperCase()}</span>
                   <Badge tone="good">{_('on')}</Badge>
-                  <Button size="small" kind="danger" onClick={() => void supabase.auth.mfa.unenroll({ factorId: f.id }).then(({ error }) => (error ? fail(toFault(error)) : void factors.refetch()))}>
+                  <Button
+                    size="small"
+                    kind="danger"
+                    onClick={() =>
+                      void supabase.auth.mfa
+                        .unenroll({ factorId: f.id })
+                        .then(({ error }) => (error ? fail(toFault(error)) : void factors.refetch()))
+                    }
+                  >
                     {_('Remove')}
                   </Button>
                 </li>
               ))}
-            {!(factors.data ?? []).some((f) => f.status === 'verified') ? <li class="muted">{_('None yet. With one, a stolen password is not enough.')}</li> : null}
+            {!(factors.data ?? []).some((f) => f.status === 'verified') ? (
+              <li class="muted">{_('None yet. With one, a stolen password is not enough.')}</li>
+            ) : null}
           </ul>
         </Card>
-        <Card flush title={_('Passkeys')} actions={<Button size="small" onClick={() => void addKey()}>{_('Add a passkey')}</Button>}>
+        <Card
+          flush
+          title={_('Passkeys')}
+          actions={
+            <Button size="small" onClick={() => void addKey()}>
+              {_('Add a passkey')}
+            </Button>
+          }
+        >
           <Problem error={passkeys.error} />
           <ul class="lines">
             {(passkeys.data ?? []).map((k) => (
               <li key={k.id}>
                 <span class="grow">{k.friendly_name || _('Passkey')}</span>
                 <span class="muted small">{date(k.created_at)}</span>
-                <Button size="small" kind="danger" onClick={() => void api(`/auth/v1/passkeys/${k.id}`, { method: 'DELETE' }).then(() => passkeys.refetch(), fail)}>
+                <Button
+                  size="small"
+                  kind="danger"
+                  onClick={() =>
+                    void api(`/auth/v1/passkeys/${k.id}`, { method: 'DELETE' }).then(() => passkeys.refetch(), fail)
+                  }
+                >
                   {_('Remove')}
                 </Button>
               </li>
             ))}
-            {passkeys.data && !passkeys.data.length ? <li class="muted">{_('None yet. A passkey signs in with a finger or a look.')}</li> : null}
+            {passkeys.data && !passkeys.data.length ? (
+              <li class="muted">{_('None yet. A passkey signs in with a finger or a look.')}</li>
+            ) : null}
           </ul>
         </Card>
-        <Card flush title={_('Where you are signed in')} actions={<Button size="small" kind="danger" onClick={() => void leave('global')}>{_('Sign out everywhere')}</Button>}>
+        <Card
+          flush
+          title={_('Where you are signed in')}
+          actions={
+            <Button size="small" kind="danger" onClick={() => void leave('global')}>
+              {_('Sign out everywhere')}
+            </Button>
+          }
+        >
           <Problem error={sessions.error} />
           <ul class="lines">
             {(sessions.data?.sessions ?? []).slice(0, 12).map((x) => (
@@ -96,7 +147,12 @@ export function AccountPage() {
                 {x.current ? <Badge tone="good">{_('this one')}</Badge> : null}
                 <span class="muted small nobreak">{ago(x.last_used_at ?? x.created_at)}</span>
                 {x.current ? null : (
-                  <Button size="small" onClick={() => void api(`/auth/v1/sessions/${x.id}`, { method: 'DELETE' }).then(() => sessions.refetch(), fail)}>
+                  <Button
+                    size="small"
+                    onClick={() =>
+                      void api(`/auth/v1/sessions/${x.id}`, { method: 'DELETE' }).then(() => sessions.refetch(), fail)
+                    }
+                  >
                     {_('End')}
                   </Button>
                 )}
@@ -116,8 +172,21 @@ export function AccountPage() {
             toast(_('The new password holds'));
           }}
         >
-          <Input label={_('Password that holds now')} type="password" autocomplete="current-password" value={old} put={setOld} autofocus />
-          <Input label={_('New password')} type="password" autocomplete="new-password" value={password} put={setPassword} />
+          <Input
+            label={_('Password that holds now')}
+            type="password"
+            autocomplete="current-password"
+            value={old}
+            put={setOld}
+            autofocus
+          />
+          <Input
+            label={_('New password')}
+            type="password"
+            autocomplete="new-password"
+            value={password}
+            put={setPassword}
+          />
         </Ask>
       ) : null}
       {enrol ? (
@@ -133,15 +202,33 @@ export function AccountPage() {
           }}
         >
           <p>{_('Scan this with the app, then enter the six digits that it shows.')}</p>
-          <img src={enrol.qr} width={180} height={180} alt={_('Code for the app; its text is below')} style={{ background: '#fff', padding: '8px', borderRadius: '8px' }} />
+          <img
+            src={enrol.qr}
+            width={180}
+            height={180}
+            alt={_('Code for the app; its text is below')}
+            style={{ background: '#fff', padding: '8px', borderRadius: '8px' }}
+          />
           <div class="small">
             <code>{enrol.secret}</code> <Copy text={enrol.secret} label={_('Copy')} />
           </div>
-          <Input label={_('Code')} class="otp" inputMode="numeric" autocomplete="one-time-code" value={code} put={setCode} />
+          <Input
+            label={_('Code')}
+            class="otp"
+            inputMode="numeric"
+            autocomplete="one-time-code"
+            value={code}
+            put={setCode}
+          />
         </Ask>
       ) : null}
       {codes.length ? (
-        <Ask title={_('Keep these recovery codes')} yes={_('I have kept them')} close={() => setCodes([])} act={async () => undefined}>
+        <Ask
+          title={_('Keep these recovery codes')}
+          yes={_('I have kept them')}
+          close={() => setCodes([])}
+          act={async () => undefined}
+        >
           <Note kind="warn">{_('Each works once when the app is lost. They are shown this once.')}</Note>
           <pre class="mono">{codes.join('\n')}</pre>
           <Copy text={codes.join('\n')} label={_('Copy')} />
@@ -163,7 +250,12 @@ function Organisations() {
             <span class="grow clip">{t.name}</span>
             {t.current ? <Badge tone="good">{_('this one')}</Badge> : null}
             <span class="muted small nobreak">{words(t.role)}</span>
-            <Button size="small" kind="danger" aria-label={_('Leave {name}', { name: t.name })} onClick={() => setLeaving(t)}>
+            <Button
+              size="small"
+              kind="danger"
+              aria-label={_('Leave {name}', { name: t.name })}
+              onClick={() => setLeaving(t)}
+            >
               {_('Leave')}
             </Button>
           </li>
@@ -189,7 +281,25 @@ function Organisations() {
 
 // browser says a user agent in a word or two.
 function browser(agent = ''): string {
-  const name = /Edg\//.test(agent) ? 'Edge' : /Firefox\//.test(agent) ? 'Firefox' : /Chrom(e|ium)\//.test(agent) ? 'Chrome' : /Safari\//.test(agent) ? 'Safari' : agent.split(/[/ ]/)[0] || _('Unknown');
-  const system = /Android/.test(agent) ? 'Android' : /iPhone|iPad/.test(agent) ? 'iOS' : /Windows/.test(agent) ? 'Windows' : /Mac OS/.test(agent) ? 'macOS' : /Linux/.test(agent) ? 'Linux' : '';
+  const name = /Edg\//.test(agent)
+    ? 'Edge'
+    : /Firefox\//.test(agent)
+      ? 'Firefox'
+      : /Chrom(e|ium)\//.test(agent)
+        ? 'Chrome'
+        : /Safari\//.test(agent)
+          ? 'Safari'
+          : agent.split(/[/ ]/)[0] || _('Unknown');
+  const system = /Android/.test(agent)
+    ? 'Android'
+    : /iPhone|iPad/.test(agent)
+      ? 'iOS'
+      : /Windows/.test(agent)
+        ? 'Windows'
+        : /Mac OS/.test(agent)
+          ? 'macOS'
+          : /Linux/.test(agent)
+            ? 'Linux'
+            : '';
   return system ? `${name}, ${system}` : name;
 }

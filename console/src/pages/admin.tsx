@@ -45,7 +45,8 @@ export function AdminPage() {
   const p = usePermissions();
   const row = useInSight<HTMLElement>(p ? at : '');
   if (!p) return <Skeleton lines={8} />;
-  if (p.role !== 'owner' && p.role !== 'admin') return <Empty title={_('Administrators keep these pages')} icon="shield" />;
+  if (p.role !== 'owner' && p.role !== 'admin')
+    return <Empty title={_('Administrators keep these pages')} icon="shield" />;
   return (
     <>
       <Head title={_('Administration')} sub={_('Who may come in, what leaves, and what was done.')} />
@@ -56,14 +57,39 @@ export function AdminPage() {
           </a>
         ))}
       </nav>
-      {at === 'members' ? <Members p={p} /> : at === 'keys' ? <Keys p={p} /> : at === 'webhooks' ? <Webhooks /> : at === 'limits' ? <Limits /> : at === 'audit' ? <Audit p={p} /> : at === 'sso' ? <Sso /> : at === 'jobs' ? <Jobs /> : at === 'system' ? <System /> : <Settings />}
+      {at === 'members' ? (
+        <Members p={p} />
+      ) : at === 'keys' ? (
+        <Keys p={p} />
+      ) : at === 'webhooks' ? (
+        <Webhooks />
+      ) : at === 'limits' ? (
+        <Limits />
+      ) : at === 'audit' ? (
+        <Audit p={p} />
+      ) : at === 'sso' ? (
+        <Sso />
+      ) : at === 'jobs' ? (
+        <Jobs />
+      ) : at === 'system' ? (
+        <System />
+      ) : (
+        <Settings />
+      )}
     </>
   );
 }
 
 type Role = Database['public']['Enums']['members_role'];
 const roles: Role[] = ['owner', 'admin', 'manager', 'safety', 'operator', 'driver', 'viewer'];
-const roleWords: Record<string, string> = { admin: 'everything in the organisation', manager: 'stock, orders, people', safety: 'incidents, actions, inspections', operator: 'own work on the floor', driver: 'own trips', viewer: 'reads, without personal fields' };
+const roleWords: Record<string, string> = {
+  admin: 'everything in the organisation',
+  manager: 'stock, orders, people',
+  safety: 'incidents, actions, inspections',
+  operator: 'own work on the floor',
+  driver: 'own trips',
+  viewer: 'reads, without personal fields',
+};
 
 const administrates = (role: unknown) => role === 'owner' || role === 'admin';
 
@@ -79,7 +105,8 @@ function Members({ p }: { p: Permissions }) {
     toast(said);
     again();
   };
-  const change = (m: Row, body: { role?: Role; status?: 'active' | 'suspended' }, said: string) => put(m, body, said).catch(fail);
+  const change = (m: Row, body: { role?: Role; status?: 'active' | 'suspended' }, said: string) =>
+    put(m, body, said).catch(fail);
   const remove = async (m: Row) => {
     await want(supabase.from('members').delete().eq('id', m.id));
     toast(_('{who} is removed', { who: String(m['email']) }));
@@ -88,7 +115,12 @@ function Members({ p }: { p: Permissions }) {
   const setRole = async (m: Row, role: Role) => {
     const said = _('{who} is {role}', { who: String(m['email']), role: words(role) });
     if (!administrates(m['role']) || administrates(role)) return change(m, { role }, said);
-    setEnding({ member: m, title: _('Change the role of {who}?', { who: String(m['email']) }), yes: _('Change'), act: () => put(m, { role }, said) });
+    setEnding({
+      member: m,
+      title: _('Change the role of {who}?', { who: String(m['email']) }),
+      yes: _('Change'),
+      act: () => put(m, { role }, said),
+    });
   };
   const pending = (invitations.data ?? []).filter((i) => i['status'] === 'pending');
   return (
@@ -131,7 +163,9 @@ function Members({ p }: { p: Permissions }) {
                     <td>
                       <Badge state={m['status']} />
                     </td>
-                    <td class="muted" data-label={_('Last seen')}>{m['last_seen_at'] ? ago(m['last_seen_at']) : _('never')}</td>
+                    <td class="muted" data-label={_('Last seen')}>
+                      {m['last_seen_at'] ? ago(m['last_seen_at']) : _('never')}
+                    </td>
                     <td class="num corner">
                       <Menu kind="quiet" icon="more" label={_('More for {who}', { who: String(m['email']) })}>
                         {(close) => (
@@ -150,7 +184,10 @@ function Members({ p }: { p: Permissions }) {
                               type="button"
                               onClick={() => {
                                 close();
-                                api(`/auth/v1/tenant/members/${m['user_id']}/sessions`, { method: 'DELETE' }).then(() => toast(_('Signed out everywhere')), fail);
+                                api(`/auth/v1/tenant/members/${m['user_id']}/sessions`, { method: 'DELETE' }).then(
+                                  () => toast(_('Signed out everywhere')),
+                                  fail,
+                                );
                               }}
                             >
                               <Icon name="out" size={16} />
@@ -161,8 +198,15 @@ function Members({ p }: { p: Permissions }) {
                                 type="button"
                                 onClick={() => {
                                   close();
-                                  if (m['status'] === 'suspended') void change(m, { status: 'active' }, _('May come in again'));
-                                  else setEnding({ member: m, title: _('Suspend {who}?', { who: String(m['email']) }), yes: _('Suspend'), act: () => put(m, { status: 'suspended' }, _('Suspended')) });
+                                  if (m['status'] === 'suspended')
+                                    void change(m, { status: 'active' }, _('May come in again'));
+                                  else
+                                    setEnding({
+                                      member: m,
+                                      title: _('Suspend {who}?', { who: String(m['email']) }),
+                                      yes: _('Suspend'),
+                                      act: () => put(m, { status: 'suspended' }, _('Suspended')),
+                                    });
                                 }}
                               >
                                 <Icon name="close" size={16} />
@@ -174,7 +218,12 @@ function Members({ p }: { p: Permissions }) {
                                 type="button"
                                 onClick={() => {
                                   close();
-                                  setEnding({ member: m, title: _('Remove {who}?', { who: String(m['email']) }), yes: _('Remove'), act: () => remove(m) });
+                                  setEnding({
+                                    member: m,
+                                    title: _('Remove {who}?', { who: String(m['email']) }),
+                                    yes: _('Remove'),
+                                    act: () => remove(m),
+                                  });
                                 }}
                               >
                                 <Icon name="close" size={16} />
@@ -199,7 +248,9 @@ function Members({ p }: { p: Permissions }) {
               <li key={i.id}>
                 <span class="grow strong clip">{String(i['email'])}</span>
                 <Badge tone="info">{words(String(i['role']))}</Badge>
-                <span class="muted small nobreak">{i['expires_at'] ? _('until {when}', { when: dateTime(i['expires_at']) }) : ''}</span>
+                <span class="muted small nobreak">
+                  {i['expires_at'] ? _('until {when}', { when: dateTime(i['expires_at']) }) : ''}
+                </span>
                 <Button
                   size="small"
                   kind="danger"
@@ -246,14 +297,22 @@ function RoleOf({ m, p, put }: { m: Row; p: Permissions; put: (role: Role) => Pr
         disabled={m['user_id'] === p.user_id || (now === 'owner' && p.role !== 'owner')}
         onChange={(e) => setChosen(e.currentTarget.value as Role)}
       >
-        {roles.filter((r) => r !== 'owner' || now === 'owner').map((r) => (
-          <option key={r} value={r}>
-            {words(r)}
-          </option>
-        ))}
+        {roles
+          .filter((r) => r !== 'owner' || now === 'owner')
+          .map((r) => (
+            <option key={r} value={r}>
+              {words(r)}
+            </option>
+          ))}
       </select>
       {chosen && chosen !== now ? (
-        <Button size="small" kind="primary" busy={busy} aria-label={_('Change the role of {who}', { who: String(m['email']) })} onClick={() => void save(chosen)}>
+        <Button
+          size="small"
+          kind="primary"
+          busy={busy}
+          aria-label={_('Change the role of {who}', { who: String(m['email']) })}
+          onClick={() => void save(chosen)}
+        >
           {_('Change')}
         </Button>
       ) : null}
@@ -269,7 +328,15 @@ interface Handed {
 // HandOver shows the link of an invitation, once.
 function HandOver({ email, link, close }: Handed & { close: () => void }) {
   return (
-    <Dialog title={_('Hand this link over')} close={close} footer={<Button kind="primary" onClick={close}>{_('Done')}</Button>}>
+    <Dialog
+      title={_('Hand this link over')}
+      close={close}
+      footer={
+        <Button kind="primary" onClick={close}>
+          {_('Done')}
+        </Button>
+      }
+    >
       <p>{_('It works once, for {email}. It is shown this once.', { email })}</p>
       <Input label={_('Link')} value={link} put={() => undefined} readOnly onFocus={(e) => e.currentTarget.select()} />
       <Copy text={link} label={_('Copy the link')} />
@@ -322,7 +389,15 @@ function Invite({ close, made }: { close: () => void; made: (h: Handed) => void 
       {fields.map((f) => (
         <Control key={f.name} f={f} text={reach[f.name] ?? ''} put={(v) => setReach({ ...reach, [f.name]: v })} />
       ))}
-      <Select label={_('How')} value={by} put={setBy} options={[['mail', _('By mail')], ['link', _('A link that I hand over')]]} />
+      <Select
+        label={_('How')}
+        value={by}
+        put={setBy}
+        options={[
+          ['mail', _('By mail')],
+          ['link', _('A link that I hand over')],
+        ]}
+      />
     </Ask>
   );
 }
@@ -343,7 +418,11 @@ interface Ending {
 
 // End asks before a membership or its rights end, and lists what goes on without the person.
 function End({ member, title, yes, act, close }: Ending & { close: () => void }) {
-  const q = useQuery({ queryKey: ['works', member['user_id']], queryFn: () => api<Works>(`/auth/v1/tenant/members/${member['user_id']}/works`), staleTime: 0 });
+  const q = useQuery({
+    queryKey: ['works', member['user_id']],
+    queryFn: () => api<Works>(`/auth/v1/tenant/members/${member['user_id']}/works`),
+    staleTime: 0,
+  });
   const w = q.data;
   const lists: [string, string, string[]][] = w
     ? [
@@ -358,7 +437,13 @@ function End({ member, title, yes, act, close }: Ending & { close: () => void })
     <Ask danger title={title} yes={yes} close={close} act={act} error={q.error}>
       {!w && !q.error ? <Skeleton lines={3} /> : null}
       {w && !some.length ? <p>{_('This person set nothing up that would go on.')}</p> : null}
-      {some.length ? <p>{_('This person set up what is below. Invitations that the person may not send any more are revoked; the rest goes on until you change it.')}</p> : null}
+      {some.length ? (
+        <p>
+          {_(
+            'This person set up what is below. Invitations that the person may not send any more are revoked; the rest goes on until you change it.',
+          )}
+        </p>
+      ) : null}
       {some.map(([name, href, names]) => (
         <p key={name}>
           <b>{href ? <a href={href}>{name}</a> : name}</b>: {names.join(', ')}
@@ -370,7 +455,10 @@ function End({ member, title, yes, act, close }: Ending & { close: () => void })
 
 // May says what a member may do, from the very rules that requests meet.
 function May({ m, close }: { m: Row; close: () => void }) {
-  const q = useQuery({ queryKey: ['permissions', m['user_id']], queryFn: () => api<Permissions>(`/v1/permissions?user_id=${m['user_id']}`) });
+  const q = useQuery({
+    queryKey: ['permissions', m['user_id']],
+    queryFn: () => api<Permissions>(`/v1/permissions?user_id=${m['user_id']}`),
+  });
   const yes = (v: unknown) => (v ? <Icon name="check" size={16} /> : <span class="muted">–</span>);
   const said: Record<string, string> = { all: 'all', own: 'own', zones: 'of own zones', none: 'none' };
   return (
@@ -412,6 +500,8 @@ function May({ m, close }: { m: Row; close: () => void }) {
 
 function Sso() {
   const members = useTable('members');
-  const owners = (members.data ?? []).filter((m) => m['role'] === 'owner' && m['status'] === 'active').map((m): [string, string] => [String(m['user_id']), String(m['email'])]);
+  const owners = (members.data ?? [])
+    .filter((m) => m['role'] === 'owner' && m['status'] === 'active')
+    .map((m): [string, string] => [String(m['user_id']), String(m['email'])]);
   return <Connections owners={owners} />;
 }

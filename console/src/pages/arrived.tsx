@@ -29,7 +29,9 @@ export function Arrived({ came, session }: { came: Arrival; session: Session | n
       return (
         <Door>
           <h1>{_('Confirm your address')}</h1>
-          <Note kind="good">{_('One of the two addresses is confirmed. Now open the link in the mail to the other one.')}</Note>
+          <Note kind="good">
+            {_('One of the two addresses is confirmed. Now open the link in the mail to the other one.')}
+          </Note>
           <Onward email={email} />
         </Door>
       );
@@ -38,7 +40,12 @@ export function Arrived({ came, session }: { came: Arrival; session: Session | n
   }
 }
 
-const titles: Record<string, string> = { recovery: 'Choose a new password', invite: 'You are invited', signup: 'Confirm your address', email_change: 'Confirm your address' };
+const titles: Record<string, string> = {
+  recovery: 'Choose a new password',
+  invite: 'You are invited',
+  signup: 'Confirm your address',
+  email_change: 'Confirm your address',
+};
 const explained: Record<string, string> = {
   recovery: 'Go on to sign in and choose a new password.',
   invite: 'Go on to open your account and choose a password.',
@@ -53,7 +60,8 @@ function Opened({ came, email }: { came: Extract<Arrival, { kind: 'link' | 'toke
   const open = () =>
     act('open', async () => {
       try {
-        const half = came.kind === 'link' ? await redeemLink(came.hash, came.type) : await beginSession(came, came.type);
+        const half =
+          came.kind === 'link' ? await redeemLink(came.hash, came.type) : await beginSession(came, came.type);
         arrival.set(half ? { kind: 'half' } : null);
       } catch (e) {
         const f = toFault(e);
@@ -65,7 +73,13 @@ function Opened({ came, email }: { came: Extract<Arrival, { kind: 'link' | 'toke
     <Door>
       <h1>{_(titles[came.type] ?? 'Sign in')}</h1>
       <p class="muted">{_(explained[came.type] ?? 'Go on to sign in.')}</p>
-      {email ? <Note kind="warn">{_('You are signed in here as {email}. Whoever the link was sent to is signed in instead when you go on.', { email })}</Note> : null}
+      {email ? (
+        <Note kind="warn">
+          {_('You are signed in here as {email}. Whoever the link was sent to is signed in instead when you go on.', {
+            email,
+          })}
+        </Note>
+      ) : null}
       <Button kind="primary" busy={busy === 'open'} onClick={() => void open()}>
         {_('Go on')}
       </Button>
@@ -98,7 +112,10 @@ const reasons: Record<string, [string, string]> = {
   flow_state_expired: ['This sign-in took too long.', 'Begin once more.'],
   bad_code_verifier: ['This sign-in began in another browser or on another device.', 'Open it there, or sign in here.'],
   user_banned: ['This account is locked.', 'Ask an administrator of your organisation.'],
-  sso_required: ['Your organisation asks you to sign in through its own provider.', 'Choose single sign-on on the next page.'],
+  sso_required: [
+    'Your organisation asks you to sign in through its own provider.',
+    'Choose single sign-on on the next page.',
+  ],
 };
 
 // Onward leads to the page that stands behind the link's.
@@ -131,20 +148,32 @@ interface OpenedInvitation {
 const ended: Record<string, string> = {
   accepted: 'This invitation was accepted before. Sign in with the address it was for.',
   declined: 'This invitation was declined. Ask {tenant} for a new one if you want to join after all.',
-  revoked: 'This invitation holds no longer: it was taken back, or a newer one took its place. Ask {tenant} for a new one.',
+  revoked:
+    'This invitation holds no longer: it was taken back, or a newer one took its place. Ask {tenant} for a new one.',
   expired: 'This invitation is too old. Ask {tenant} for a new one.',
 };
 
 // InvitedByLink leads the person whom an invitation is for into its organisation.
 function InvitedByLink({ token, email }: { token: string; email: string }) {
-  const q = useQuery({ queryKey: ['opened-invitation', token], queryFn: () => api<OpenedInvitation>('/auth/v1/invitations/opened', { method: 'POST', json: { invite_token: token } }), retry: false });
+  const q = useQuery({
+    queryKey: ['opened-invitation', token],
+    queryFn: () =>
+      api<OpenedInvitation>('/auth/v1/invitations/opened', { method: 'POST', json: { invite_token: token } }),
+    retry: false,
+  });
   const { busy, error, act } = useAct();
   const i = q.data;
   if (q.error)
     return (
       <Door>
         <h1>{_('This link lets nobody in')}</h1>
-        {toFault(q.error).code === 'invite_not_found' ? <Note kind="bad">{_('There is no such invitation here. Perhaps the link was cut short: open it as it was sent.')}</Note> : <Problem error={q.error} retry={() => void q.refetch()} />}
+        {toFault(q.error).code === 'invite_not_found' ? (
+          <Note kind="bad">
+            {_('There is no such invitation here. Perhaps the link was cut short: open it as it was sent.')}
+          </Note>
+        ) : (
+          <Problem error={q.error} retry={() => void q.refetch()} />
+        )}
         <Onward email={email} />
       </Door>
     );
@@ -158,7 +187,9 @@ function InvitedByLink({ token, email }: { token: string; email: string }) {
     return (
       <Door>
         <h1>{_('This link lets nobody in')}</h1>
-        <Note kind="bad">{_(ended[i.state] ?? 'This invitation is too old. Ask {tenant} for a new one.', { tenant: i.tenant_name })}</Note>
+        <Note kind="bad">
+          {_(ended[i.state] ?? 'This invitation is too old. Ask {tenant} for a new one.', { tenant: i.tenant_name })}
+        </Note>
         <Onward email={email} />
       </Door>
     );
@@ -186,7 +217,9 @@ function InvitedByLink({ token, email }: { token: string; email: string }) {
         </div>
       ) : (
         <>
-          <Note kind="warn">{_('The invitation is for {address}, and you are signed in here as {email}.', { address: i.email, email })}</Note>
+          <Note kind="warn">
+            {_('The invitation is for {address}, and you are signed in here as {email}.', { address: i.email, email })}
+          </Note>
           <div class="row">
             <Button kind="primary" busy={busy === 'out'} onClick={() => void act('out', () => leave('local'))}>
               {_('Sign out and go on')}
@@ -220,7 +253,8 @@ function SetUp({ token }: { token: string }) {
       <h1>{_('Set this server up')}</h1>
       {late ? (
         <Note kind="bad">
-          {_('The set-up link was used before or is too old. A new one is printed by:')} <code>holdfast admin setup-link</code>
+          {_('The set-up link was used before or is too old. A new one is printed by:')}{' '}
+          <code>holdfast admin setup-link</code>
         </Note>
       ) : (
         <Problem error={error} />
@@ -228,8 +262,23 @@ function SetUp({ token }: { token: string }) {
       <p class="muted">{_('Make the first administrator, who owns the organisation and invites the others.')}</p>
       <form class="stack" onSubmit={submit}>
         <Input label={_('Name of the organisation')} value={organisation} put={setOrganisation} required autofocus />
-        <Input label={_('Your e-mail address')} type="email" autocomplete="username" inputMode="email" value={email} put={setEmail} required />
-        <Input label={_('Password')} type="password" autocomplete="new-password" value={password} put={setPassword} required />
+        <Input
+          label={_('Your e-mail address')}
+          type="email"
+          autocomplete="username"
+          inputMode="email"
+          value={email}
+          put={setEmail}
+          required
+        />
+        <Input
+          label={_('Password')}
+          type="password"
+          autocomplete="new-password"
+          value={password}
+          put={setPassword}
+          required
+        />
         <Button type="submit" kind="primary" busy={busy === 'setup'}>
           {_('Set up and go in')}
         </Button>
@@ -260,8 +309,23 @@ export function NewPassword({ email }: { email: string }) {
       <h1>{_('Choose a new password')}</h1>
       <Problem error={error} />
       <form class="stack" onSubmit={submit}>
-        <Input label={_('E-mail address')} type="email" autocomplete="username" value={email} put={() => undefined} readOnly />
-        <Input label={_('New password')} type="password" autocomplete="new-password" value={password} put={setPassword} required autofocus />
+        <Input
+          label={_('E-mail address')}
+          type="email"
+          autocomplete="username"
+          value={email}
+          put={() => undefined}
+          readOnly
+        />
+        <Input
+          label={_('New password')}
+          type="password"
+          autocomplete="new-password"
+          value={password}
+          put={setPassword}
+          required
+          autofocus
+        />
         <Button type="submit" kind="primary" busy={busy === 'save'}>
           {_('Save')}
         </Button>

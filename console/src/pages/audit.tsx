@@ -40,13 +40,23 @@ interface Verdict {
 // Chain asks the server to read every row again, and says whether the log is as it was written.
 function Chain() {
   const [asked, setAsked] = useState(false);
-  const q = useQuery({ queryKey: ['audit-chain'], queryFn: () => api<Verdict>('/v1/audit-chain'), enabled: asked, staleTime: 60_000 });
+  const q = useQuery({
+    queryKey: ['audit-chain'],
+    queryFn: () => api<Verdict>('/v1/audit-chain'),
+    enabled: asked,
+    staleTime: 60_000,
+  });
   const v = q.data;
   return (
     <Card
       title={_('Is the log as it was written?')}
       actions={
-        <Button size="small" icon="shield" busy={q.isFetching} onClick={() => (asked ? void q.refetch() : setAsked(true))}>
+        <Button
+          size="small"
+          icon="shield"
+          busy={q.isFetching}
+          onClick={() => (asked ? void q.refetch() : setAsked(true))}
+        >
           {_('Check every row')}
         </Button>
       }
@@ -55,10 +65,15 @@ function Chain() {
       {v ? (
         <div class="stack tight">
           <Note kind={v.whole ? 'good' : 'bad'}>
-            <b>{v.whole ? _('Whole: no row was changed, removed or put in.') : _('The log was changed after it was written.')}</b>
+            <b>
+              {v.whole
+                ? _('Whole: no row was changed, removed or put in.')
+                : _('The log was changed after it was written.')}
+            </b>
             <div class="small">
               {plural(v.rows, '{n} row is sealed', '{n} rows are sealed')}
-              {v.waiting ? `, ${plural(v.waiting, '{n} waits for its seal', '{n} wait for their seal')}` : ''} · {_('checked {when}', { when: ago(v.checked_at) })}
+              {v.waiting ? `, ${plural(v.waiting, '{n} waits for its seal', '{n} wait for their seal')}` : ''} ·{' '}
+              {_('checked {when}', { when: ago(v.checked_at) })}
             </div>
           </Note>
           {v.breaks.map((b) => (
@@ -70,12 +85,15 @@ function Chain() {
           ))}
           {v.head ? (
             <div class="row tight small muted">
-              {_('Newest seal')} <code class="clip">{v.head.slice(0, 16)}</code> <Copy text={v.head} label={_('Copy it to keep it elsewhere')} />
+              {_('Newest seal')} <code class="clip">{v.head.slice(0, 16)}</code>{' '}
+              <Copy text={v.head} label={_('Copy it to keep it elsewhere')} />
             </div>
           ) : null}
         </div>
       ) : (
-        <p class="muted small">{_('Each row carries a code of the server and the hash of the row before it. The check reads them all.')}</p>
+        <p class="muted small">
+          {_('Each row carries a code of the server and the hash of the row before it. The check reads them all.')}
+        </p>
       )}
     </Card>
   );
@@ -106,95 +124,138 @@ export function Audit({ p }: { p: Permissions }) {
   const [at, setAt] = useState('');
   return (
     <div class="stack">
-    <Chain />
-    <Card flush>
-      <div class="filters">
-        <select class="input" style={{ inlineSize: 'auto' }} aria-label={_('Who')} value={query['who'] ?? ''} onChange={(e) => go({ who: e.currentTarget.value })}>
-          <option value="">{_('Everybody')}</option>
-          {[...names].map(([id, name]) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </select>
-        <select class="input" style={{ inlineSize: 'auto' }} aria-label={_('What')} value={query['what'] ?? ''} onChange={(e) => go({ what: e.currentTarget.value })}>
-          <option value="">{_('Everything')}</option>
-          {['session', ...(catalog?.keys() ?? [])].map((n) => (
-            <option key={n} value={n}>
-              {titleOf(n)}
-            </option>
-          ))}
-        </select>
-        <Check label={_('Refusals only')} on={query['outcome'] === 'denied'} put={(v) => go({ outcome: v ? 'denied' : '' })} />
-      </div>
-      <Problem error={q.error} />
-      {q.isPending ? (
-        <div class="body">
-          <Skeleton lines={8} />
+      <Chain />
+      <Card flush>
+        <div class="filters">
+          <select
+            class="input"
+            style={{ inlineSize: 'auto' }}
+            aria-label={_('Who')}
+            value={query['who'] ?? ''}
+            onChange={(e) => go({ who: e.currentTarget.value })}
+          >
+            <option value="">{_('Everybody')}</option>
+            {[...names].map(([id, name]) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </select>
+          <select
+            class="input"
+            style={{ inlineSize: 'auto' }}
+            aria-label={_('What')}
+            value={query['what'] ?? ''}
+            onChange={(e) => go({ what: e.currentTarget.value })}
+          >
+            <option value="">{_('Everything')}</option>
+            {['session', ...(catalog?.keys() ?? [])].map((n) => (
+              <option key={n} value={n}>
+                {titleOf(n)}
+              </option>
+            ))}
+          </select>
+          <Check
+            label={_('Refusals only')}
+            on={query['outcome'] === 'denied'}
+            put={(v) => go({ outcome: v ? 'denied' : '' })}
+          />
         </div>
-      ) : list.length ? (
-        <div class="table stacks" tabIndex={0} role="region" aria-label={_('Audit log')}>
-          <table>
-            <thead>
-              <tr>
-                {[_('When'), _('Who'), _('What'), _('Record'), _('Outcome'), _('Sealed')].map((t) => (
-                  <th key={t} scope="col">
-                    {t}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {list.map((e) => (
-                <Fragment key={e.id}>
-                  <tr key={e.id}>
-                    <td title={dateTime(e.at)}>{ago(e.at)}</td>
-                    <td data-label={_('Who')}>{e.actor_user_id ? (names.get(e.actor_user_id) ?? _('Somebody')) : e.key_id ? _('A key') : _('The server')}</td>
-                    <td data-label={_('What')}>
-                      <button type="button" class="link" aria-expanded={at === e.id} onClick={() => setAt(at === e.id ? '' : e.id)}>
-                        {words(e.action)}
-                      </button>
-                    </td>
-                    <td data-label={_('Record')}>
-                      {e.entity_type && e.entity_id && catalog?.has(e.entity_type) ? (
-                        <span class="row tight">
-                          <span class="muted">{singular(e.entity_type)}</span>
-                          <Named collection={e.entity_type} ids={[e.entity_id]} />
-                        </span>
-                      ) : (
-                        words(e.entity_type ?? '')
-                      )}
-                    </td>
-                    <td>
-                      <Badge tone={e.outcome === 'ok' ? 'good' : 'bad'}>{words(e.outcome)}</Badge>
-                    </td>
-                    <td data-label={_('Sealed')}>{e.seal_no ? <span title={_('Part of the chain of hashes')}>{`#${e.seal_no}`}</span> : <span class="muted">{_('soon')}</span>}</td>
-                  </tr>
-                  {at === e.id ? (
-                    <tr key={`${e.id} more`}>
-                      <td colSpan={6} class="wrap">
-                        <Diff c={catalog?.get(e.entity_type ?? '')} e={e} />
-                        <div class="small muted row">
-                          {e.address} {e.request_id ? <Copy text={e.request_id} label={_('Copy request number {id}', { id: e.request_id.slice(0, 8) })} /> : null}
-                        </div>
+        <Problem error={q.error} />
+        {q.isPending ? (
+          <div class="body">
+            <Skeleton lines={8} />
+          </div>
+        ) : list.length ? (
+          <div class="table stacks" tabIndex={0} role="region" aria-label={_('Audit log')}>
+            <table>
+              <thead>
+                <tr>
+                  {[_('When'), _('Who'), _('What'), _('Record'), _('Outcome'), _('Sealed')].map((t) => (
+                    <th key={t} scope="col">
+                      {t}
+                    </th>
+                  ))}
+                </tr>
+              </thead>
+              <tbody>
+                {list.map((e) => (
+                  <Fragment key={e.id}>
+                    <tr key={e.id}>
+                      <td title={dateTime(e.at)}>{ago(e.at)}</td>
+                      <td data-label={_('Who')}>
+                        {e.actor_user_id
+                          ? (names.get(e.actor_user_id) ?? _('Somebody'))
+                          : e.key_id
+                            ? _('A key')
+                            : _('The server')}
+                      </td>
+                      <td data-label={_('What')}>
+                        <button
+                          type="button"
+                          class="link"
+                          aria-expanded={at === e.id}
+                          onClick={() => setAt(at === e.id ? '' : e.id)}
+                        >
+                          {words(e.action)}
+                        </button>
+                      </td>
+                      <td data-label={_('Record')}>
+                        {e.entity_type && e.entity_id && catalog?.has(e.entity_type) ? (
+                          <span class="row tight">
+                            <span class="muted">{singular(e.entity_type)}</span>
+                            <Named collection={e.entity_type} ids={[e.entity_id]} />
+                          </span>
+                        ) : (
+                          words(e.entity_type ?? '')
+                        )}
+                      </td>
+                      <td>
+                        <Badge tone={e.outcome === 'ok' ? 'good' : 'bad'}>{words(e.outcome)}</Badge>
+                      </td>
+                      <td data-label={_('Sealed')}>
+                        {e.seal_no ? (
+                          <span title={_('Part of the chain of hashes')}>{`#${e.seal_no}`}</span>
+                        ) : (
+                          <span class="muted">{_('soon')}</span>
+                        )}
                       </td>
                     </tr>
-                  ) : null}
-                </Fragment>
-              ))}
-            </tbody>
-          </table>
+                    {at === e.id ? (
+                      <tr key={`${e.id} more`}>
+                        <td colSpan={6} class="wrap">
+                          <Diff c={catalog?.get(e.entity_type ?? '')} e={e} />
+                          <div class="small muted row">
+                            {e.address}{' '}
+                            {e.request_id ? (
+                              <Copy
+                                text={e.request_id}
+                                label={_('Copy request number {id}', { id: e.request_id.slice(0, 8) })}
+                              />
+                            ) : null}
+                          </div>
+                        </td>
+                      </tr>
+                    ) : null}
+                  </Fragment>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        ) : (
+          <Empty title={_('Nothing matches')} />
+        )}
+        <div class="pager">
+          <span class="push" />
+          <Button
+            size="small"
+            disabled={(q.data?.length ?? 0) <= 50}
+            onClick={() => go({ before: list[list.length - 1]?.id ?? '' })}
+          >
+            {_('Older')}
+          </Button>
         </div>
-      ) : (
-        <Empty title={_('Nothing matches')} />
-      )}
-      <div class="pager">
-        <span class="push" />
-        <Button size="small" disabled={(q.data?.length ?? 0) <= 50} onClick={() => go({ before: list[list.length - 1]?.id ?? '' })}>
-          {_('Older')}
-        </Button>
-      </div>
-    </Card>
+      </Card>
     </div>
   );
 }

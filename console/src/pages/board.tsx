@@ -41,7 +41,8 @@ const due = (s: Shipment) => (s.status === 'in_transit' || s.status === 'excepti
 const late = (s: Shipment) => s.status !== 'arrived' && !!due(s) && Date.parse(due(s) as string) < Date.now();
 
 // routable reports whether a route of the own fleet may take it.
-const routable = (s: Shipment) => s.direction === 'outbound' && ['planned', 'packed', 'ready'].includes(s.status) && !s.carrier && !s.route_id;
+const routable = (s: Shipment) =>
+  s.direction === 'outbound' && ['planned', 'packed', 'ready'].includes(s.status) && !s.carrier && !s.route_id;
 
 // BoardPage shows the shipments under way, by what comes next or by who drives.
 export function BoardPage() {
@@ -52,7 +53,12 @@ export function BoardPage() {
   const q = useQuery({
     queryKey: ['c', 'shipments', 'board', way],
     queryFn: () => {
-      let r = supabase.from('shipments').select('id,shipment_no,status,direction,carrier,route_id,tracking_no,planned_at,eta,stop_seq,exception_code,origin,destination,driver:driver_id(id,worker:worker_id(name))').in('status', [...columns]);
+      let r = supabase
+        .from('shipments')
+        .select(
+          'id,shipment_no,status,direction,carrier,route_id,tracking_no,planned_at,eta,stop_seq,exception_code,origin,destination,driver:driver_id(id,worker:worker_id(name))',
+        )
+        .in('status', [...columns]);
       if (way !== 'all') r = r.eq('direction', way);
       return want<Shipment[]>(r.order('planned_at').limit(500));
     },
@@ -64,19 +70,42 @@ export function BoardPage() {
   if (!p) return <Skeleton lines={8} />;
   const choosing = query['choose'] === '1' && p.verbs?.['plan_route'] === true && by !== 'route';
   const choice = choosing ? { on: chosen, put: setChosen } : undefined;
-  const go = (next: Record<string, string>) => route(`/console/shipments?${new URLSearchParams({ by, way, ...(choosing ? { choose: '1' } : {}), ...next })}`, true);
+  const go = (next: Record<string, string>) =>
+    route(
+      `/console/shipments?${new URLSearchParams({ by, way, ...(choosing ? { choose: '1' } : {}), ...next })}`,
+      true,
+    );
   const list = q.data ?? [];
   // What left, or went on a route meanwhile, is no longer chosen.
   const taken = list.filter((s) => chosen.has(s.id) && routable(s)).map((s) => s.id);
-  const drivers = [...new Map(list.map((s) => [s.driver?.id ?? '', s.driver?.worker?.name ?? ''])).entries()].sort((a, b) => (a[0] ? a[1] : '~').localeCompare(b[0] ? b[1] : '~'));
+  const drivers = [...new Map(list.map((s) => [s.driver?.id ?? '', s.driver?.worker?.name ?? ''])).entries()].sort(
+    (a, b) => (a[0] ? a[1] : '~').localeCompare(b[0] ? b[1] : '~'),
+  );
   const lanes: [string, string, Shipment[]][] =
-    by === 'state' ? columns.map((c) => [c, words(c), list.filter((s) => s.status === c)]) : drivers.map(([id, name]) => [id, id ? name || _('Driver') : _('Nobody drives these yet'), list.filter((s) => (s.driver?.id ?? '') === id).sort((a, b) => (a.stop_seq ?? 999) - (b.stop_seq ?? 999))]);
+    by === 'state'
+      ? columns.map((c) => [c, words(c), list.filter((s) => s.status === c)])
+      : drivers.map(([id, name]) => [
+          id,
+          id ? name || _('Driver') : _('Nobody drives these yet'),
+          list.filter((s) => (s.driver?.id ?? '') === id).sort((a, b) => (a.stop_seq ?? 999) - (b.stop_seq ?? 999)),
+        ]);
   const overdue = list.filter(late).length;
   return (
     <>
-      <Head title={_('Shipment board')} sub={overdue ? _('{n} under way, {m} of them late', { n: number(list.length), m: number(overdue) }) : _('{n} under way, none of them late', { n: number(list.length) })}>
+      <Head
+        title={_('Shipment board')}
+        sub={
+          overdue
+            ? _('{n} under way, {m} of them late', { n: number(list.length), m: number(overdue) })
+            : _('{n} under way, none of them late', { n: number(list.length) })
+        }
+      >
         {p.verbs?.['plan_route'] && by !== 'route' ? (
-          <Button icon="truck" aria-pressed={choosing} onClick={() => (setChosen(new Set()), go({ choose: choosing ? '' : '1' }))}>
+          <Button
+            icon="truck"
+            aria-pressed={choosing}
+            onClick={() => (setChosen(new Set()), go({ choose: choosing ? '' : '1' }))}
+          >
             {_('Plan a route')}
           </Button>
         ) : null}
@@ -85,12 +114,34 @@ export function BoardPage() {
         </LinkButton>
       </Head>
       <div class="row">
-        <Segments label={_('Group by')} options={[['state', _('By state')], ['driver', _('By driver')], ['route', _('On a map')]]} at={by} go={(v) => go({ by: v })} />
-        <Segments label={_('Direction')} options={[['outbound', _('Outbound')], ['inbound', _('Inbound')], ['all', _('Both')]]} at={way} go={(v) => go({ way: v })} />
+        <Segments
+          label={_('Group by')}
+          options={[
+            ['state', _('By state')],
+            ['driver', _('By driver')],
+            ['route', _('On a map')],
+          ]}
+          at={by}
+          go={(v) => go({ by: v })}
+        />
+        <Segments
+          label={_('Direction')}
+          options={[
+            ['outbound', _('Outbound')],
+            ['inbound', _('Inbound')],
+            ['all', _('Both')],
+          ]}
+          at={way}
+          go={(v) => go({ way: v })}
+        />
       </div>
       {choosing ? (
         <div class="row choosing" role="status">
-          <span class="grow">{taken.length ? plural(taken.length, '{n} shipment is chosen', '{n} shipments are chosen') : _('Choose shipments that have no carrier and are on no route yet.')}</span>
+          <span class="grow">
+            {taken.length
+              ? plural(taken.length, '{n} shipment is chosen', '{n} shipments are chosen')
+              : _('Choose shipments that have no carrier and are on no route yet.')}
+          </span>
           <Button kind="primary" disabled={!taken.length} onClick={() => setPlanning(true)}>
             {_('Plan the route')}
           </Button>
@@ -130,7 +181,17 @@ export function BoardPage() {
 }
 
 // Ship is one card: what, whither, when, and what can be done next.
-function Ship({ s, p, state, choice }: { s: Shipment; p: Permissions; state: boolean; choice?: { on: Set<string>; put: (to: Set<string>) => void } }) {
+function Ship({
+  s,
+  p,
+  state,
+  choice,
+}: {
+  s: Shipment;
+  p: Permissions;
+  state: boolean;
+  choice?: { on: Set<string>; put: (to: Set<string>) => void };
+}) {
   const [busy, setBusy] = useState(false);
   const may = (v: string) => p.verbs?.[v] === true;
   const there = s.direction === 'inbound' ? s.origin : s.destination;

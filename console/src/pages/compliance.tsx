@@ -13,7 +13,12 @@ import { collectionOf, hrefOf, Named } from '../ui/value';
 import '../safety.css';
 
 // The verdicts from the worst to the best, with the tone that repeats each.
-const statuses = [['breach', 'bad'], ['warning', 'warn'], ['insufficient_data', 'none'], ['compliant', 'good']] as const;
+const statuses = [
+  ['breach', 'bad'],
+  ['warning', 'warn'],
+  ['insufficient_data', 'none'],
+  ['compliant', 'good'],
+] as const;
 
 type Counts = Record<string, number>;
 
@@ -38,7 +43,11 @@ const saysOf = (status: string, n: number): string => {
   }
 };
 
-const inWords = (n: Counts) => statuses.filter(([s]) => n[s]).map(([s]) => saysOf(s, n[s] as number)).join(' · ');
+const inWords = (n: Counts) =>
+  statuses
+    .filter(([s]) => n[s])
+    .map(([s]) => saysOf(s, n[s] as number))
+    .join(' · ');
 
 // CompliancePage shows what each regulation finds, why, and from which records.
 export function CompliancePage() {
@@ -46,11 +55,21 @@ export function CompliancePage() {
   const { query, route } = useLocation();
   const rules = useQuery({
     queryKey: ['c', 'regulations', 'compliance'],
-    queryFn: () => want(supabase.from('regulations').select('id,code,title,jurisdiction,citation,url,severity,status,rule,last_evaluated_at').is('archived_at', null).order('code')),
+    queryFn: () =>
+      want(
+        supabase
+          .from('regulations')
+          .select('id,code,title,jurisdiction,citation,url,severity,status,rule,last_evaluated_at')
+          .is('archived_at', null)
+          .order('code'),
+      ),
   });
   const found = useQuery({
     queryKey: ['c', 'compliance_states', 'counts'],
-    queryFn: () => want<{ regulation_id: string; status: string; n: number }[]>(records('compliance_states').select('regulation_id,status,n:count()')),
+    queryFn: () =>
+      want<{ regulation_id: string; status: string; n: number }[]>(
+        records('compliance_states').select('regulation_id,status,n:count()'),
+      ),
   });
   const [busy, setBusy] = useState(false);
   if (!p) return <Skeleton lines={8} />;
@@ -62,8 +81,15 @@ export function CompliancePage() {
   const inForce = shown.filter((r) => r.status === 'active').sort((a, b) => rankOf(counts, a) - rankOf(counts, b));
   const rest = shown.filter((r) => r.status !== 'active');
   const laws = [...new Set(all.map((r) => String(r.jurisdiction)))].sort();
-  const checked = all.map((r) => String(r.last_evaluated_at ?? '')).sort().at(-1);
-  const go = (next: Record<string, string>) => route(`/console/compliance?${new URLSearchParams(Object.entries({ law: scope, rule: query['rule'] ?? '', ...next }).filter(([, v]) => v))}`, true);
+  const checked = all
+    .map((r) => String(r.last_evaluated_at ?? ''))
+    .sort()
+    .at(-1);
+  const go = (next: Record<string, string>) =>
+    route(
+      `/console/compliance?${new URLSearchParams(Object.entries({ law: scope, rule: query['rule'] ?? '', ...next }).filter(([, v]) => v))}`,
+      true,
+    );
   const check = async () => {
     setBusy(true);
     try {
@@ -79,7 +105,14 @@ export function CompliancePage() {
   };
   return (
     <>
-      <Head title={_('Compliance')} sub={checked ? _('Checked {when}. Every night the rules are checked anew.', { when: ago(checked) }) : _('The rules were not checked yet.')}>
+      <Head
+        title={_('Compliance')}
+        sub={
+          checked
+            ? _('Checked {when}. Every night the rules are checked anew.', { when: ago(checked) })
+            : _('The rules were not checked yet.')
+        }
+      >
         {p.functions['check-compliance-rules'] ? (
           <Button kind="primary" icon="refresh" busy={busy} onClick={() => void check()}>
             {_('Check now')}
@@ -87,10 +120,17 @@ export function CompliancePage() {
         ) : null}
       </Head>
       <Problem error={rules.error ?? found.error} retry={() => (void rules.refetch(), void found.refetch())} />
-      {seesAll(p) ? null : <Note>{_('Counted are the verdicts that your role may read; of single people some or all are left out.')}</Note>}
+      {seesAll(p) ? null : (
+        <Note>{_('Counted are the verdicts that your role may read; of single people some or all are left out.')}</Note>
+      )}
       {laws.length > 1 ? (
         <div class="row">
-          <Segments label={_('Law')} options={[['', _('Every law')], ...laws.map((l): [string, string] => [l, lawOf(l)])]} at={scope} go={(v) => go({ law: v })} />
+          <Segments
+            label={_('Law')}
+            options={[['', _('Every law')], ...laws.map((l): [string, string] => [l, lawOf(l)])]}
+            at={scope}
+            go={(v) => go({ law: v })}
+          />
         </div>
       ) : null}
       {rules.isPending || found.isPending ? (
@@ -99,7 +139,14 @@ export function CompliancePage() {
         <Card title={plural(inForce.length, '{n} rule in force', '{n} rules in force')} flush>
           <ul class="rules">
             {inForce.map((r) => (
-              <Regulation key={r.id} r={r} n={counts.get(r.id) ?? {}} p={p} open={query['rule'] === r.id} toggle={() => go({ rule: query['rule'] === r.id ? '' : r.id })} />
+              <Regulation
+                key={r.id}
+                r={r}
+                n={counts.get(r.id) ?? {}}
+                p={p}
+                open={query['rule'] === r.id}
+                toggle={() => go({ rule: query['rule'] === r.id ? '' : r.id })}
+              />
             ))}
           </ul>
         </Card>
@@ -112,7 +159,14 @@ export function CompliancePage() {
         <Card title={plural(rest.length, '{n} rule that is not checked', '{n} rules that are not checked')} flush>
           <ul class="rules">
             {rest.map((r) => (
-              <Regulation key={r.id} r={r} n={{}} p={p} open={query['rule'] === r.id} toggle={() => go({ rule: query['rule'] === r.id ? '' : r.id })} />
+              <Regulation
+                key={r.id}
+                r={r}
+                n={{}}
+                p={p}
+                open={query['rule'] === r.id}
+                toggle={() => go({ rule: query['rule'] === r.id ? '' : r.id })}
+              />
             ))}
           </ul>
         </Card>
@@ -133,7 +187,19 @@ function rankOf(counts: Map<string, Counts>, r: Row): number {
   return worst < 0 ? statuses.length : worst - (n[statuses[worst]?.[0] ?? ''] ?? 0) / 1e6;
 }
 
-function Regulation({ r, n, p, open, toggle }: { r: Row; n: Counts; p: Permissions; open: boolean; toggle: () => void }) {
+function Regulation({
+  r,
+  n,
+  p,
+  open,
+  toggle,
+}: {
+  r: Row;
+  n: Counts;
+  p: Permissions;
+  open: boolean;
+  toggle: () => void;
+}) {
   const active = r['status'] === 'active';
   const worst = statuses[worstOf(n)]?.[0];
   const id = `rule-${r.id}`;
@@ -183,9 +249,19 @@ function Explained({ r, p }: { r: Row; p: Permissions }) {
       </p>
       <p class="small muted">{absence(rule)}</p>
       <div class="row tight">
-        {of && p.collections[of]?.read ? <LinkButton size="small" href={`/console/c/${of}`}>{_('What it rests on: {what}', { what: titleOf(of) })}</LinkButton> : null}
-        <LinkButton size="small" href={hrefOf('regulations', r.id)}>{_('The rule')}</LinkButton>
-        {r['url'] ? <LinkButton size="small" href={String(r['url'])} rel="noreferrer" target="_blank">{_('The text of the law')}</LinkButton> : null}
+        {of && p.collections[of]?.read ? (
+          <LinkButton size="small" href={`/console/c/${of}`}>
+            {_('What it rests on: {what}', { what: titleOf(of) })}
+          </LinkButton>
+        ) : null}
+        <LinkButton size="small" href={hrefOf('regulations', r.id)}>
+          {_('The rule')}
+        </LinkButton>
+        {r['url'] ? (
+          <LinkButton size="small" href={String(r['url'])} rel="noreferrer" target="_blank">
+            {_('The text of the law')}
+          </LinkButton>
+        ) : null}
       </div>
     </div>
   );
@@ -198,7 +274,16 @@ function Verdicts({ r, n, p }: { r: Row; n: Counts; p: Permissions }) {
   const status = chosen ?? statuses[worstOf(n)]?.[0];
   const q = useQuery({
     queryKey: ['c', 'compliance_states', r.id, status],
-    queryFn: () => want(supabase.from('compliance_states').select('id,entity_type,entity_id,status,value,threshold,evidence,event_id,last_evaluated_at').eq('regulation_id', r.id).eq('status', status ?? 'breach').order('value', { ascending: ruleOf(r).breach?.op.startsWith('<') }).limit(most)),
+    queryFn: () =>
+      want(
+        supabase
+          .from('compliance_states')
+          .select('id,entity_type,entity_id,status,value,threshold,evidence,event_id,last_evaluated_at')
+          .eq('regulation_id', r.id)
+          .eq('status', status ?? 'breach')
+          .order('value', { ascending: ruleOf(r).breach?.op.startsWith('<') })
+          .limit(most),
+      ),
     enabled: !!status,
   });
   const options = statuses.filter(([s]) => n[s]).map(([s]): [Status, string] => [s, saysOf(s, n[s] as number)]);
@@ -213,7 +298,9 @@ function Verdicts({ r, n, p }: { r: Row; n: Counts; p: Permissions }) {
       <Problem error={q.error} retry={() => void q.refetch()} />
       {q.isPending ? <Skeleton /> : null}
       <ul class="stack">
-        {q.data?.slice(0, whole ? most : few).map((s) => <Verdict key={s.id} s={s} rule={ruleOf(r)} p={p} />)}
+        {q.data?.slice(0, whole ? most : few).map((s) => (
+          <Verdict key={s.id} s={s} rule={ruleOf(r)} p={p} />
+        ))}
       </ul>
       {!whole && (q.data?.length ?? 0) > few ? (
         <div class="row">
@@ -247,7 +334,14 @@ function Verdict({ s, rule, p }: { s: Row; rule: Rule; p: Permissions }) {
         </span>
       </span>
       {evidence.length && p.collections[of]?.read ? (
-        <a class="small" href={evidence.length === 1 ? hrefOf(of, evidence[0] as string) : `/console/c/${of}?f=id.in.(${evidence.join(',')})`}>
+        <a
+          class="small"
+          href={
+            evidence.length === 1
+              ? hrefOf(of, evidence[0] as string)
+              : `/console/c/${of}?f=id.in.(${evidence.join(',')})`
+          }
+        >
           {plural(evidence.length, 'the record behind it', '{n} records behind it')}
         </a>
       ) : p.collections[of]?.create && s['status'] === 'insufficient_data' ? (

@@ -8,7 +8,8 @@ export function Everything() {
   const p = usePermissions();
   if (!catalog || !p) return <Skeleton lines={8} />;
   const families = new Map<string, string[]>();
-  for (const c of catalog.values()) if (p.collections[c.name]?.read) families.set(c.family, [...(families.get(c.family) ?? []), c.name]);
+  for (const c of catalog.values())
+    if (p.collections[c.name]?.read) families.set(c.family, [...(families.get(c.family) ?? []), c.name]);
   return (
     <>
       <Head title={_('All records')} sub={_('Everything that your role may see, with what it is.')} />

@@ -30,7 +30,14 @@ export interface GateInvitation {
 
 type Way = 'password' | 'code' | 'sent' | 'sso' | 'forgot' | 'mailed' | 'signup';
 
-const providerNames: Record<string, string> = { github: 'GitHub', gitlab: 'GitLab', azure: 'Microsoft', linkedin_oidc: 'LinkedIn', keycloak: 'Keycloak', slack_oidc: 'Slack' };
+const providerNames: Record<string, string> = {
+  github: 'GitHub',
+  gitlab: 'GitLab',
+  azure: 'Microsoft',
+  linkedin_oidc: 'LinkedIn',
+  keycloak: 'Keycloak',
+  slack_oidc: 'Slack',
+};
 
 // A passkey is made for a name: browsers make none for a bare address.
 const named = !/^[\d.]+$|:/.test(location.hostname);
@@ -38,7 +45,11 @@ const named = !/^[\d.]+$|:/.test(location.hostname);
 // Gate is the sign-in page. It may begin with the invitation that led here.
 export function Gate({ invitation, first = 'password' }: { invitation?: GateInvitation; first?: Way }) {
   const settings = useSettings();
-  const auth = useQuery({ queryKey: ['auth-settings'], queryFn: () => api<AuthSettings>('/auth/v1/settings'), staleTime: 60_000 }).data;
+  const auth = useQuery({
+    queryKey: ['auth-settings'],
+    queryFn: () => api<AuthSettings>('/auth/v1/settings'),
+    staleTime: 60_000,
+  }).data;
   const [way, setWay] = useState<Way>(first);
   const [email, setEmail] = useState(invitation?.email ?? '');
   const [password, setPassword] = useState('');
@@ -51,8 +62,11 @@ export function Gate({ invitation, first = 'password' }: { invitation?: GateInvi
     if (w === 'password' && first !== 'password') arrival.set(null);
     setWay(w);
   };
-  const providers = Object.entries(auth?.external ?? {}).filter(([n, on]) => on && !['email', 'phone', 'anonymous_users', 'web3'].includes(n));
-  const signIn = (mail: string, pass: string) => act(mail, () => supabase.auth.signInWithPassword({ email: mail, password: pass }));
+  const providers = Object.entries(auth?.external ?? {}).filter(
+    ([n, on]) => on && !['email', 'phone', 'anonymous_users', 'web3'].includes(n),
+  );
+  const signIn = (mail: string, pass: string) =>
+    act(mail, () => supabase.auth.signInWithPassword({ email: mail, password: pass }));
   const send = () =>
     act('send', async () => {
       await askForMail('otp', { email, create_user: false });
@@ -63,23 +77,61 @@ export function Gate({ invitation, first = 'password' }: { invitation?: GateInvi
     if (way === 'password') void signIn(email, password);
     if (way === 'code') void send();
     if (way === 'sent') void act('code', () => supabase.auth.verifyOtp({ email, token: code.trim(), type: 'email' }));
-    if (way === 'sso') void act('sso', () => awaited(() => supabase.auth.signInWithSSO({ domain: domain.replace(/^.*@/, ''), options: { redirectTo: home() } })));
-    if (way === 'signup') void act('signup', () => register(email, password, invitation?.token, () => setWay('mailed')));
+    if (way === 'sso')
+      void act('sso', () =>
+        awaited(() =>
+          supabase.auth.signInWithSSO({ domain: domain.replace(/^.*@/, ''), options: { redirectTo: home() } }),
+        ),
+      );
+    if (way === 'signup')
+      void act('signup', () => register(email, password, invitation?.token, () => setWay('mailed')));
     if (way === 'forgot')
       void act('forgot', async () => {
         await askForMail('recover', { email });
         setWay('mailed');
       });
   };
-  const mail = <Input label={_('E-mail address')} type="email" autocomplete="username webauthn" inputMode="email" value={email} put={setEmail} autofocus={!invitation} />;
+  const mail = (
+    <Input
+      label={_('E-mail address')}
+      type="email"
+      autocomplete="username webauthn"
+      inputMode="email"
+      value={email}
+      put={setEmail}
+      autofocus={!invitation}
+    />
+  );
   return (
     <Door>
-      <h1>{{ password: _('Sign in'), code: _('Sign in with a code'), sent: _('Enter the code'), sso: _('Sign in with your organisation'), forgot: _('Choose a new password'), mailed: _('Look into your mail'), signup: _('Make an account') }[way]}</h1>
-      {isEnded ? <Note kind="warn">{_('Your session has ended: somebody ended it, or it was too old. Sign in again; what you typed in this tab is kept.')}</Note> : null}
+      <h1>
+        {
+          {
+            password: _('Sign in'),
+            code: _('Sign in with a code'),
+            sent: _('Enter the code'),
+            sso: _('Sign in with your organisation'),
+            forgot: _('Choose a new password'),
+            mailed: _('Look into your mail'),
+            signup: _('Make an account'),
+          }[way]
+        }
+      </h1>
+      {isEnded ? (
+        <Note kind="warn">
+          {_(
+            'Your session has ended: somebody ended it, or it was too old. Sign in again; what you typed in this tab is kept.',
+          )}
+        </Note>
+      ) : null}
       {auth?.setup_needed ? <SetupNeeded /> : null}
       {invitation ? (
         <Note>
-          <b>{invitation.tenant}</b> {_('invites {email} as {role}. Sign in with this address, or make an account with it.', { email: invitation.email, role: words(invitation.role) })}
+          <b>{invitation.tenant}</b>{' '}
+          {_('invites {email} as {role}. Sign in with this address, or make an account with it.', {
+            email: invitation.email,
+            role: words(invitation.role),
+          })}
         </Note>
       ) : null}
       <Problem error={error} />
@@ -87,8 +139,14 @@ export function Gate({ invitation, first = 'password' }: { invitation?: GateInvi
         {way === 'password' || way === 'signup' ? (
           <>
             {mail}
-            <Input label={_('Password')} type="password" autocomplete={way === 'signup' ? 'new-password' : 'current-password'} value={password} put={setPassword} />
-            <Button type="submit" kind="primary" busy={busy === email && !!busy || busy === 'signup'}>
+            <Input
+              label={_('Password')}
+              type="password"
+              autocomplete={way === 'signup' ? 'new-password' : 'current-password'}
+              value={password}
+              put={setPassword}
+            />
+            <Button type="submit" kind="primary" busy={(busy === email && !!busy) || busy === 'signup'}>
               {way === 'signup' ? _('Make the account') : _('Sign in')}
             </Button>
           </>
@@ -104,7 +162,15 @@ export function Gate({ invitation, first = 'password' }: { invitation?: GateInvi
         {way === 'sent' ? (
           <>
             <p class="muted">{_('We sent a code to {email}, if it has an account here.', { email })}</p>
-            <Input label={_('Code')} class="otp" inputMode="numeric" autocomplete="one-time-code" value={code} put={setCode} autofocus />
+            <Input
+              label={_('Code')}
+              class="otp"
+              inputMode="numeric"
+              autocomplete="one-time-code"
+              value={code}
+              put={setCode}
+              autofocus
+            />
             <Button type="submit" kind="primary" busy={busy === 'code'}>
               {_('Sign in')}
             </Button>
@@ -112,7 +178,13 @@ export function Gate({ invitation, first = 'password' }: { invitation?: GateInvi
         ) : null}
         {way === 'sso' ? (
           <>
-            <Input label={_('Your address, or your organisation’s domain')} value={domain} put={setDomain} autofocus placeholder="example.com" />
+            <Input
+              label={_('Your address, or your organisation’s domain')}
+              value={domain}
+              put={setDomain}
+              autofocus
+              placeholder="example.com"
+            />
             <Button type="submit" kind="primary" busy={busy === 'sso'}>
               {_('Go on')}
             </Button>
@@ -127,7 +199,11 @@ export function Gate({ invitation, first = 'password' }: { invitation?: GateInvi
             </Button>
           </>
         ) : null}
-        {way === 'mailed' ? <Note kind="good">{_('If {email} can be used here, a mail is on its way. It may take a minute.', { email })}</Note> : null}
+        {way === 'mailed' ? (
+          <Note kind="good">
+            {_('If {email} can be used here, a mail is on its way. It may take a minute.', { email })}
+          </Note>
+        ) : null}
       </form>
       {way === 'password' ? (
         <>
@@ -145,7 +221,12 @@ export function Gate({ invitation, first = 'password' }: { invitation?: GateInvi
           <div class="or">{_('or')}</div>
           <div class="stack tight">
             {auth?.passkeys_enabled && named ? (
-              <Button class="block" icon="key" busy={busy === 'passkey'} onClick={() => void act('passkey', () => supabase.auth.signInWithPasskey())}>
+              <Button
+                class="block"
+                icon="key"
+                busy={busy === 'passkey'}
+                onClick={() => void act('passkey', () => supabase.auth.signInWithPasskey())}
+              >
                 {_('Use a passkey')}
               </Button>
             ) : null}
@@ -156,7 +237,19 @@ export function Gate({ invitation, first = 'password' }: { invitation?: GateInvi
               {_('Single sign-on')}
             </Button>
             {providers.map(([name]) => (
-              <Button key={name} class="block" icon="user" busy={busy === name} onClick={() => void act(name, () => awaited(() => supabase.auth.signInWithOAuth({ provider: name as 'github', options: { redirectTo: home() } })))}>
+              <Button
+                key={name}
+                class="block"
+                icon="user"
+                busy={busy === name}
+                onClick={() =>
+                  void act(name, () =>
+                    awaited(() =>
+                      supabase.auth.signInWithOAuth({ provider: name as 'github', options: { redirectTo: home() } }),
+                    ),
+                  )
+                }
+              >
                 {_('Go on with {name}', { name: providerNames[name] ?? words(name.replace(/^custom:/, '')) })}
               </Button>
             ))}
@@ -167,7 +260,13 @@ export function Gate({ invitation, first = 'password' }: { invitation?: GateInvi
           {_('Back to the password')}
         </button>
       )}
-      {settings?.demo && way === 'password' ? <People people={settings.demo.people} busy={busy} pick={(p) => void signIn(p.email, settings.demo?.password ?? '')} /> : null}
+      {settings?.demo && way === 'password' ? (
+        <People
+          people={settings.demo.people}
+          busy={busy}
+          pick={(p) => void signIn(p.email, settings.demo?.password ?? '')}
+        />
+      ) : null}
     </Door>
   );
 }
@@ -200,14 +299,27 @@ function SetupNeeded() {
   const command = 'holdfast admin setup-link';
   return (
     <Note kind="warn">
-      <b>{_('No administrator exists yet.')}</b> {_('Open the set-up link that the server printed when it started. A new one is printed on the server’s machine by:')} <code>{command}</code> <Copy text={command} label={_('Copy')} />
+      <b>{_('No administrator exists yet.')}</b>{' '}
+      {_(
+        'Open the set-up link that the server printed when it started. A new one is printed on the server’s machine by:',
+      )}{' '}
+      <code>{command}</code> <Copy text={command} label={_('Copy')} />
     </Note>
   );
 }
 
 // register makes an account: with a session at once, or by a mailed link.
-async function register(email: string, password: string, invitation: string | undefined, mailed: () => void): Promise<{ error: unknown } | void> {
-  const made = await askForMail<Partial<Session>>('signup', { email, password, data: invitation ? { invite_token: invitation } : {} });
+async function register(
+  email: string,
+  password: string,
+  invitation: string | undefined,
+  mailed: () => void,
+): Promise<{ error: unknown } | void> {
+  const made = await askForMail<Partial<Session>>('signup', {
+    email,
+    password,
+    data: invitation ? { invite_token: invitation } : {},
+  });
   if (!made.access_token || !made.refresh_token) return mailed();
   return supabase.auth.setSession({ access_token: made.access_token, refresh_token: made.refresh_token });
 }

@@ -34,7 +34,8 @@ export function Age({ at, again }: { at?: string; again: () => void }) {
 
 type Figures = Answer<'site-overview'>;
 
-const askForFigures = async () => ((await early(session.get()?.access_token)) as Figures | undefined) ?? invoke('site-overview');
+const askForFigures = async () =>
+  ((await early(session.get()?.access_token)) as Figures | undefined) ?? invoke('site-overview');
 
 const reads = (p: Permissions, collection: string) => !!p.collections[collection]?.read;
 
@@ -91,10 +92,38 @@ function Overview({ p, role }: { p?: Permissions; role: string }) {
     <section class="stack tight" aria-label={_('Warehouse')}>
       <h2>{_('Warehouse')}</h2>
       <div class="tiles">
-        <Tile name={_('Low stock')} icon="box" value={s?.inventory.metrics.low_stock_count} kind={s?.inventory.metrics.low_stock_count ? 'warn' : ''} note={s ? _('of {n} items', { n: number(s.inventory.metrics.total_items) }) : ''} href="/console/c/items?f=low_stock.is.true&order=available.asc" />
-        <Tile name={_('Pick lists under way')} icon="pick" value={s?.pick_lists.active} note={_('released or being picked')} href="/console/c/pick_lists?f=status.in.(released,in_progress)" />
-        <Tile name={_('Shipments under way')} icon="truck" value={s?.shipments.active} note={s ? _('{n} on the road, {m} done today', { n: s.shipments.in_transit, m: s.shipments.completed_today }) : ''} href="/console/c/shipments?f=status.in.(planned,packed,ready,in_transit,arrived,exception)" />
-        <Tile name={_('Stock value')} icon="gauge" value={s?.inventory.metrics.total_stock_value} show={briefMoney} note={s ? _('health {n} of 100', { n: number(s.inventory.health.score, 0) }) : ''} href="/console/c/items?order=stock_value.desc" />
+        <Tile
+          name={_('Low stock')}
+          icon="box"
+          value={s?.inventory.metrics.low_stock_count}
+          kind={s?.inventory.metrics.low_stock_count ? 'warn' : ''}
+          note={s ? _('of {n} items', { n: number(s.inventory.metrics.total_items) }) : ''}
+          href="/console/c/items?f=low_stock.is.true&order=available.asc"
+        />
+        <Tile
+          name={_('Pick lists under way')}
+          icon="pick"
+          value={s?.pick_lists.active}
+          note={_('released or being picked')}
+          href="/console/c/pick_lists?f=status.in.(released,in_progress)"
+        />
+        <Tile
+          name={_('Shipments under way')}
+          icon="truck"
+          value={s?.shipments.active}
+          note={
+            s ? _('{n} on the road, {m} done today', { n: s.shipments.in_transit, m: s.shipments.completed_today }) : ''
+          }
+          href="/console/c/shipments?f=status.in.(planned,packed,ready,in_transit,arrived,exception)"
+        />
+        <Tile
+          name={_('Stock value')}
+          icon="gauge"
+          value={s?.inventory.metrics.total_stock_value}
+          show={briefMoney}
+          note={s ? _('health {n} of 100', { n: number(s.inventory.health.score, 0) }) : ''}
+          href="/console/c/items?order=stock_value.desc"
+        />
       </div>
     </section>
   );
@@ -102,10 +131,38 @@ function Overview({ p, role }: { p?: Permissions; role: string }) {
     <section class="stack tight" aria-label={_('Safety')}>
       <h2>{_('Safety')}</h2>
       <div class="tiles">
-        <Tile name={_('Open incidents')} icon="alert" value={s?.safety.metrics.open_incidents} note={k ? _('{n} reports in 30 days', { n: number(k.tsr) }) : ''} href="/console/c/incidents?f=status.not.in.(closed,void)" />
-        <Tile name={_('Critical incidents')} icon="bolt" value={k?.critical_incidents} kind={k?.critical_incidents ? 'bad' : ''} note={_('in 30 days')} href={`/console/c/incidents?f=severity.eq.critical&f=status.neq.void${window('reported_at')}`} />
-        <Tile name={_('Overdue actions')} icon="clock" value={k?.overdue_actions} kind={k?.overdue_actions ? 'bad' : ''} note={k ? _('of {n} open', { n: number(k.open_actions) }) : ''} href={`/console/c/actions?f=status.in.(open,in_progress,done)&f=due_at.lt.${s?.timestamp ?? ''}&order=due_at.asc`} />
-        <Tile name={_('Inspections done in time')} icon="shield" value={k?.checklist_compliance} show={(n) => percent(n)} kind={k && k.checklist_compliance < 90 ? 'warn' : ''} note={_('in 30 days')} href={`/console/c/checklist_runs?order=due_at.desc${window('due_at')}`} />
+        <Tile
+          name={_('Open incidents')}
+          icon="alert"
+          value={s?.safety.metrics.open_incidents}
+          note={k ? _('{n} reports in 30 days', { n: number(k.tsr) }) : ''}
+          href="/console/c/incidents?f=status.not.in.(closed,void)"
+        />
+        <Tile
+          name={_('Critical incidents')}
+          icon="bolt"
+          value={k?.critical_incidents}
+          kind={k?.critical_incidents ? 'bad' : ''}
+          note={_('in 30 days')}
+          href={`/console/c/incidents?f=severity.eq.critical&f=status.neq.void${window('reported_at')}`}
+        />
+        <Tile
+          name={_('Overdue actions')}
+          icon="clock"
+          value={k?.overdue_actions}
+          kind={k?.overdue_actions ? 'bad' : ''}
+          note={k ? _('of {n} open', { n: number(k.open_actions) }) : ''}
+          href={`/console/c/actions?f=status.in.(open,in_progress,done)&f=due_at.lt.${s?.timestamp ?? ''}&order=due_at.asc`}
+        />
+        <Tile
+          name={_('Inspections done in time')}
+          icon="shield"
+          value={k?.checklist_compliance}
+          show={(n) => percent(n)}
+          kind={k && k.checklist_compliance < 90 ? 'warn' : ''}
+          note={_('in 30 days')}
+          href={`/console/c/checklist_runs?order=due_at.desc${window('due_at')}`}
+        />
       </div>
     </section>
   );
@@ -136,19 +193,32 @@ function Overview({ p, role }: { p?: Permissions; role: string }) {
   );
 }
 
-export function useRows(key: unknown[], ask: () => PromiseLike<{ data: Row[] | null; error: unknown }>, enabled: boolean) {
+export function useRows(
+  key: unknown[],
+  ask: () => PromiseLike<{ data: Row[] | null; error: unknown }>,
+  enabled: boolean,
+) {
   return useQuery({ queryKey: key, queryFn: () => want(ask()), enabled, ...fresh });
 }
 
 // late is the filter of the orders whose promise is past.
-const late = (before: string) => `f=type.in.(outbound,transfer)&f=status.in.(confirmed,in_progress,on_hold)&f=promised_at.lt.${before}`;
+const late = (before: string) =>
+  `f=type.in.(outbound,transfer)&f=status.in.(confirmed,in_progress,on_hold)&f=promised_at.lt.${before}`;
 
 // OwnLate are the late orders of a client, for whom there are no figures of the site.
 function OwnLate() {
   const [now] = useState(() => new Date().toISOString());
   const q = useRows(
     ['late'],
-    () => supabase.from('orders').select('id,order_no,party_name,promised_at,status,stage').in('type', ['outbound', 'transfer']).in('status', ['confirmed', 'in_progress', 'on_hold']).lt('promised_at', now).order('promised_at').limit(6),
+    () =>
+      supabase
+        .from('orders')
+        .select('id,order_no,party_name,promised_at,status,stage')
+        .in('type', ['outbound', 'transfer'])
+        .in('status', ['confirmed', 'in_progress', 'on_hold'])
+        .lt('promised_at', now)
+        .order('promised_at')
+        .limit(6),
     true,
   );
   return <Late rows={q.data} before={now} error={q.error} />;
@@ -157,7 +227,15 @@ function OwnLate() {
 // Late are the orders whose day has come, the oldest promise first.
 function Late({ rows, before, error }: { rows?: Row[]; before?: string; error?: unknown }) {
   return (
-    <Card flush title={_('Late orders')} actions={<a href={`/console/c/orders?${late(before ?? new Date().toISOString())}&order=promised_at.asc`}>{_('All late orders')}</a>}>
+    <Card
+      flush
+      title={_('Late orders')}
+      actions={
+        <a href={`/console/c/orders?${late(before ?? new Date().toISOString())}&order=promised_at.asc`}>
+          {_('All late orders')}
+        </a>
+      }
+    >
       <Problem error={error} />
       {!rows ? (
         <div class="body">
@@ -185,7 +263,11 @@ function Late({ rows, before, error }: { rows?: Row[]; before?: string; error?: 
 
 function Recent({ rows }: { rows?: Row[] }) {
   return (
-    <Card flush title={_('Recent incidents')} actions={<a href="/console/c/incidents?f=status.neq.void&order=reported_at.desc">{_('All incidents')}</a>}>
+    <Card
+      flush
+      title={_('Recent incidents')}
+      actions={<a href="/console/c/incidents?f=status.neq.void&order=reported_at.desc">{_('All incidents')}</a>}
+    >
       {!rows ? (
         <div class="body">
           <Skeleton lines={4} />
@@ -209,7 +291,11 @@ function Recent({ rows }: { rows?: Row[] }) {
 
 function Fullest({ rows }: { rows?: Row[] }) {
   return (
-    <Card flush title={_('Fullest places')} actions={<a href="/console/c/zones?f=utilization.gte.85&order=utilization.desc">{_('All above 85 %')}</a>}>
+    <Card
+      flush
+      title={_('Fullest places')}
+      actions={<a href="/console/c/zones?f=utilization.gte.85&order=utilization.desc">{_('All above 85 %')}</a>}
+    >
       {!rows ? (
         <div class="body">
           <Skeleton lines={4} />

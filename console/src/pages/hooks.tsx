@@ -51,8 +51,14 @@ export function Webhooks() {
                   <span class="strong clip" style={{ display: 'block' }}>
                     {String(h['url'])}
                   </span>
-                  <span class="small muted">{(h['events'] as string[]).length ? (h['events'] as string[]).join(', ') : _('every event')}</span>
-                  {h['disabled_reason'] ? <span class="small down" style={{ display: 'block' }}>{String(h['disabled_reason'])}</span> : null}
+                  <span class="small muted">
+                    {(h['events'] as string[]).length ? (h['events'] as string[]).join(', ') : _('every event')}
+                  </span>
+                  {h['disabled_reason'] ? (
+                    <span class="small down" style={{ display: 'block' }}>
+                      {String(h['disabled_reason'])}
+                    </span>
+                  ) : null}
                 </span>
                 <Badge state={h['status']} />
                 <Button size="small" onClick={() => void verb(h.id, 'test', _('A test is on its way'))}>
@@ -61,7 +67,10 @@ export function Webhooks() {
                 <Button size="small" onClick={() => setAt(h)}>
                   {_('Deliveries')}
                 </Button>
-                <Button size="small" onClick={() => void verb(h.id, 'rotate', _('The old secret signs for a day beside the new one'))}>
+                <Button
+                  size="small"
+                  onClick={() => void verb(h.id, 'rotate', _('The old secret signs for a day beside the new one'))}
+                >
                   {_('New secret')}
                 </Button>
               </li>
@@ -79,9 +88,23 @@ export function Webhooks() {
       </Card>
       {making ? <NewHook close={() => setMaking(false)} made={setSecret} /> : null}
       {secret ? (
-        <Dialog title={_('Keep this secret')} close={() => setSecret('')} footer={<Button kind="primary" onClick={() => setSecret('')}>{_('I have kept it')}</Button>}>
+        <Dialog
+          title={_('Keep this secret')}
+          close={() => setSecret('')}
+          footer={
+            <Button kind="primary" onClick={() => setSecret('')}>
+              {_('I have kept it')}
+            </Button>
+          }
+        >
           <p>{_('The receiver checks signatures with it. It is shown this once.')}</p>
-          <Input label={_('Secret')} value={secret} put={() => undefined} readOnly onFocus={(e) => e.currentTarget.select()} />
+          <Input
+            label={_('Secret')}
+            value={secret}
+            put={() => undefined}
+            readOnly
+            onFocus={(e) => e.currentTarget.select()}
+          />
           <Copy text={secret} label={_('Copy')} />
         </Dialog>
       ) : null}
@@ -108,7 +131,10 @@ function NewHook({ close, made }: { close: () => void; made: (secret: string) =>
       draft={draft}
       act={async () => {
         if (!every && !list.length) throw new Fault(_('Choose at least one event, or every event.'));
-        const r = await api<{ secret?: string }>('/v1/webhooks', { method: 'POST', json: { url, events: every ? [] : list, description: description || undefined } });
+        const r = await api<{ secret?: string }>('/v1/webhooks', {
+          method: 'POST',
+          json: { url, events: every ? [] : list, description: description || undefined },
+        });
         if (r.secret) made(r.secret);
         else toast(secretLost());
         again();
@@ -117,7 +143,11 @@ function NewHook({ close, made }: { close: () => void; made: (secret: string) =>
       <Input label={_('Address')} type="url" value={url} put={setUrl} required autofocus />
       <fieldset class="field whole scopes">
         <legend>{_('Events')}</legend>
-        <Check label={_('Every event, also those of later versions')} on={!!every} put={(on) => setEvery(on ? 'yes' : '')} />
+        <Check
+          label={_('Every event, also those of later versions')}
+          on={!!every}
+          put={(on) => setEvery(on ? 'yes' : '')}
+        />
         {every ? null : <EventChoice chosen={list} put={(names) => setChosen(names.join(','))} />}
       </fieldset>
       <Input label={_('What it is for')} value={description} put={setDescription} />
@@ -162,12 +192,31 @@ interface EventType {
 }
 
 function useEventTypes(): EventType[] {
-  return useQuery({ queryKey: ['event-types'], queryFn: async () => (await api<{ events: EventType[] }>('/catalog.json')).events, staleTime: Infinity }).data ?? [];
+  return (
+    useQuery({
+      queryKey: ['event-types'],
+      queryFn: async () => (await api<{ events: EventType[] }>('/catalog.json')).events,
+      staleTime: Infinity,
+    }).data ?? []
+  );
 }
 
 // Deliveries shows request and answer of each attempt, and sends again.
 function Deliveries({ hook, close }: { hook: Row; close: () => void }) {
-  const q = useQuery({ queryKey: ['c', 'webhook_deliveries', hook.id], queryFn: () => want(supabase.from('webhook_deliveries').select('*').eq('webhook_id', hook.id).order('queued_at', { ascending: false }).limit(50)), meta: { live: true }, refetchInterval: 3000 });
+  const q = useQuery({
+    queryKey: ['c', 'webhook_deliveries', hook.id],
+    queryFn: () =>
+      want(
+        supabase
+          .from('webhook_deliveries')
+          .select('*')
+          .eq('webhook_id', hook.id)
+          .order('queued_at', { ascending: false })
+          .limit(50),
+      ),
+    meta: { live: true },
+    refetchInterval: 3000,
+  });
   const [at, setAt] = useState('');
   return (
     <Dialog kind="wide" title={_('Deliveries to {url}', { url: String(hook['url']) })} close={close}>
@@ -177,11 +226,18 @@ function Deliveries({ hook, close }: { hook: Row; close: () => void }) {
         {(q.data ?? []).map((d) => (
           <li key={d.id} style={{ flexWrap: 'wrap' }}>
             <Badge state={d['status']} />
-            <button type="button" class="link strong" onClick={() => setAt(at === d.id ? '' : d.id)} aria-expanded={at === d.id}>
+            <button
+              type="button"
+              class="link strong"
+              onClick={() => setAt(at === d.id ? '' : d.id)}
+              aria-expanded={at === d.id}
+            >
               {String(d['type'])}
             </button>
             <span class="small muted">
-              {d['response_status'] ? `HTTP ${d['response_status']}` : String(d['error'] ?? '')} {d['response_ms'] != null ? `· ${d['response_ms']} ms` : ''} · {_('attempt {n}', { n: String(d['attempt']) })}
+              {d['response_status'] ? `HTTP ${d['response_status']}` : String(d['error'] ?? '')}{' '}
+              {d['response_ms'] != null ? `· ${d['response_ms']} ms` : ''} ·{' '}
+              {_('attempt {n}', { n: String(d['attempt']) })}
             </span>
             <span class="push small muted">{ago(d['queued_at'])}</span>
             <Button

@@ -59,7 +59,11 @@ const busyStates = new Set(['processing', 'applying', 'rolling_back']);
 // ImportsPage is the history of files and the way to a new one.
 export function ImportsPage() {
   const p = usePermissions();
-  const jobs = useQuery({ queryKey: ['c', 'import_jobs', 'list'], queryFn: () => want<Job[]>(supabase.from('import_jobs').select('*').order('id', { ascending: false }).limit(50)), meta: { live: true } });
+  const jobs = useQuery({
+    queryKey: ['c', 'import_jobs', 'list'],
+    queryFn: () => want<Job[]>(supabase.from('import_jobs').select('*').order('id', { ascending: false }).limit(50)),
+    meta: { live: true },
+  });
   return (
     <>
       <Head title={_('Imports')} sub={_('Files that became records, what each did, and the way back.')}>
@@ -112,9 +116,15 @@ export function ImportsPage() {
                     <td>
                       <JobState j={j} />
                     </td>
-                    <td class="num" data-label={_('Rows')}>{number(j.total_rows)}</td>
-                    <td class="num" data-label={_('With errors')}>{number(j.invalid_rows)}</td>
-                    <td class="num" data-label={_('Imported')}>{number(j.imported_count)}</td>
+                    <td class="num" data-label={_('Rows')}>
+                      {number(j.total_rows)}
+                    </td>
+                    <td class="num" data-label={_('With errors')}>
+                      {number(j.invalid_rows)}
+                    </td>
+                    <td class="num" data-label={_('Imported')}>
+                      {number(j.imported_count)}
+                    </td>
                     <td class="num" data-label={_('Taken back')}>
                       {j.rolled_back_count ? number(j.rolled_back_count) : <span class="muted">–</span>}
                     </td>
@@ -125,7 +135,15 @@ export function ImportsPage() {
             </table>
           </div>
         ) : (
-          <Empty title={_('No file was imported yet')} icon="upload" action={<LinkButton kind="primary" href="/console/imports/new">{_('Import a file')}</LinkButton>} />
+          <Empty
+            title={_('No file was imported yet')}
+            icon="upload"
+            action={
+              <LinkButton kind="primary" href="/console/imports/new">
+                {_('Import a file')}
+              </LinkButton>
+            }
+          />
         )}
       </Card>
     </>
@@ -179,12 +197,22 @@ export function NewImport() {
   if (!catalog || !p) return <Skeleton lines={6} />;
   return (
     <>
-      <Head title={_('Import a file')} crumbs={[[_('Imports'), '/console/imports']]} sub={_('CSV, TSV, Excel or JSON. Nothing is written until you say so, and what was written can be taken back.')} />
+      <Head
+        title={_('Import a file')}
+        crumbs={[[_('Imports'), '/console/imports']]}
+        sub={_('CSV, TSV, Excel or JSON. Nothing is written until you say so, and what was written can be taken back.')}
+      />
       <Steps at={0} />
       <Problem error={error} />
       <Card>
         <div class="stack">
-          <Select label={_('What is in the file?')} value={target} put={setTarget} options={targets.map((c) => [c.name, titleOf(c)])} help={_(catalog.get(target)?.doc ?? '')} />
+          <Select
+            label={_('What is in the file?')}
+            value={target}
+            put={setTarget}
+            options={targets.map((c) => [c.name, titleOf(c)])}
+            help={_(catalog.get(target)?.doc ?? '')}
+          />
           <label
             class={`drop ${over ? 'over' : ''}`}
             onDragOver={(e) => {
@@ -201,9 +229,19 @@ export function NewImport() {
             <Icon name="upload" size={30} />
             <b>{busy ? _('Sending {name}', { name: busy }) : _('Drop a file here, or choose one')}</b>
             <span class="muted small">
-              {_('Known columns: {list}', { list: (catalog.get(target)?.import?.fields ?? []).map((f) => _(catalog.get(target)?.fields.find((x) => x.name === f)?.label ?? f)).slice(0, 12).join(', ') })}
+              {_('Known columns: {list}', {
+                list: (catalog.get(target)?.import?.fields ?? [])
+                  .map((f) => _(catalog.get(target)?.fields.find((x) => x.name === f)?.label ?? f))
+                  .slice(0, 12)
+                  .join(', '),
+              })}
             </span>
-            <input type="file" accept=".csv,.tsv,.txt,.xlsx,.json" disabled={!!busy} onChange={(e) => void send(e.currentTarget.files?.[0])} />
+            <input
+              type="file"
+              accept=".csv,.tsv,.txt,.xlsx,.json"
+              disabled={!!busy}
+              onChange={(e) => void send(e.currentTarget.files?.[0])}
+            />
           </label>
         </div>
       </Card>
@@ -260,8 +298,22 @@ export function ImportPage() {
   if (job.isPending || !catalog || !p) return <Skeleton lines={8} />;
   if (job.error) return <Problem error={job.error} retry={() => void job.refetch()} />;
   const j = job.data;
-  if (!j) return <Empty title={_('This import is not there')} action={<a class="btn" href="/console/imports">{_('Imports')}</a>} />;
-  const at = ['ready', 'failed', 'uploaded', 'processing', 'created'].includes(j.status) ? 1 : j.status === 'applying' ? 2 : 3;
+  if (!j)
+    return (
+      <Empty
+        title={_('This import is not there')}
+        action={
+          <a class="btn" href="/console/imports">
+            {_('Imports')}
+          </a>
+        }
+      />
+    );
+  const at = ['ready', 'failed', 'uploaded', 'processing', 'created'].includes(j.status)
+    ? 1
+    : j.status === 'applying'
+      ? 2
+      : 3;
   return (
     <>
       <Head
@@ -274,15 +326,25 @@ export function ImportPage() {
         sub={_('{no}, into {target}', { no: j.job_no, target: titleOf(j.target) })}
       >
         {j.status === 'ready' ? (
-          <Button kind="primary" icon="check" busy={busy === 'apply'} disabled={!j.valid_rows} onClick={() => void act('apply', async () => {
-            const r = await invoke('apply-import-job', '', { job_id: id });
-            toast(r.message);
-          })}>
+          <Button
+            kind="primary"
+            icon="check"
+            busy={busy === 'apply'}
+            disabled={!j.valid_rows}
+            onClick={() =>
+              void act('apply', async () => {
+                const r = await invoke('apply-import-job', '', { job_id: id });
+                toast(r.message);
+              })
+            }
+          >
             {plural(j.valid_rows, 'Apply {n} row', 'Apply {n} rows')}
           </Button>
         ) : null}
         {['ready', 'failed', 'uploaded'].includes(j.status) ? (
-          <Button onClick={() => void act('cancel', () => api(`/v1/import-jobs/${id}/cancel`, { method: 'POST' }))}>{_('Give up')}</Button>
+          <Button onClick={() => void act('cancel', () => api(`/v1/import-jobs/${id}/cancel`, { method: 'POST' }))}>
+            {_('Give up')}
+          </Button>
         ) : null}
         {j.status === 'completed' && p.functions['rollback-import-job'] ? (
           <Button kind="danger" icon="undo" onClick={() => setUndoing(true)}>
@@ -292,19 +354,46 @@ export function ImportPage() {
       </Head>
       <Steps at={at} />
       {j.status === 'failed' ? null : <Problem error={error} />}
-      {j.status === 'failed' && j.message ? <Question j={j} busy={busy === 'check'} check={check} catalog={catalog} /> : j.message && !busyStates.has(j.status) ? <Note kind={j.status === 'completed' ? 'good' : j.invalid_rows ? 'warn' : 'good'}>{j.message}</Note> : null}
+      {j.status === 'failed' && j.message ? (
+        <Question j={j} busy={busy === 'check'} check={check} catalog={catalog} />
+      ) : j.message && !busyStates.has(j.status) ? (
+        <Note kind={j.status === 'completed' ? 'good' : j.invalid_rows ? 'warn' : 'good'}>{j.message}</Note>
+      ) : null}
       {busyStates.has(j.status) || busy === 'check' || busy === 'apply' ? <Progress id={id} /> : null}
       {['uploaded', 'ready', 'failed'].includes(j.status) && !j.imported_count ? (
         <div style={{ maxInlineSize: '420px' }}>
-          <Select label={_('What is in the file?')} value={j.target} disabled={!!busy} put={(target) => void check({ target })} options={targetsOf(catalog, p).map((c) => [c.name, titleOf(c)])} />
+          <Select
+            label={_('What is in the file?')}
+            value={j.target}
+            disabled={!!busy}
+            put={(target) => void check({ target })}
+            options={targetsOf(catalog, p).map((c) => [c.name, titleOf(c)])}
+          />
         </div>
       ) : null}
-      {['ready', 'failed'].includes(j.status) ? <Reading message={j.message ?? ''} options={j.options} busy={busy === 'check'} answer={(o) => void check({ options: { ...j.options, ...o } })} /> : null}
-      {j.status === 'ready' && read ? (
-        <Meanings columns={read.columns} of={catalog.get(j.target)} options={j.options} busy={busy === 'check'} answer={(o) => void check({ options: { ...j.options, ...o } })} />
+      {['ready', 'failed'].includes(j.status) ? (
+        <Reading
+          message={j.message ?? ''}
+          options={j.options}
+          busy={busy === 'check'}
+          answer={(o) => void check({ options: { ...j.options, ...o } })}
+        />
       ) : null}
-      {j.status === 'ready' || (j.status === 'failed' && read) ? <Columns key={j.target} j={j} read={read} busy={busy === 'check'} check={check} catalog={catalog} /> : null}
-      {['ready', 'completed', 'applying', 'rolled_back'].includes(j.status) ? <Rows key={j.status === 'ready' ? 'before' : 'after'} j={j} changed={() => void again()} catalog={catalog} /> : null}
+      {j.status === 'ready' && read ? (
+        <Meanings
+          columns={read.columns}
+          of={catalog.get(j.target)}
+          options={j.options}
+          busy={busy === 'check'}
+          answer={(o) => void check({ options: { ...j.options, ...o } })}
+        />
+      ) : null}
+      {j.status === 'ready' || (j.status === 'failed' && read) ? (
+        <Columns key={j.target} j={j} read={read} busy={busy === 'check'} check={check} catalog={catalog} />
+      ) : null}
+      {['ready', 'completed', 'applying', 'rolled_back'].includes(j.status) ? (
+        <Rows key={j.status === 'ready' ? 'before' : 'after'} j={j} changed={() => void again()} catalog={catalog} />
+      ) : null}
       {left.length ? (
         <Card flush title={_('Left as they are')}>
           <Conflicts list={left} />
@@ -325,15 +414,34 @@ export function ImportPage() {
 }
 
 function Progress({ id }: { id: string }) {
-  const q = useQuery({ queryKey: ['progress', id], queryFn: () => api<{ done: number; total: number; percent: number; message: string; status: string }>(`/v1/import-jobs/${id}/progress`), refetchInterval: 700 });
+  const q = useQuery({
+    queryKey: ['progress', id],
+    queryFn: () =>
+      api<{ done: number; total: number; percent: number; message: string; status: string }>(
+        `/v1/import-jobs/${id}/progress`,
+      ),
+    refetchInterval: 700,
+  });
   return (
     <Card title={_('At work')}>
       <div class="stack tight">
-        <div class="bar wide-bar" role="progressbar" aria-label={_('Progress')} aria-valuenow={q.data?.percent ?? 0} aria-valuemin={0} aria-valuemax={100}>
+        <div
+          class="bar wide-bar"
+          role="progressbar"
+          aria-label={_('Progress')}
+          aria-valuenow={q.data?.percent ?? 0}
+          aria-valuemin={0}
+          aria-valuemax={100}
+        >
           <i style={{ inlineSize: `${q.data?.percent ?? 4}%` }} />
         </div>
         <p class="small muted" aria-live="polite">
-          {q.data ? _('{n} of {m} rows. You may close this page: the server goes on.', { n: number(q.data.done), m: number(q.data.total) }) : ''}
+          {q.data
+            ? _('{n} of {m} rows. You may close this page: the server goes on.', {
+                n: number(q.data.done),
+                m: number(q.data.total),
+              })
+            : ''}
         </p>
       </div>
     </Card>
@@ -440,14 +548,28 @@ function Question({ j, busy, check, catalog }: { j: Job; busy: boolean; check: C
             </Button>
           ) : null}
         </div>
-        {missing ? <MissingField key={missing} j={j} missing={missing} busy={busy} check={check} of={catalog.get(j.target)} /> : null}
+        {missing ? (
+          <MissingField key={missing} j={j} missing={missing} busy={busy} check={check} of={catalog.get(j.target)} />
+        ) : null}
       </div>
     </Card>
   );
 }
 
 // Columns shows how each column was understood and lets it be put right.
-function Columns({ j, read, busy, check, catalog }: { j: Job; read: Processed | null; busy: boolean; check: CheckAgain; catalog: Catalog }) {
+function Columns({
+  j,
+  read,
+  busy,
+  check,
+  catalog,
+}: {
+  j: Job;
+  read: Processed | null;
+  busy: boolean;
+  check: CheckAgain;
+  catalog: Catalog;
+}) {
   const [draft, setDraft] = useState<Record<string, string>>({});
   const c = catalog.get(j.target);
   const fields = c?.import?.fields ?? [];
@@ -492,9 +614,16 @@ function Columns({ j, read, busy, check, catalog }: { j: Job; read: Processed | 
             {read.columns.map((col) => (
               <tr key={col.index}>
                 <td class="strong">{col.header}</td>
-                <td class="wrap small" data-label={_('Some of its cells')}>{(col.samples ?? []).join(' · ')}</td>
+                <td class="wrap small" data-label={_('Some of its cells')}>
+                  {(col.samples ?? []).join(' · ')}
+                </td>
                 <td data-label={_('Becomes')}>
-                  <select class="input" aria-label={_('{column} becomes', { column: col.header })} value={now(col)} onChange={(e) => setDraft({ ...draft, [col.header]: e.currentTarget.value })}>
+                  <select
+                    class="input"
+                    aria-label={_('{column} becomes', { column: col.header })}
+                    value={now(col)}
+                    onChange={(e) => setDraft({ ...draft, [col.header]: e.currentTarget.value })}
+                  >
                     <option value="">{_('leave it out')}</option>
                     {[...new Set([...(col.field ? [col.field] : []), ...fields])].map((f) => (
                       <option key={f} value={f}>
@@ -504,7 +633,9 @@ function Columns({ j, read, busy, check, catalog }: { j: Job; read: Processed | 
                   </select>
                   {joined(col) ? <div class="small muted">{_('joined: {list}', { list: joined(col) })}</div> : null}
                 </td>
-                <td class="wrap muted small" data-label={_('Why')}>{col.why ?? ''}</td>
+                <td class="wrap muted small" data-label={_('Why')}>
+                  {col.why ?? ''}
+                </td>
               </tr>
             ))}
           </tbody>
@@ -523,8 +654,28 @@ function Rows({ j, changed, catalog }: { j: Job; changed: () => void; catalog: C
   if (ready) tabs.push(['preview', `${_('What will change')} (${number(j.valid_rows)})`]);
   tabs.push(['all', _('All rows')]);
   return (
-    <Card flush title={<Tabs tabs={tabs} at={tab} go={setTab} />} actions={tab === 'errors' && j.invalid_rows ? <Button size="small" icon="download" onClick={() => void download(`/v1/import-jobs/${j.id}/corrected?status=invalid`, `${j.job_no}-errors.csv`).catch(fail)}>{_('Save the bad rows')}</Button> : null}>
-      {tab === 'preview' ? <Preview j={j} catalog={catalog} /> : <RowTable key={tab} j={j} status={tab === 'errors' ? 'invalid' : ''} editable={ready} changed={changed} />}
+    <Card
+      flush
+      title={<Tabs tabs={tabs} at={tab} go={setTab} />}
+      actions={
+        tab === 'errors' && j.invalid_rows ? (
+          <Button
+            size="small"
+            icon="download"
+            onClick={() =>
+              void download(`/v1/import-jobs/${j.id}/corrected?status=invalid`, `${j.job_no}-errors.csv`).catch(fail)
+            }
+          >
+            {_('Save the bad rows')}
+          </Button>
+        ) : null
+      }
+    >
+      {tab === 'preview' ? (
+        <Preview j={j} catalog={catalog} />
+      ) : (
+        <RowTable key={tab} j={j} status={tab === 'errors' ? 'invalid' : ''} editable={ready} changed={changed} />
+      )}
     </Card>
   );
 }
@@ -535,16 +686,32 @@ const tones: Record<string, string> = { insert: 'good', update: 'info' };
 
 const ended = new Set(['completed', 'rolled_back', 'failed']);
 
-function RowTable({ j, status, editable, changed }: { j: Job; status: string; editable: boolean; changed: () => void }) {
+function RowTable({
+  j,
+  status,
+  editable,
+  changed,
+}: {
+  j: Job;
+  status: string;
+  editable: boolean;
+  changed: () => void;
+}) {
   const [page, setPage] = useState(1);
   const q = useQuery({
     queryKey: ['c', 'import_jobs', 'rows', j.id, status, page, j.version],
-    queryFn: () => api<{ columns: string[]; rows: FileRow[]; total: number; hasMore: boolean }>(`/v1/import-jobs/${j.id}/rows?page=${page}&pageSize=50${status ? `&status=${status}` : ''}`),
+    queryFn: () =>
+      api<{ columns: string[]; rows: FileRow[]; total: number; hasMore: boolean }>(
+        `/v1/import-jobs/${j.id}/rows?page=${page}&pageSize=50${status ? `&status=${status}` : ''}`,
+      ),
   });
   const [fixed, setFixed] = useState<Record<number, FileRow>>({});
   const fix = async (row: number, header: string, text: string) => {
     try {
-      const r = await api<FileRow>(`/v1/import-jobs/${j.id}/rows/${row}`, { method: 'PATCH', json: { cells: { [header]: text } } });
+      const r = await api<FileRow>(`/v1/import-jobs/${j.id}/rows/${row}`, {
+        method: 'PATCH',
+        json: { cells: { [header]: text } },
+      });
       setFixed((old) => ({ ...old, [row]: r }));
       if (r.status === 'valid') toast(_('Line {n} is right', { n: r.line }));
       changed();
@@ -559,11 +726,13 @@ function RowTable({ j, status, editable, changed }: { j: Job; status: string; ed
       </div>
     );
   // Nothing is wrong with a job that is over and whose file is gone.
-  if (q.error && ended.has(j.status) && toFault(q.error).code === 'import_state') return <Empty title={_('The rows are no longer kept')} icon="list" />;
+  if (q.error && ended.has(j.status) && toFault(q.error).code === 'import_state')
+    return <Empty title={_('The rows are no longer kept')} icon="list" />;
   if (q.error) return <Problem error={q.error} />;
   const rows = q.data.rows.map((r) => fixed[r.row] ?? r);
   const done = rows.some((r) => r.action);
-  if (!rows.length) return <Empty title={status ? _('No row has an error') : _('The rows are no longer kept')} icon="check" />;
+  if (!rows.length)
+    return <Empty title={status ? _('No row has an error') : _('The rows are no longer kept')} icon="check" />;
   return (
     <>
       <div class="table" tabIndex={0} role="region" aria-label={_('Rows')}>
@@ -597,7 +766,11 @@ function RowTable({ j, status, editable, changed }: { j: Job; status: string; ed
                 </td>
                 {done ? (
                   <td>
-                    {r.action ? <Badge tone={tones[r.action] ?? ''}>{acts[r.action] ? _(acts[r.action] as string) : words(r.action)}</Badge> : null}{' '}
+                    {r.action ? (
+                      <Badge tone={tones[r.action] ?? ''}>
+                        {acts[r.action] ? _(acts[r.action] as string) : words(r.action)}
+                      </Badge>
+                    ) : null}{' '}
                     {r.entity_type && r.entity_id ? <a href={hrefOf(r.entity_type, r.entity_id)}>{_('Open')}</a> : null}
                   </td>
                 ) : null}
@@ -606,7 +779,15 @@ function RowTable({ j, status, editable, changed }: { j: Job; status: string; ed
                   return (
                     <td key={h}>
                       {editable ? (
-                        <input class="cell-edit" aria-label={_('{column}, line {n}', { column: h, n: r.line })} aria-invalid={wrong || undefined} value={r.cells[i] ?? ''} onChange={(e) => e.currentTarget.value !== (r.cells[i] ?? '') && void fix(r.row, h, e.currentTarget.value)} />
+                        <input
+                          class="cell-edit"
+                          aria-label={_('{column}, line {n}', { column: h, n: r.line })}
+                          aria-invalid={wrong || undefined}
+                          value={r.cells[i] ?? ''}
+                          onChange={(e) =>
+                            e.currentTarget.value !== (r.cells[i] ?? '') && void fix(r.row, h, e.currentTarget.value)
+                          }
+                        />
                       ) : (
                         r.cells[i]
                       )}
@@ -643,7 +824,10 @@ interface Change {
 
 // Preview says what applying would do, as a diff.
 function Preview({ j, catalog }: { j: Job; catalog: Catalog }) {
-  const q = useQuery({ queryKey: ['c', 'import_jobs', 'preview', j.id, j.version], queryFn: () => api<{ rows: Change[]; total: number }>(`/v1/import-jobs/${j.id}/preview?pageSize=50`) });
+  const q = useQuery({
+    queryKey: ['c', 'import_jobs', 'preview', j.id, j.version],
+    queryFn: () => api<{ rows: Change[]; total: number }>(`/v1/import-jobs/${j.id}/preview?pageSize=50`),
+  });
   if (q.isPending)
     return (
       <div class="body">
@@ -663,14 +847,18 @@ function Preview({ j, catalog }: { j: Job; catalog: Catalog }) {
           <span class="grow small" style={{ overflowWrap: 'anywhere' }}>
             {Object.entries(r.fields ?? {}).map(([f, x]) => (
               <span key={f} style={{ marginInlineEnd: '14px' }}>
-                <span class="muted">{_(c?.fields.find((y) => y.name === f)?.label ?? words(f))}:</span> {x.before != null ? <span class="before">{said(x.before)}</span> : null} <span class="after">{said(x.after)}</span>
+                <span class="muted">{_(c?.fields.find((y) => y.name === f)?.label ?? words(f))}:</span>{' '}
+                {x.before != null ? <span class="before">{said(x.before)}</span> : null}{' '}
+                <span class="after">{said(x.after)}</span>
               </span>
             ))}
           </span>
           <span class="small muted nobreak">{_('line {n}', { n: r.line })}</span>
         </li>
       ))}
-      {q.data.total > q.data.rows.length ? <li class="muted">{_('and {n} more', { n: number(q.data.total - q.data.rows.length) })}</li> : null}
+      {q.data.total > q.data.rows.length ? (
+        <li class="muted">{_('and {n} more', { n: number(q.data.total - q.data.rows.length) })}</li>
+      ) : null}
     </ul>
   );
 }
@@ -700,7 +888,9 @@ function Undo({ id, close, done }: { id: string; close: () => void; done: (left:
       danger
       kind={stuck.length ? 'wide' : undefined}
       title={_('Roll this import back?')}
-      text={_('What it made is deleted and what it changed is as before. If somebody changed these records since, nothing happens and you are told which.')}
+      text={_(
+        'What it made is deleted and what it changed is as before. If somebody changed these records since, nothing happens and you are told which.',
+      )}
       yes={_('Roll back')}
       close={close}
       act={async () => {

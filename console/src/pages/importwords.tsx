@@ -10,12 +10,31 @@ type Options = Record<string, unknown>;
 
 // The encodings that a file's letters can be read in, as the Encoding Standard names them.
 const encodings = [
-  'utf-8', 'windows-1252', 'windows-1250', 'windows-1251', 'windows-1254', 'macintosh', 'ibm850', 'shift_jis', 'gbk', 'big5',
+  'utf-8',
+  'windows-1252',
+  'windows-1250',
+  'windows-1251',
+  'windows-1254',
+  'macintosh',
+  'ibm850',
+  'shift_jis',
+  'gbk',
+  'big5',
 ];
 
 // Reading shows what can be read in several ways and lets it be changed: the encoding of
 // the letters, and rows that a sheet hides or that look like totals.
-export function Reading({ message, options, busy, answer }: { message: string; options: Options; busy: boolean; answer: (o: Options) => void }) {
+export function Reading({
+  message,
+  options,
+  busy,
+  answer,
+}: {
+  message: string;
+  options: Options;
+  busy: boolean;
+  answer: (o: Options) => void;
+}) {
   const found = /was read as ([^(.]+?) ?[(.]/.exec(message)?.[1];
   const asked: [string, string][] = [
     ['skip_hidden', 'Leave out rows that the sheet hides'],
@@ -32,11 +51,19 @@ export function Reading({ message, options, busy, answer }: { message: string; o
             label={_('Encoding of the letters')}
             value={encoding}
             put={(name) => !busy && answer({ encoding: name || undefined })}
-            options={[['', found ? _('as it was found: {name}', { name: found }) : _('as it is found')], ...encodings.map((name): [string, string] => [name, name])]}
+            options={[
+              ['', found ? _('as it was found: {name}', { name: found }) : _('as it is found')],
+              ...encodings.map((name): [string, string] => [name, name]),
+            ]}
           />
         ) : null}
         {shown.map(([name, label]) => (
-          <Check key={name} label={_(label)} on={options[name] === true} put={(on) => !busy && answer({ [name]: on })} />
+          <Check
+            key={name}
+            label={_(label)}
+            on={options[name] === true}
+            put={(on) => !busy && answer({ [name]: on })}
+          />
         ))}
       </div>
     </Card>
@@ -56,21 +83,41 @@ export function mappingOf(columns: Column[], now: (col: Column) => string) {
     const changed = columns.some((col) => (now(col) === field) !== (col.field === field));
     const parts = columns.find((col) => col.field === field && col.parts?.length)?.parts?.map((p) => p.index + 1);
     const chosen = columns.filter((col) => now(col) === field).map((col) => col.index + 1);
-    mapping[field] = !changed && parts ? parts : chosen.length > 1 || parts ? chosen : (columns.find((col) => now(col) === field)?.header ?? null);
+    mapping[field] =
+      !changed && parts
+        ? parts
+        : chosen.length > 1 || parts
+          ? chosen
+          : (columns.find((col) => now(col) === field)?.header ?? null);
   }
   return mapping;
 }
 
 // Meanings gives texts that mean nothing their meaning, once for all rows.
-export function Meanings({ columns, of, options, busy, answer }: { columns: Column[]; of: Collection | undefined; options: Options; busy: boolean; answer: (o: Options) => void }) {
+export function Meanings({
+  columns,
+  of,
+  options,
+  busy,
+  answer,
+}: {
+  columns: Column[];
+  of: Collection | undefined;
+  options: Options;
+  busy: boolean;
+  answer: (o: Options) => void;
+}) {
   const [said, setSaid] = useState<Record<string, string>>({});
-  const list = columns.flatMap((col) => (col.unknown ?? []).map((text) => ({ col, text, key: `${col.field} ${text}` })));
+  const list = columns.flatMap((col) =>
+    (col.unknown ?? []).map((text) => ({ col, text, key: `${col.field} ${text}` })),
+  );
   if (!list.length) return null;
   const save = () => {
     const values = { ...(options['values'] as Record<string, Record<string, string>> | undefined) };
     for (const { col, text, key } of list) {
       const field = col.field;
-      if (field && said[key] !== undefined) values[field] = { ...values[field], [text]: said[key] === blank ? '' : (said[key] as string) };
+      if (field && said[key] !== undefined)
+        values[field] = { ...values[field], [text]: said[key] === blank ? '' : (said[key] as string) };
     }
     setSaid({});
     answer({ values });
@@ -100,7 +147,8 @@ export function Meanings({ columns, of, options, busy, answer }: { columns: Colu
             {list.map(({ col, text, key }) => {
               const members = of?.fields.find((x) => x.name === col.field)?.one_of;
               const label = _('{word} means', { word: text });
-              const put = (e: { currentTarget: { value: string } }) => setSaid({ ...said, [key]: e.currentTarget.value });
+              const put = (e: { currentTarget: { value: string } }) =>
+                setSaid({ ...said, [key]: e.currentTarget.value });
               return (
                 <tr key={key}>
                   <td class="strong">{text}</td>
@@ -119,7 +167,13 @@ export function Meanings({ columns, of, options, busy, answer }: { columns: Colu
                         <option value={blank}>{_('nothing')}</option>
                       </select>
                     ) : (
-                      <input class="input" aria-label={label} placeholder={_('a code or a name')} value={said[key] ?? ''} onChange={put} />
+                      <input
+                        class="input"
+                        aria-label={label}
+                        placeholder={_('a code or a name')}
+                        value={said[key] ?? ''}
+                        onChange={put}
+                      />
                     )}
                   </td>
                 </tr>

@@ -28,7 +28,12 @@ export function Second() {
     e.preventDefault();
     void act('code', async () => {
       if (lost) {
-        return supabase.auth.setSession(await api<{ access_token: string; refresh_token: string }>('/auth/v1/factors/recovery-codes/verify', { method: 'POST', json: { code: code.trim() } }));
+        return supabase.auth.setSession(
+          await api<{ access_token: string; refresh_token: string }>('/auth/v1/factors/recovery-codes/verify', {
+            method: 'POST',
+            json: { code: code.trim() },
+          }),
+        );
       }
       if (!totp) return;
       return supabase.auth.mfa.challengeAndVerify({ factorId: totp.id, code: code.trim() });
@@ -37,10 +42,22 @@ export function Second() {
   return (
     <Door>
       <h1>{_('One more step')}</h1>
-      <p class="muted">{lost ? _('Enter one of the recovery codes that you kept.') : _('Enter the six digits that your authenticator app shows.')}</p>
+      <p class="muted">
+        {lost
+          ? _('Enter one of the recovery codes that you kept.')
+          : _('Enter the six digits that your authenticator app shows.')}
+      </p>
       <Problem error={error ?? factors.error} />
       <form class="stack" onSubmit={submit}>
-        <Input label={lost ? _('Recovery code') : _('Code')} class="otp" autocomplete="one-time-code" inputMode={lost ? 'text' : 'numeric'} value={code} put={setCode} autofocus />
+        <Input
+          label={lost ? _('Recovery code') : _('Code')}
+          class="otp"
+          autocomplete="one-time-code"
+          inputMode={lost ? 'text' : 'numeric'}
+          value={code}
+          put={setCode}
+          autofocus
+        />
         <Button type="submit" kind="primary" busy={busy === 'code'}>
           {_('Go on')}
         </Button>
@@ -72,7 +89,13 @@ export function Nowhere() {
   const list = invitations.data ?? [];
   return (
     <Door>
-      <h1>{list.length ? _('You are invited') : tenants.length ? _('Where do you want to work?') : _('You belong to no organisation yet')}</h1>
+      <h1>
+        {list.length
+          ? _('You are invited')
+          : tenants.length
+            ? _('Where do you want to work?')
+            : _('You belong to no organisation yet')}
+      </h1>
       <Problem error={error ?? invitations.error} />
       {list.map((i) => (
         <div key={i.id} class="stack tight">
@@ -95,7 +118,9 @@ export function Nowhere() {
           <span class="muted">{words(t.role)}</span>
         </Button>
       ))}
-      {!list.length && !tenants.length ? <p class="muted">{_('Ask an administrator for an invitation. It appears here by itself.')}</p> : null}
+      {!list.length && !tenants.length ? (
+        <p class="muted">{_('Ask an administrator for an invitation. It appears here by itself.')}</p>
+      ) : null}
       <div class="row">
         {!tenants.length ? (
           <Button icon="refresh" onClick={() => void act('again', async () => void (await invitations.refetch()))}>

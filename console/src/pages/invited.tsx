@@ -14,9 +14,16 @@ export function Invited({ list }: { list: Invitation[] }) {
     setBusy(i.id + how);
     try {
       await api(`/auth/v1/invitations/${i.id}/${how}`, { method: 'POST', json: {} });
-      await Promise.all([queryClient.invalidateQueries({ queryKey: ['my-invitations'] }), queryClient.invalidateQueries({ queryKey: ['tenants'] })]);
+      await Promise.all([
+        queryClient.invalidateQueries({ queryKey: ['my-invitations'] }),
+        queryClient.invalidateQueries({ queryKey: ['tenants'] }),
+      ]);
       const name = i.tenant_name;
-      if (how === 'accept') toast(_('You are a member of {name}', { name }), [_('Go there'), () => void switchTenant(i.tenant_id).catch(fail)]);
+      if (how === 'accept')
+        toast(_('You are a member of {name}', { name }), [
+          _('Go there'),
+          () => void switchTenant(i.tenant_id).catch(fail),
+        ]);
       else toast(_('The invitation of {name} is declined', { name }));
     } catch (e) {
       fail(e);
@@ -32,7 +39,12 @@ export function Invited({ list }: { list: Invitation[] }) {
             <b>{i.tenant_name}</b> {_('invites you as')} <Badge tone="info">{words(i.role)}</Badge>
           </span>
           <span class="push row tight">
-            <Button size="small" kind="primary" busy={busy === `${i.id}accept`} onClick={() => void answer(i, 'accept')}>
+            <Button
+              size="small"
+              kind="primary"
+              busy={busy === `${i.id}accept`}
+              onClick={() => void answer(i, 'accept')}
+            >
               {_('Accept')}
             </Button>
             <Button size="small" busy={busy === `${i.id}decline`} onClick={() => void answer(i, 'decline')}>

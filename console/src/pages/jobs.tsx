@@ -29,7 +29,11 @@ const states: [string, string][] = [
 export function Jobs() {
   const { query, route } = useLocation();
   const status = query['status'] ?? '';
-  const q = useQuery({ queryKey: ['jobs', status], queryFn: async () => (await api<{ jobs: Job[] }>(`/v1/jobs${status ? `?status=${status}` : ''}`)).jobs, refetchInterval: 10_000 });
+  const q = useQuery({
+    queryKey: ['jobs', status],
+    queryFn: async () => (await api<{ jobs: Job[] }>(`/v1/jobs${status ? `?status=${status}` : ''}`)).jobs,
+    refetchInterval: 10_000,
+  });
   const own = (q.data ?? []).filter((j) => j.whose === 'tenant');
   const server = (q.data ?? []).filter((j) => j.whose === 'server');
   const retry = (kind: string, key?: string) =>
@@ -40,7 +44,12 @@ export function Jobs() {
   return (
     <div class="stack">
       <div class="row">
-        <Segments label={_('Which')} options={states.map(([v, text]): [string, string] => [v, _(text)])} at={status} go={(v) => route(`/console/admin/jobs${v ? `?status=${v}` : ''}`, true)} />
+        <Segments
+          label={_('Which')}
+          options={states.map(([v, text]): [string, string] => [v, _(text)])}
+          at={status}
+          go={(v) => route(`/console/admin/jobs${v ? `?status=${v}` : ''}`, true)}
+        />
       </div>
       <Problem error={q.error} retry={() => void q.refetch()} />
       <Card flush title={_('For your organisation')}>
@@ -51,7 +60,12 @@ export function Jobs() {
         ) : own.length ? (
           <Table list={own} label={_('For your organisation')} retry={retry} />
         ) : (
-          <Empty title={status === 'failed' ? _('Nothing was given up') : status ? _('Nothing was done yet') : _('Nothing waits')} icon="check">
+          <Empty
+            title={
+              status === 'failed' ? _('Nothing was given up') : status ? _('Nothing was done yet') : _('Nothing waits')
+            }
+            icon="check"
+          >
             {_('Mails and the like are sent beside the request that asks for them, and tried again when they fail.')}
           </Empty>
         )}
@@ -97,9 +111,15 @@ function Table({ list, label, retry }: { list: Job[]; label: string; retry?: (ki
               <td>
                 <Badge state={j.status}>{j.status === 'failed' ? _('Given up') : undefined}</Badge>
               </td>
-              <td class="num" data-label={_('Tries')}>{number(j.tries)}</td>
-              <td data-label={_('Due')} title={dateTime(j.due_at)}>{ago(j.due_at)}</td>
-              <td data-label={_('Done')}>{j.done_at ? <span title={dateTime(j.done_at)}>{ago(j.done_at)}</span> : <span class="muted">–</span>}</td>
+              <td class="num" data-label={_('Tries')}>
+                {number(j.tries)}
+              </td>
+              <td data-label={_('Due')} title={dateTime(j.due_at)}>
+                {ago(j.due_at)}
+              </td>
+              <td data-label={_('Done')}>
+                {j.done_at ? <span title={dateTime(j.done_at)}>{ago(j.done_at)}</span> : <span class="muted">–</span>}
+              </td>
               {retry ? (
                 <td class="num end">
                   {j.status === 'failed' || j.status === 'pending' ? (

@@ -52,7 +52,11 @@ interface Made {
 
 // Keys are the machines that work for the organisation: what each may do, from where and until when.
 export function Keys({ p }: { p: Permissions }) {
-  const q = useQuery({ queryKey: ['service-accounts'], queryFn: () => api<{ service_accounts: Account[]; available_scopes: string[] }>(base), refetchInterval: 30_000 });
+  const q = useQuery({
+    queryKey: ['service-accounts'],
+    queryFn: () => api<{ service_accounts: Account[]; available_scopes: string[] }>(base),
+    refetchInterval: 30_000,
+  });
   const names = useCalledPeople(p);
   const s = useStore(session);
   const raised = !!s && claimsOf(s).aal === 'aal2';
@@ -66,7 +70,9 @@ export function Keys({ p }: { p: Permissions }) {
   return (
     <div class="stack">
       <div class="row">
-        <span class="muted">{_('A machine that works for your organisation, such as an ERP or a scale, has a key of its own.')}</span>
+        <span class="muted">
+          {_('A machine that works for your organisation, such as an ERP or a scale, has a key of its own.')}
+        </span>
         <span class="push" />
         <Button kind="primary" icon="plus" disabled={!raised} onClick={() => setEditing('new')}>
           {_('New service account')}
@@ -74,7 +80,10 @@ export function Keys({ p }: { p: Permissions }) {
       </div>
       {s && !raised ? (
         <Note kind="warn">
-          {_('Keys are made, changed and ended by who showed a second factor.')} <LinkButton size="small" href="/console/account">{_('Set up a second factor')}</LinkButton>
+          {_('Keys are made, changed and ended by who showed a second factor.')}{' '}
+          <LinkButton size="small" href="/console/account">
+            {_('Set up a second factor')}
+          </LinkButton>
         </Note>
       ) : null}
       <Problem error={q.error} retry={again} />
@@ -87,7 +96,16 @@ export function Keys({ p }: { p: Permissions }) {
         </Card>
       ) : null}
       {list.map((a) => (
-        <One key={a.id} a={a} names={names} can={raised} change={() => setEditing(a)} renew={() => setRenewing(a)} end={(k) => setEnding([a, k])} remove={() => setRemoving(a)} />
+        <One
+          key={a.id}
+          a={a}
+          names={names}
+          can={raised}
+          change={() => setEditing(a)}
+          renew={() => setRenewing(a)}
+          end={(k) => setEnding([a, k])}
+          remove={() => setRemoving(a)}
+        />
       ))}
       {editing ? (
         <Edit
@@ -141,7 +159,23 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
   );
 }
 
-function One({ a, names, can, change, renew, end, remove }: { a: Account; names: Map<string, string>; can: boolean; change: () => void; renew: () => void; end: (k: Key) => void; remove: () => void }) {
+function One({
+  a,
+  names,
+  can,
+  change,
+  renew,
+  end,
+  remove,
+}: {
+  a: Account;
+  names: Map<string, string>;
+  can: boolean;
+  change: () => void;
+  renew: () => void;
+  end: (k: Key) => void;
+  remove: () => void;
+}) {
   const [all, setAll] = useState(false);
   const holds = a.keys.filter((k) => k.state === 'active' || k.state === 'retiring');
   const gone = a.keys.filter((k) => !holds.includes(k));
@@ -154,7 +188,11 @@ function One({ a, names, can, change, renew, end, remove }: { a: Account; names:
         <>
           <h2>{a.name}</h2>
           <Badge tone="info">{words(a.role)}</Badge>
-          {a.expires_at && Date.parse(a.expires_at) < Date.now() ? <Badge tone="bad">{_('ended')}</Badge> : !holds.length ? <Badge tone="warn">{_('no key')}</Badge> : null}
+          {a.expires_at && Date.parse(a.expires_at) < Date.now() ? (
+            <Badge tone="bad">{_('ended')}</Badge>
+          ) : !holds.length ? (
+            <Badge tone="warn">{_('no key')}</Badge>
+          ) : null}
         </>
       }
       actions={
@@ -173,7 +211,9 @@ function One({ a, names, can, change, renew, end, remove }: { a: Account; names:
     >
       <div class="body">
         <dl class="facts">
-          <Fact name={_('What it is for')}>{a.scopes.length ? <Scopes list={a.scopes} /> : <span class="muted">{_('nothing yet')}</span>}</Fact>
+          <Fact name={_('What it is for')}>
+            {a.scopes.length ? <Scopes list={a.scopes} /> : <span class="muted">{_('nothing yet')}</span>}
+          </Fact>
           <Fact name={_('From')}>{a.addresses.length ? <code>{a.addresses.join(', ')}</code> : _('anywhere')}</Fact>
           <Fact name={_('Until')}>{a.expires_at ? dateTime(a.expires_at) : _('no end')}</Fact>
           <Fact name={_('Client id')}>
@@ -205,13 +245,23 @@ function One({ a, names, can, change, renew, end, remove }: { a: Account; names:
                       <Badge tone={tones[k.state]}>{words(k.state)}</Badge>
                     </td>
                     <td data-label={_('Made')}>
-                      <span title={dateTime(k.created_at)}>{ago(k.created_at)}</span> <span class="muted">{(k.created_by && names.get(k.created_by)) ?? ''}</span>
+                      <span title={dateTime(k.created_at)}>{ago(k.created_at)}</span>{' '}
+                      <span class="muted">{(k.created_by && names.get(k.created_by)) ?? ''}</span>
                     </td>
-                    <td data-label={_('Ends')}>{until ? <span title={dateTime(until)}>{ago(until)}</span> : <span class="muted">{_('no end')}</span>}</td>
+                    <td data-label={_('Ends')}>
+                      {until ? (
+                        <span title={dateTime(until)}>{ago(until)}</span>
+                      ) : (
+                        <span class="muted">{_('no end')}</span>
+                      )}
+                    </td>
                     <td data-label={_('Last used')}>
                       {k.last_used_at ? (
                         <>
-                          <span title={dateTime(k.last_used_at)}>{ago(k.last_used_at)}</span> <span class="muted">{k.last_used_from ? _('from {address}', { address: k.last_used_from }) : ''}</span>
+                          <span title={dateTime(k.last_used_at)}>{ago(k.last_used_at)}</span>{' '}
+                          <span class="muted">
+                            {k.last_used_from ? _('from {address}', { address: k.last_used_from }) : ''}
+                          </span>
                         </>
                       ) : (
                         <span class="muted">{_('never')}</span>
@@ -273,7 +323,19 @@ const until = (day: string) => (day ? endOf(day, homeZone()) : '');
 const dayOf = (at: string | null) => (at ? dayIn(homeZone(), at) : '');
 const lines = (text: string) => text.split(/[\s,;]+/).filter(Boolean);
 
-function Edit({ from, scopes, close, again, done }: { from: Account | null; scopes: string[]; close: () => void; again: () => void; done: (m: Made) => void }) {
+function Edit({
+  from,
+  scopes,
+  close,
+  again,
+  done,
+}: {
+  from: Account | null;
+  scopes: string[];
+  close: () => void;
+  again: () => void;
+  done: (m: Made) => void;
+}) {
   const draft = useDraft(`service account ${from?.id ?? ''} ${from?.updated_at ?? ''}`);
   const [name, setName] = draft.field('name', from?.name ?? '');
   const [role, setRole] = draft.field('role', from?.role ?? 'operator');
@@ -282,10 +344,19 @@ function Edit({ from, scopes, close, again, done }: { from: Account | null; scop
   const [ends, setEnds] = draft.field('ends', dayOf(from?.expires_at ?? null));
   const [made, setMade] = useState<Account | null>(null);
   const act = async () => {
-    const json = { name, role, scopes: wanted, addresses: lines(addresses), ...(ends !== dayOf(from?.expires_at ?? null) ? { expires_at: until(ends) } : {}) };
+    const json = {
+      name,
+      role,
+      scopes: wanted,
+      addresses: lines(addresses),
+      ...(ends !== dayOf(from?.expires_at ?? null) ? { expires_at: until(ends) } : {}),
+    };
     // A key that could not be made is asked for again; the account is there by then.
     const there = from ?? made;
-    const account = await api<Account>(there ? `${base}/${there.id}` : base, { method: there ? 'PATCH' : 'POST', json });
+    const account = await api<Account>(there ? `${base}/${there.id}` : base, {
+      method: there ? 'PATCH' : 'POST',
+      json,
+    });
     if (from) {
       toast(_('Saved'));
     } else {
@@ -296,12 +367,39 @@ function Edit({ from, scopes, close, again, done }: { from: Account | null; scop
     again();
   };
   return (
-    <Ask kind="wide" title={from ? _('Change {what}', { what: from.name }) : _('New service account')} yes={from ? _('Save') : _('Make it and its key')} close={close} draft={draft} act={act}>
+    <Ask
+      kind="wide"
+      title={from ? _('Change {what}', { what: from.name }) : _('New service account')}
+      yes={from ? _('Save') : _('Make it and its key')}
+      close={close}
+      draft={draft}
+      act={act}
+    >
       <div class="form">
-        <Input label={_('Name')} value={name} put={setName} required autofocus help={_('What works there, such as ERP or dock scale')} maxLength={100} />
-        <Select label={_('Role')} value={role} put={setRole} options={roles.map((r) => [r, words(r)])} help={_('Bounds what its scopes open, as for a person')} />
+        <Input
+          label={_('Name')}
+          value={name}
+          put={setName}
+          required
+          autofocus
+          help={_('What works there, such as ERP or dock scale')}
+          maxLength={100}
+        />
+        <Select
+          label={_('Role')}
+          value={role}
+          put={setRole}
+          options={roles.map((r) => [r, words(r)])}
+          help={_('Bounds what its scopes open, as for a person')}
+        />
         <Input label={_('Until')} type="date" value={ends} put={setEnds} help={_('Empty for no end')} />
-        <Input whole label={_('Addresses')} value={addresses} put={setAddresses} help={_('It is taken from these alone, such as 192.0.2.0/24; empty for anywhere')} />
+        <Input
+          whole
+          label={_('Addresses')}
+          value={addresses}
+          put={setAddresses}
+          help={_('It is taken from these alone, such as 192.0.2.0/24; empty for anywhere')}
+        />
       </div>
       <Choose scopes={scopes} chosen={new Set(wanted)} put={(chosen) => setWanted([...chosen])} />
     </Ask>
@@ -312,15 +410,20 @@ function Edit({ from, scopes, close, again, done }: { from: Account | null; scop
 function Choose({ scopes, chosen, put }: { scopes: string[]; chosen: Set<string>; put: (s: Set<string>) => void }) {
   const [find, setFind] = useState('');
   const [only, setOnly] = useState<'all' | 'chosen'>('all');
-  const fits = (x: string) => (only === 'all' || chosen.has(x)) && (!find || `${x} ${scopeWords(x)}`.toLowerCase().includes(find.toLowerCase()));
+  const fits = (x: string) =>
+    (only === 'all' || chosen.has(x)) && (!find || `${x} ${scopeWords(x)}`.toLowerCase().includes(find.toLowerCase()));
   const set = (x: string, on: boolean) => {
     const next = new Set(chosen);
     if (on) next.add(x);
     else next.delete(x);
     put(next);
   };
-  const records = [...new Set(scopes.filter((x) => !/^(rpc|functions):/.test(x)).map((x) => x.split(':')[0] as string))];
-  const seen = records.filter((r) => fits(`${r}:read`) || fits(`${r}:write`)).sort((a, b) => titleOf(a).localeCompare(titleOf(b)));
+  const records = [
+    ...new Set(scopes.filter((x) => !/^(rpc|functions):/.test(x)).map((x) => x.split(':')[0] as string)),
+  ];
+  const seen = records
+    .filter((r) => fits(`${r}:read`) || fits(`${r}:write`))
+    .sort((a, b) => titleOf(a).localeCompare(titleOf(b)));
   const rest: [string, string[]][] = [
     [_('Work'), scopes.filter((x) => x.startsWith('rpc:') && fits(x))],
     [_('Figures and imports'), scopes.filter((x) => x.startsWith('functions:') && fits(x))],
@@ -329,8 +432,24 @@ function Choose({ scopes, chosen, put }: { scopes: string[]; chosen: Set<string>
     <fieldset class="scopes">
       <legend>{_('What it is for')}</legend>
       <div class="row">
-        <input class="input find" type="search" aria-label={_('Find a scope')} placeholder={_('Find a scope')} value={find} onInput={(e) => setFind(e.currentTarget.value)} onKeyDown={(e) => e.key === 'Enter' && e.preventDefault()} />
-        <Segments label={_('Which')} options={[['all', _('All')], ['chosen', _('Chosen: {n}', { n: chosen.size })]]} at={only} go={setOnly} />
+        <input
+          class="input find"
+          type="search"
+          aria-label={_('Find a scope')}
+          placeholder={_('Find a scope')}
+          value={find}
+          onInput={(e) => setFind(e.currentTarget.value)}
+          onKeyDown={(e) => e.key === 'Enter' && e.preventDefault()}
+        />
+        <Segments
+          label={_('Which')}
+          options={[
+            ['all', _('All')],
+            ['chosen', _('Chosen: {n}', { n: chosen.size })],
+          ]}
+          at={only}
+          go={setOnly}
+        />
       </div>
       <div class="scope-list" tabIndex={0} role="region" aria-label={_('Scopes')}>
         {seen.length ? (
@@ -348,7 +467,18 @@ function Choose({ scopes, chosen, put }: { scopes: string[]; chosen: Set<string>
                   <th scope="row">{titleOf(r)}</th>
                   {['read', 'write'].map((what) => {
                     const x = `${r}:${what}`;
-                    return <td key={what}>{scopes.includes(x) ? <input type="checkbox" aria-label={scopeWords(x)} checked={chosen.has(x)} onChange={(e) => set(x, e.currentTarget.checked)} /> : null}</td>;
+                    return (
+                      <td key={what}>
+                        {scopes.includes(x) ? (
+                          <input
+                            type="checkbox"
+                            aria-label={scopeWords(x)}
+                            checked={chosen.has(x)}
+                            onChange={(e) => set(x, e.currentTarget.checked)}
+                          />
+                        ) : null}
+                      </td>
+                    );
                   })}
                 </tr>
               ))}
@@ -367,7 +497,13 @@ function Choose({ scopes, chosen, put }: { scopes: string[]; chosen: Set<string>
             </div>
           ) : null,
         )}
-        {!seen.length && rest.every(([, list]) => !list.length) ? <p class="muted">{only === 'chosen' && !chosen.size ? _('Nothing is chosen: the key opens nothing.') : _('No scope is called that.')}</p> : null}
+        {!seen.length && rest.every(([, list]) => !list.length) ? (
+          <p class="muted">
+            {only === 'chosen' && !chosen.size
+              ? _('Nothing is chosen: the key opens nothing.')
+              : _('No scope is called that.')}
+          </p>
+        ) : null}
       </div>
     </fieldset>
   );
@@ -381,7 +517,17 @@ const overlaps: [string, string][] = [
   ['2592000', 'holds for 30 days'],
 ];
 
-function Renew({ a, close, again, done }: { a: Account; close: () => void; again: () => void; done: (m: Made) => void }) {
+function Renew({
+  a,
+  close,
+  again,
+  done,
+}: {
+  a: Account;
+  close: () => void;
+  again: () => void;
+  done: (m: Made) => void;
+}) {
   const draft = useDraft(`key ${a.id}`);
   const [overlap, setOverlap] = draft.field('overlap', '86400');
   const [ends, setEnds] = draft.field('ends', '');
@@ -393,13 +539,30 @@ function Renew({ a, close, again, done }: { a: Account; close: () => void; again
       close={close}
       draft={draft}
       act={async () => {
-        const key = await api<Key>(`${base}/${a.id}/keys`, { method: 'POST', json: { overlap_seconds: Number(overlap), ...(ends ? { expires_at: until(ends) } : {}) } });
+        const key = await api<Key>(`${base}/${a.id}/keys`, {
+          method: 'POST',
+          json: { overlap_seconds: Number(overlap), ...(ends ? { expires_at: until(ends) } : {}) },
+        });
         done({ account: a, secret: key.secret ?? '' });
         again();
       }}
     >
-      {old ? <Select label={_('The key until now')} value={overlap} put={setOverlap} options={overlaps.map(([v, text]) => [v, _(text)])} help={_('Time to change it where it is used')} /> : null}
-      <Input label={_('The new key holds until')} type="date" value={ends} put={setEnds} help={ends ? date(ends) : _('Empty for no end')} />
+      {old ? (
+        <Select
+          label={_('The key until now')}
+          value={overlap}
+          put={setOverlap}
+          options={overlaps.map(([v, text]) => [v, _(text)])}
+          help={_('Time to change it where it is used')}
+        />
+      ) : null}
+      <Input
+        label={_('The new key holds until')}
+        type="date"
+        value={ends}
+        put={setEnds}
+        help={ends ? date(ends) : _('Empty for no end')}
+      />
     </Ask>
   );
 }
@@ -415,7 +578,11 @@ function snippet(way: keyof typeof ways, { account, secret }: Made): string {
   if (way === 'token')
     return `curl '${at}/auth/v1/token' \\\n  -u '${account.id}:${secret}' \\\n  -d grant_type=client_credentials`;
   if (way === 'curl') return `curl '${at}${path}' \\\n  -H 'Authorization: Bearer ${secret}'`;
-  const ask = records ? `.from('${records}').select().limit(5)` : called ? `.functions.invoke('${called}', { method: 'GET' })` : '';
+  const ask = records
+    ? `.from('${records}').select().limit(5)`
+    : called
+      ? `.functions.invoke('${called}', { method: 'GET' })`
+      : '';
   return `import { createClient } from '@supabase/supabase-js';
 
 const holdfast = createClient('${at}', '${secret}', {
@@ -441,22 +608,42 @@ function Handed({ made, close }: { made: Made; close: () => void }) {
       }
     >
       <div class="stack">
-        <Note kind="warn">{_('It is shown this once. Who has it may do what the account may: keep it where secrets are kept, never in a page or an app.')}</Note>
+        <Note kind="warn">
+          {_(
+            'It is shown this once. Who has it may do what the account may: keep it where secrets are kept, never in a page or an app.',
+          )}
+        </Note>
         <div class="row nowrap bottom">
           <span class="grow">
-            <Input label={_('Key')} class="mono" value={made.secret} put={() => undefined} readOnly onFocus={(e) => e.currentTarget.select()} />
+            <Input
+              label={_('Key')}
+              class="mono"
+              value={made.secret}
+              put={() => undefined}
+              readOnly
+              onFocus={(e) => e.currentTarget.select()}
+            />
           </span>
           <Copy text={made.secret} label={_('Copy the key')} />
         </div>
         <div class="row">
-          <Segments label={_('Used with')} options={Object.entries(ways) as [keyof typeof ways, string][]} at={way} go={setWay} />
+          <Segments
+            label={_('Used with')}
+            options={Object.entries(ways) as [keyof typeof ways, string][]}
+            at={way}
+            go={setWay}
+          />
           <span class="push" />
           <Copy text={text} label={_('Copy the snippet')} />
         </div>
         <pre class="mono snippet" tabIndex={0} aria-label={_('Snippet')}>
           {text}
         </pre>
-        {way === 'token' ? <p class="small muted">{_('Gives a token for a quarter of an hour, for programs that speak OAuth 2 (client credentials).')}</p> : null}
+        {way === 'token' ? (
+          <p class="small muted">
+            {_('Gives a token for a quarter of an hour, for programs that speak OAuth 2 (client credentials).')}
+          </p>
+        ) : null}
       </div>
     </Dialog>
   );

@@ -2,11 +2,36 @@ import { keepPreviousData, useQuery } from '../lib/query';
 import { useLocation, useRoute } from 'preact-iso';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { api, call, download, records } from '../lib/client';
-import { isMadeBeside, nameOf, newOf, titleOf, useCatalog, usePermissions, visible, words, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
+import {
+  isMadeBeside,
+  nameOf,
+  newOf,
+  titleOf,
+  useCatalog,
+  usePermissions,
+  visible,
+  words,
+  type Catalog,
+  type Collection,
+  type Field,
+  type Permissions,
+} from '../lib/catalog';
 import { useDraft } from '../lib/draft';
 import { number, value } from '../lib/format';
 import { _, plural } from '../lib/i18n';
-import { columnsOf, filterable, formatView, narrowed, page, pageSize, parseView, refKey, searchFilter, type Condition, type View } from '../lib/records';
+import {
+  columnsOf,
+  filterable,
+  formatView,
+  narrowed,
+  page,
+  pageSize,
+  parseView,
+  refKey,
+  searchFilter,
+  type Condition,
+  type View,
+} from '../lib/records';
 import { unlessScanned } from '../lib/scanner';
 import { kept, useStore } from '../lib/store';
 import { homeZone, momentOf } from '../lib/zone';
@@ -36,12 +61,35 @@ export function ListPage() {
   const p = usePermissions();
   const c = catalog?.get(params['collection'] ?? '');
   if (!catalog || !p) return <Skeleton lines={8} />;
-  if (!c) return <Empty title={_('There are no such records')} action={<a class="btn" href="/console/all">{_('All records')}</a>} />;
+  if (!c)
+    return (
+      <Empty
+        title={_('There are no such records')}
+        action={
+          <a class="btn" href="/console/all">
+            {_('All records')}
+          </a>
+        }
+      />
+    );
   if (!p.collections[c.name]?.read) return <Empty title={_('Your role does not see these records')} icon="shield" />;
   return <List key={c.name} c={c} catalog={catalog} p={p} />;
 }
 
-const opWords: Record<string, string> = { eq: 'is', neq: 'is not', gt: 'is more than', gte: 'is at least', lt: 'is less than', lte: 'is at most', ilike: 'contains', in: 'is one of', 'not.in': 'is none of', is: 'is', 'not.is': 'is not', cs: 'contains' };
+const opWords: Record<string, string> = {
+  eq: 'is',
+  neq: 'is not',
+  gt: 'is more than',
+  gte: 'is at least',
+  lt: 'is less than',
+  lte: 'is at most',
+  ilike: 'contains',
+  in: 'is one of',
+  'not.in': 'is none of',
+  is: 'is',
+  'not.is': 'is not',
+  cs: 'contains',
+};
 
 const whenWords: Record<string, string> = { gt: 'after', gte: 'from', lt: 'before', lte: 'until' };
 
@@ -50,7 +98,14 @@ export function sentence(c: Collection, [name, op, v]: Condition): string {
   const f = c.fields.find((x) => x.name === name);
   const when = f?.type === 'timestamp' || f?.type === 'date';
   const list = v.replace(/^\(|\)$/g, '').split(',');
-  const shown = v === 'null' ? _('empty') : v === 'true' ? _('yes') : v === 'false' ? _('no') : list.map((x) => (f?.one_of ? words(x) : f && when ? value(f, x) : x.replace(/^%|%$/g, ''))).join(', ');
+  const shown =
+    v === 'null'
+      ? _('empty')
+      : v === 'true'
+        ? _('yes')
+        : v === 'false'
+          ? _('no')
+          : list.map((x) => (f?.one_of ? words(x) : f && when ? value(f, x) : x.replace(/^%|%$/g, ''))).join(', ');
   return `${_(f?.label ?? name)} ${_((when && whenWords[op]) || opWords[op] || op)} ${shown}`;
 }
 
@@ -71,7 +126,8 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
   const rights = p.collections[c.name];
   const fields = visible(c, rights);
   const columns = (view.columns ?? columnsOf(c, rights)).filter((n) => fields.some((f) => f.name === n));
-  const go = (next: Partial<View>) => route(`/console/c/${c.name}${formatView({ ...view, after: '', row: 0, ...next })}`);
+  const go = (next: Partial<View>) =>
+    route(`/console/c/${c.name}${formatView({ ...view, after: '', row: 0, ...next })}`);
   const rows = useQuery({
     queryKey: ['c', c.name, 'list', url],
     queryFn: () => page(c, view, columns, catalog, p),
@@ -81,7 +137,11 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
   const total = useQuery({
     queryKey: ['c', c.name, 'count', JSON.stringify([view.conditions, view.search])],
     queryFn: async () => {
-      const { count, error } = await narrowed(records(c.name).select('id', { count: 'estimated', head: true }), c, view);
+      const { count, error } = await narrowed(
+        records(c.name).select('id', { count: 'estimated', head: true }),
+        c,
+        view,
+      );
       if (error) throw error;
       return count;
     },
@@ -94,11 +154,22 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
   const list = rows.data ?? [];
   const shown = list.slice(0, pageSize);
   useEffect(() => setAt(-1), [url]);
-  useRowKeys(shown.length, at, setAt, (i) => shown[i] && route(hrefOf(c.name, shown[i].id)), () => rights?.create && route(`/console/c/${c.name}/new`));
-  const sort = (f: Field) => go({ order: view.order?.[0] === f.name ? (view.order[1] === 'asc' ? [f.name, 'desc'] : null) : [f.name, 'asc'] });
+  useRowKeys(
+    shown.length,
+    at,
+    setAt,
+    (i) => shown[i] && route(hrefOf(c.name, shown[i].id)),
+    () => rights?.create && route(`/console/c/${c.name}/new`),
+  );
+  const sort = (f: Field) =>
+    go({ order: view.order?.[0] === f.name ? (view.order[1] === 'asc' ? [f.name, 'desc'] : null) : [f.name, 'asc'] });
   const next = () => {
     const last = shown[shown.length - 1];
-    if (last) go({ after: JSON.stringify([view.order ? (last[view.order[0]] ?? null) : last.id, last.id]), row: view.row + pageSize });
+    if (last)
+      go({
+        after: JSON.stringify([view.order ? (last[view.order[0]] ?? null) : last.id, last.id]),
+        row: view.row + pageSize,
+      });
   };
   const mine = useStore(saved).filter((s) => s.collection === c.name);
   const states = c.states ? c.fields.find((f) => f.name === c.states?.field) : undefined;
@@ -121,7 +192,14 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
         <div class="filters">
           <Search text={view.search} go={(search) => go({ search })} />
           {states?.one_of ? <StateFilter f={states} view={view} go={go} /> : null}
-          <select class="input narrow" aria-label={_('Order')} value={view.order?.join('.') ?? ''} onChange={(e) => go({ order: e.currentTarget.value ? (e.currentTarget.value.split('.') as View['order']) : null })}>
+          <select
+            class="input narrow"
+            aria-label={_('Order')}
+            value={view.order?.join('.') ?? ''}
+            onChange={(e) =>
+              go({ order: e.currentTarget.value ? (e.currentTarget.value.split('.') as View['order']) : null })
+            }
+          >
             <option value="">{_('Newest first')}</option>
             {columns.flatMap((n) =>
               (['asc', 'desc'] as const).map((way) => (
@@ -137,7 +215,11 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
           {view.conditions.map((x, i) => (
             <span key={x.join('.')} class="chip">
               <Said c={c} x={x} />
-              <button type="button" aria-label={_('Remove the filter: {what}', { what: sentence(c, x) })} onClick={() => go({ conditions: view.conditions.filter((_x, j) => j !== i) })}>
+              <button
+                type="button"
+                aria-label={_('Remove the filter: {what}', { what: sentence(c, x) })}
+                onClick={() => go({ conditions: view.conditions.filter((_x, j) => j !== i) })}
+              >
                 <Icon name="close" size={14} />
               </button>
             </span>
@@ -208,7 +290,12 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
                     const f = c.fields.find((x) => x.name === n) as Field;
                     const way = view.order?.[0] === n ? view.order[1] : undefined;
                     return (
-                      <th key={n} scope="col" class={numeric(f) ? 'num' : ''} aria-sort={way ? (way === 'asc' ? 'ascending' : 'descending') : undefined}>
+                      <th
+                        key={n}
+                        scope="col"
+                        class={numeric(f) ? 'num' : ''}
+                        aria-sort={way ? (way === 'asc' ? 'ascending' : 'descending') : undefined}
+                      >
                         <button type="button" onClick={() => sort(f)}>
                           {_(f.label)}
                           {f.unit && f.unit !== 'percent' ? <span class="muted">({f.unit})</span> : null}
@@ -226,7 +313,8 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
                     class="go"
                     aria-selected={i === at}
                     onClick={(e) => {
-                      if (!(e.target as HTMLElement).closest('a, button') && !String(getSelection())) route(hrefOf(c.name, r.id));
+                      if (!(e.target as HTMLElement).closest('a, button') && !String(getSelection()))
+                        route(hrefOf(c.name, r.id));
                     }}
                   >
                     {columns.map((n, j) => {
@@ -235,7 +323,17 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
                         <td key={n} class={numeric(f) ? 'num' : ''} data-label={_(f.label)}>
                           {j === 0 ? (
                             <a class="strong" href={hrefOf(c.name, r.id)}>
-                              {f.ref && r[refKey(n)] ? nameOf(catalog.get(f.ref), r[refKey(n)] as Row) : f.ref || r[n] == null || n === 'entity_id' ? nameOf(c, r) : f.one_of ? words(String(r[n])) : f.type === 'integer' ? String(r[n]) : <Value c={c} f={f} row={r} />}
+                              {f.ref && r[refKey(n)] ? (
+                                nameOf(catalog.get(f.ref), r[refKey(n)] as Row)
+                              ) : f.ref || r[n] == null || n === 'entity_id' ? (
+                                nameOf(c, r)
+                              ) : f.one_of ? (
+                                words(String(r[n]))
+                              ) : f.type === 'integer' ? (
+                                String(r[n])
+                              ) : (
+                                <Value c={c} f={f} row={r} />
+                              )}
                             </a>
                           ) : (
                             <Value c={c} f={f} row={r} />
@@ -266,7 +364,12 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
         )}
         <div class="pager">
           <span aria-live="polite">
-            {shown.length ? `${number(view.row + 1)}–${number(view.row + shown.length)}` : '0'} {total.data == null ? '' : readsWhole(p, c.name) ? plural(total.data, 'of {n} record', 'of {n} records') : plural(total.data, 'of {n} record that you may see', 'of {n} records that you may see')}
+            {shown.length ? `${number(view.row + 1)}–${number(view.row + shown.length)}` : '0'}{' '}
+            {total.data == null
+              ? ''
+              : readsWhole(p, c.name)
+                ? plural(total.data, 'of {n} record', 'of {n} records')
+                : plural(total.data, 'of {n} record that you may see', 'of {n} records that you may see')}
           </span>
           {rows.isFetching && !rows.isPending ? <span class="spin" aria-hidden="true" /> : null}
           <span class="push" />
@@ -279,9 +382,33 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
           </Button>
         </div>
       </Card>
-      {adding ? <AddFilter c={c} p={p} close={() => setAdding(false)} add={(x) => go({ conditions: [...view.conditions, x] })} /> : null}
-      {picking ? <Columns fields={fields} chosen={columns} close={() => setPicking(false)} put={(cols) => go({ columns: cols })} /> : null}
-      {naming ? <Naming close={() => setNaming(false)} keep={(name) => saved.set([...saved.get().filter((s) => s.collection !== c.name || s.name !== name), { collection: c.name, name, view: formatView({ ...view, after: '' }) }])} /> : null}
+      {adding ? (
+        <AddFilter
+          c={c}
+          p={p}
+          close={() => setAdding(false)}
+          add={(x) => go({ conditions: [...view.conditions, x] })}
+        />
+      ) : null}
+      {picking ? (
+        <Columns
+          fields={fields}
+          chosen={columns}
+          close={() => setPicking(false)}
+          put={(cols) => go({ columns: cols })}
+        />
+      ) : null}
+      {naming ? (
+        <Naming
+          close={() => setNaming(false)}
+          keep={(name) =>
+            saved.set([
+              ...saved.get().filter((s) => s.collection !== c.name || s.name !== name),
+              { collection: c.name, name, view: formatView({ ...view, after: '' }) },
+            ])
+          }
+        />
+      ) : null}
     </>
   );
 }
@@ -290,8 +417,20 @@ function Naming({ close, keep }: { close: () => void; keep: (name: string) => vo
   const draft = useDraft(`view ${location.pathname}`);
   const [name, setName] = draft.field('name', '');
   return (
-    <Ask title={_('Keep this view')} yes={_('Keep')} close={close} draft={draft} act={async () => keep(name.trim() || _('My view'))}>
-      <Input label={_('Name')} value={name} put={setName} help={_('Filters, order and columns; in this browser.')} autofocus />
+    <Ask
+      title={_('Keep this view')}
+      yes={_('Keep')}
+      close={close}
+      draft={draft}
+      act={async () => keep(name.trim() || _('My view'))}
+    >
+      <Input
+        label={_('Name')}
+        value={name}
+        put={setName}
+        help={_('Filters, order and columns; in this browser.')}
+        autofocus
+      />
     </Ask>
   );
 }
@@ -360,7 +499,17 @@ function FilterValue({ f, v, put }: { f: Field; v: string; put: (v: string) => v
   return <Input {...same} type={f.type === 'date' ? 'date' : 'text'} />;
 }
 
-function AddFilter({ c, p, close, add }: { c: Collection; p: Permissions; close: () => void; add: (x: Condition) => void }) {
+function AddFilter({
+  c,
+  p,
+  close,
+  add,
+}: {
+  c: Collection;
+  p: Permissions;
+  close: () => void;
+  add: (x: Condition) => void;
+}) {
   const fields = filterable(c, p);
   const draft = useDraft(`filter ${c.name}`);
   const [name, setName] = draft.field('name', c.states?.field ?? fields[0]?.name ?? '');
@@ -369,22 +518,59 @@ function AddFilter({ c, p, close, add }: { c: Collection; p: Permissions; close:
   const [op, setOp] = draft.field('op', '');
   const chosen = ops.includes(op) ? op : (ops[0] as string);
   const [v, setV] = draft.field('value', '');
-  const options: [string, string][] | null = chosen === 'is' ? (f.type === 'boolean' ? [['true', _('yes')], ['false', _('no')]] : [['null', _('empty')]]) : f.one_of ? f.one_of.map((x) => [x, words(x)]) : null;
+  const options: [string, string][] | null =
+    chosen === 'is'
+      ? f.type === 'boolean'
+        ? [
+            ['true', _('yes')],
+            ['false', _('no')],
+          ]
+        : [['null', _('empty')]]
+      : f.one_of
+        ? f.one_of.map((x) => [x, words(x)])
+        : null;
   const value = options ? (options.some(([x]) => x === v) ? v : (options[0]?.[0] ?? '')) : v;
   const act = async () => {
-    const text = chosen === 'ilike' ? `%${value}%` : chosen === 'cs' ? `["${value}"]` : f.type === 'timestamp' && value ? momentOf(value, homeZone()) : value;
+    const text =
+      chosen === 'ilike'
+        ? `%${value}%`
+        : chosen === 'cs'
+          ? `["${value}"]`
+          : f.type === 'timestamp' && value
+            ? momentOf(value, homeZone())
+            : value;
     add([f.name, chosen, text]);
   };
   return (
     <Ask title={_('Filter')} yes={_('Add the filter')} close={close} draft={draft} act={act}>
-      <Select label={_('Field')} value={f.name} put={setName} options={fields.map((x) => [x.name, _(x.label)])} help={f.doc ? _(f.doc) : undefined} />
+      <Select
+        label={_('Field')}
+        value={f.name}
+        put={setName}
+        options={fields.map((x) => [x.name, _(x.label)])}
+        help={f.doc ? _(f.doc) : undefined}
+      />
       <Select label={_('Condition')} value={chosen} put={setOp} options={ops.map((o) => [o, _(opWords[o] ?? o)])} />
-      {options ? <Select label={_('Value')} value={value} put={setV} options={options} /> : <FilterValue f={f} v={v} put={setV} />}
+      {options ? (
+        <Select label={_('Value')} value={value} put={setV} options={options} />
+      ) : (
+        <FilterValue f={f} v={v} put={setV} />
+      )}
     </Ask>
   );
 }
 
-function Columns({ fields, chosen, close, put }: { fields: Field[]; chosen: string[]; close: () => void; put: (v: string[] | null) => void }) {
+function Columns({
+  fields,
+  chosen,
+  close,
+  put,
+}: {
+  fields: Field[];
+  chosen: string[];
+  close: () => void;
+  put: (v: string[] | null) => void;
+}) {
   const [list, setList] = useState(chosen);
   return (
     <Dialog
@@ -414,7 +600,12 @@ function Columns({ fields, chosen, close, put }: { fields: Field[]; chosen: stri
         {fields
           .filter((f) => f.name !== 'tenant_id')
           .map((f) => (
-            <Check key={f.name} label={_(f.label)} on={list.includes(f.name)} put={(on) => setList(on ? [...list, f.name] : list.filter((n) => n !== f.name))} />
+            <Check
+              key={f.name}
+              label={_(f.label)}
+              on={list.includes(f.name)}
+              put={(on) => setList(on ? [...list, f.name] : list.filter((n) => n !== f.name))}
+            />
           ))}
       </div>
     </Dialog>
@@ -422,10 +613,22 @@ function Columns({ fields, chosen, close, put }: { fields: Field[]; chosen: stri
 }
 
 // useRowKeys moves through rows with j and k, opens with Enter and makes with n.
-function useRowKeys(count: number, at: number, setAt: (n: number) => void, open: (i: number) => void, create: () => void): void {
+function useRowKeys(
+  count: number,
+  at: number,
+  setAt: (n: number) => void,
+  open: (i: number) => void,
+  create: () => void,
+): void {
   useEffect(() => {
     const press = (e: KeyboardEvent) => {
-      if (e.ctrlKey || e.metaKey || e.altKey || (e.target as HTMLElement).closest('input, textarea, select, dialog, button, a')) return;
+      if (
+        e.ctrlKey ||
+        e.metaKey ||
+        e.altKey ||
+        (e.target as HTMLElement).closest('input, textarea, select, dialog, button, a')
+      )
+        return;
       const step = e.key === 'j' || e.key === 'ArrowDown' ? 1 : e.key === 'k' || e.key === 'ArrowUp' ? -1 : 0;
       if (step && count) {
         e.preventDefault();
@@ -481,4 +684,3 @@ async function exportCSV(c: Collection, v: View, columns: string[]): Promise<voi
   a.download = `${c.name}.csv`;
   a.click();
 }
-

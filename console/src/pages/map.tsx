@@ -55,18 +55,49 @@ const step = (colour: Colour, v: number | null | undefined): string => {
 };
 
 const keys: Record<Colour, [string, string][]> = {
-  use: [['u0', 'empty'], ['u1', 'below 50 %'], ['u2', '50 to 85 %'], ['u3', '85 to 100 %'], ['u4', 'overfull'], ['un', 'without limit']],
-  age: [['u0', 'below 30 days'], ['u1', '30 to 60'], ['u2', '60 to 90'], ['u3', '90 to 180'], ['u4', 'half a year and more'], ['un', 'nothing in it']],
-  risk: [['u0', 'none'], ['u1', 'low'], ['u2', 'medium'], ['u3', 'high'], ['u4', 'critical'], ['un', 'no score']],
+  use: [
+    ['u0', 'empty'],
+    ['u1', 'below 50 %'],
+    ['u2', '50 to 85 %'],
+    ['u3', '85 to 100 %'],
+    ['u4', 'overfull'],
+    ['un', 'without limit'],
+  ],
+  age: [
+    ['u0', 'below 30 days'],
+    ['u1', '30 to 60'],
+    ['u2', '60 to 90'],
+    ['u3', '90 to 180'],
+    ['u4', 'half a year and more'],
+    ['un', 'nothing in it'],
+  ],
+  risk: [
+    ['u0', 'none'],
+    ['u1', 'low'],
+    ['u2', 'medium'],
+    ['u3', 'high'],
+    ['u4', 'critical'],
+    ['un', 'no score'],
+  ],
 };
 
-const named: Record<Colour, [string, string]> = { use: ['Utilisation', 'Fullest'], risk: ['Risk', 'Riskiest'], age: ['Days at rest', 'Longest at rest'] };
+const named: Record<Colour, [string, string]> = {
+  use: ['Utilisation', 'Fullest'],
+  risk: ['Risk', 'Riskiest'],
+  age: ['Days at rest', 'Longest at rest'],
+};
 
 // rested is by place how many days the stock that lies there longest has not moved.
 async function rested(): Promise<Map<string, number>> {
   const out = new Map<string, number>();
   for (let from = 0; ; from += 1000) {
-    const rows = await want<{ zone_id: string; since: string }[]>(records('stock_levels').select('zone_id,since:updated_at.min()').gt('quantity', 0).order('zone_id').range(from, from + 999));
+    const rows = await want<{ zone_id: string; since: string }[]>(
+      records('stock_levels')
+        .select('zone_id,since:updated_at.min()')
+        .gt('quantity', 0)
+        .order('zone_id')
+        .range(from, from + 999),
+    );
     for (const r of rows) out.set(r.zone_id, Math.max(0, (Date.now() - Date.parse(r.since)) / 86_400_000));
     if (rows.length < 1000) return out;
   }
@@ -85,8 +116,14 @@ interface Moved extends Row {
 async function gained(since: string): Promise<Map<string, number>> {
   const rows: Moved[] = [];
   for (;;) {
-    const sums = (name: string, column: string) => `${name}:stock_movements!${column}(quantity.sum(),item:item_id(capacity_units))`;
-    let q = records('zones').select(`id,parent_id,${sums('came', 'to_zone_id')},${sums('went', 'from_zone_id')}`).gt('came.occurred_at', since).gt('went.occurred_at', since).order('id').limit(1000);
+    const sums = (name: string, column: string) =>
+      `${name}:stock_movements!${column}(quantity.sum(),item:item_id(capacity_units))`;
+    let q = records('zones')
+      .select(`id,parent_id,${sums('came', 'to_zone_id')},${sums('went', 'from_zone_id')}`)
+      .gt('came.occurred_at', since)
+      .gt('went.occurred_at', since)
+      .order('id')
+      .limit(1000);
     const last = rows[rows.length - 1];
     if (last) q = q.gt('id', last.id);
     const page = (await want(q)) as unknown as Moved[];
@@ -124,7 +161,8 @@ function drawn(values: number[], size: number, most: number): Map<number, number
 
 // areaOf is the area that a place lies in: what carries a name on the plan.
 function areaOf(z: Zone, by: Map<string, Zone>): Zone | undefined {
-  for (let up: Zone | undefined = z; up; up = up.parent_id ? by.get(up.parent_id) : undefined) if (up.kind === 'area' || up.kind === 'aisle') return up;
+  for (let up: Zone | undefined = z; up; up = up.parent_id ? by.get(up.parent_id) : undefined)
+    if (up.kind === 'area' || up.kind === 'aisle') return up;
   return undefined;
 }
 
@@ -134,24 +172,53 @@ export function MapPage() {
   const catalog = useCatalog();
   const { query, route } = useLocation();
   const zones = useQuery({ queryKey: ['c', 'zones', 'all'], queryFn: all, meta: { live: true } });
-  const sites = useQuery({ queryKey: ['c', 'sites', 'all'], queryFn: () => want(supabase.from('sites').select('id,name').order('name').limit(200)), enabled: !!p?.collections['sites']?.read });
+  const sites = useQuery({
+    queryKey: ['c', 'sites', 'all'],
+    queryFn: () => want(supabase.from('sites').select('id,name').order('name').limit(200)),
+    enabled: !!p?.collections['sites']?.read,
+  });
   const colour: Colour = query['by'] === 'risk' || query['by'] === 'age' ? query['by'] : 'use';
-  const rest = useQuery({ queryKey: ['c', 'stock_levels', 'rest'], queryFn: rested, enabled: colour === 'age' && !!p?.collections['stock_levels']?.read, meta: { live: true } });
+  const rest = useQuery({
+    queryKey: ['c', 'stock_levels', 'rest'],
+    queryFn: rested,
+    enabled: colour === 'age' && !!p?.collections['stock_levels']?.read,
+    meta: { live: true },
+  });
   const scores = useQuery({
     queryKey: ['c', 'predictive_scores', 'zones'],
-    queryFn: () => want(supabase.from('predictive_scores').select('entity_id,score,cluster,computed_at').eq('entity_type', 'zone').order('computed_at', { ascending: false }).limit(1000)),
+    queryFn: () =>
+      want(
+        supabase
+          .from('predictive_scores')
+          .select('entity_id,score,cluster,computed_at')
+          .eq('entity_type', 'zone')
+          .order('computed_at', { ascending: false })
+          .limit(1000),
+      ),
     enabled: colour === 'risk' && !!p?.collections['predictive_scores']?.read,
   });
-  const past = colour === 'use' && /^\d{4}-\d\d-\d\d$/.test(query['day'] ?? '') && p?.collections['stock_movements']?.read ? (query['day'] as string) : '';
-  const since = useQuery({ queryKey: ['zones-gained', past], queryFn: () => gained(endOf(past, homeZone())), enabled: !!past, placeholderData: keepPreviousData, staleTime: 60_000 });
+  const past =
+    colour === 'use' && /^\d{4}-\d\d-\d\d$/.test(query['day'] ?? '') && p?.collections['stock_movements']?.read
+      ? (query['day'] as string)
+      : '';
+  const since = useQuery({
+    queryKey: ['zones-gained', past],
+    queryFn: () => gained(endOf(past, homeZone())),
+    enabled: !!past,
+    placeholderData: keepPreviousData,
+    staleTime: 60_000,
+  });
   // What the colours are worked out from here, besides the places' own figures.
-  const sums = ['zones', ...(past ? ['stock_movements'] : []), ...(colour === 'age' ? ['stock_levels'] : [])].filter((of) => p && !readsWhole(p, of)).slice(0, 1);
+  const sums = ['zones', ...(past ? ['stock_movements'] : []), ...(colour === 'age' ? ['stock_levels'] : [])]
+    .filter((of) => p && !readsWhole(p, of))
+    .slice(0, 1);
   const [find, setFind] = useState('');
   const [table, setTable] = useState(false);
   if (!p || !catalog || zones.isPending) return <Skeleton lines={8} />;
   if (zones.error) return <Problem error={zones.error} retry={() => void zones.refetch()} />;
   const risk = new Map<string, number>();
-  for (const s of scores.data ?? []) if (!risk.has(String(s['entity_id']))) risk.set(String(s['entity_id']), Number(s['score']));
+  for (const s of scores.data ?? [])
+    if (!risk.has(String(s['entity_id']))) risk.set(String(s['entity_id']), Number(s['score']));
   const counts = new Map<string, number>();
   for (const z of zones.data) counts.set(z.site_id ?? '', (counts.get(z.site_id ?? '') ?? 0) + 1);
   const biggest = [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? '';
@@ -162,8 +229,18 @@ export function MapPage() {
   const levels = [...new Set(here.filter((z) => holds.has(z.kind)).map((z) => z.z))].sort((a, b) => a - b);
   const level = query['z'] ?? 'all';
   const shown = here.filter((z) => holds.has(z.kind) && (level === 'all' || String(z.z) === level));
-  const used = (z: Zone) => (!past ? z.utilization : z.max_capacity > 0 && since.data ? Math.max(0, Math.round((1000 * (z.load_units - (since.data.get(z.id) ?? 0))) / z.max_capacity) / 10) : null);
-  const value = (z: Zone) => (colour === 'use' ? used(z) : colour === 'age' ? (rest.data?.get(z.id) ?? null) : (risk.get(z.id) ?? (z.parent_id ? risk.get(z.parent_id) : undefined) ?? null));
+  const used = (z: Zone) =>
+    !past
+      ? z.utilization
+      : z.max_capacity > 0 && since.data
+        ? Math.max(0, Math.round((1000 * (z.load_units - (since.data.get(z.id) ?? 0))) / z.max_capacity) / 10)
+        : null;
+  const value = (z: Zone) =>
+    colour === 'use'
+      ? used(z)
+      : colour === 'age'
+        ? (rest.data?.get(z.id) ?? null)
+        : (risk.get(z.id) ?? (z.parent_id ? risk.get(z.parent_id) : undefined) ?? null);
   const ranked = [...shown].sort((a, b) => (value(b) ?? -1) - (value(a) ?? -1));
   const at = here.find((z) => z.id === query['at']);
   const go = (next: Record<string, string>) => {
@@ -184,7 +261,10 @@ export function MapPage() {
   const zoneCollection = catalog.get('zones');
   return (
     <>
-      <Head title={_('Warehouse map')} sub={_('Every place where it stands, wide gaps drawn short. Choose one to see what is in it.')}>
+      <Head
+        title={_('Warehouse map')}
+        sub={_('Every place where it stands, wide gaps drawn short. Choose one to see what is in it.')}
+      >
         <Button onClick={() => setTable(!table)}>{table ? _('As a plan') : _('As a table')}</Button>
         <Button onClick={() => print()}>{_('Print')}</Button>
         <LinkButton href="/console/c/zones">{_('All places')}</LinkButton>
@@ -195,9 +275,20 @@ export function MapPage() {
           flush
           title={
             <div class="row">
-              <Segments<Colour> label={_('Colour')} options={(['use', 'risk', 'age'] as const).map((c) => [c, _(named[c][0])])} at={colour} go={(v) => go({ by: v === 'use' ? '' : v })} />
+              <Segments<Colour>
+                label={_('Colour')}
+                options={(['use', 'risk', 'age'] as const).map((c) => [c, _(named[c][0])])}
+                at={colour}
+                go={(v) => go({ by: v === 'use' ? '' : v })}
+              />
               {counts.size > 1 ? (
-                <select class="input" style={{ inlineSize: 'auto' }} aria-label={_('Site')} value={site} onChange={(e) => go({ site: e.currentTarget.value, at: '', z: '' })}>
+                <select
+                  class="input"
+                  style={{ inlineSize: 'auto' }}
+                  aria-label={_('Site')}
+                  value={site}
+                  onChange={(e) => go({ site: e.currentTarget.value, at: '', z: '' })}
+                >
                   {[...counts.keys()].map((id) => (
                     <option key={id} value={id}>
                       {String(sites.data?.find((s) => s.id === id)?.['name'] ?? _('Without a site'))}
@@ -205,7 +296,13 @@ export function MapPage() {
                   ))}
                 </select>
               ) : null}
-              <select class="input" style={{ inlineSize: 'auto' }} aria-label={_('Level')} value={level} onChange={(e) => go({ z: e.currentTarget.value === 'all' ? '' : e.currentTarget.value })}>
+              <select
+                class="input"
+                style={{ inlineSize: 'auto' }}
+                aria-label={_('Level')}
+                value={level}
+                onChange={(e) => go({ z: e.currentTarget.value === 'all' ? '' : e.currentTarget.value })}
+              >
                 <option value="all">{_('All levels')}</option>
                 {levels.map((z) => (
                   <option key={z} value={String(z)}>
@@ -217,7 +314,16 @@ export function MapPage() {
           }
           actions={
             <>
-              <input class="input" type="search" style={{ inlineSize: '118px' }} list="places" aria-label={_('Go to a place')} placeholder={_('Go to')} value={find} onInput={(e) => seek(e.currentTarget.value)} />
+              <input
+                class="input"
+                type="search"
+                style={{ inlineSize: '118px' }}
+                list="places"
+                aria-label={_('Go to a place')}
+                placeholder={_('Go to')}
+                value={find}
+                onInput={(e) => seek(e.currentTarget.value)}
+              />
               <datalist id="places">
                 {here.slice(0, 500).map((z) => (
                   <option key={z.id} value={z.code}>
@@ -229,16 +335,30 @@ export function MapPage() {
           }
         >
           {!shown.length ? (
-            <Empty title={_('No places here yet')} icon="map" action={<LinkButton href="/console/c/zones">{_('All places')}</LinkButton>}>
+            <Empty
+              title={_('No places here yet')}
+              icon="map"
+              action={<LinkButton href="/console/c/zones">{_('All places')}</LinkButton>}
+            >
               {_('A place appears when it has coordinates, in metres from a corner of the site.')}
             </Empty>
           ) : table ? (
             <Ranked list={ranked} text={text} pick={(z) => go({ at: z.id })} />
           ) : (
-            <Floor zones={shown} all={here} colour={colour} value={value} text={text} at={at?.id} pick={(z) => go({ at: z.id })} />
+            <Floor
+              zones={shown}
+              all={here}
+              colour={colour}
+              value={value}
+              text={text}
+              at={at?.id}
+              pick={(z) => go({ at: z.id })}
+            />
           )}
           <footer class="stack tight">
-            {colour === 'use' && p.collections['stock_movements']?.read ? <Days day={past} busy={since.isFetching} put={(day) => go({ day })} /> : null}
+            {colour === 'use' && p.collections['stock_movements']?.read ? (
+              <Days day={past} busy={since.isFetching} put={(day) => go({ day })} />
+            ) : null}
             <div class={`scale ${colour}`} aria-label={_('Meaning of the colours')} role="group">
               {keys[colour].map(([c, meaning]) => (
                 <span key={c}>
@@ -249,14 +369,32 @@ export function MapPage() {
             </div>
           </footer>
         </Card>
-        <Card flush title={past ? _('{what} on {day}', { what: _(named[colour][1]), day: date(past) }) : _(named[colour][1])} actions={<><span class="small muted">{_('{n} places', { n: number(shown.length) })}</span> {sums.map((of) => <OfSeen key={of} p={p} of={of} />)}</>}>
+        <Card
+          flush
+          title={past ? _('{what} on {day}', { what: _(named[colour][1]), day: date(past) }) : _(named[colour][1])}
+          actions={
+            <>
+              <span class="small muted">{_('{n} places', { n: number(shown.length) })}</span>{' '}
+              {sums.map((of) => (
+                <OfSeen key={of} p={p} of={of} />
+              ))}
+            </>
+          }
+        >
           <ul class="lines">
             {ranked.slice(0, 10).map((z) => (
               <li key={z.id}>
                 <button type="button" class="link strong nobreak" onClick={() => go({ at: z.id })}>
                   {z.code}
                 </button>
-                <span class="grow">{value(z) == null ? null : <Meter value={colour === 'age' ? Math.min(100, (value(z) as number) / 1.8) : (value(z) as number)} label={z.code} />}</span>
+                <span class="grow">
+                  {value(z) == null ? null : (
+                    <Meter
+                      value={colour === 'age' ? Math.min(100, (value(z) as number) / 1.8) : (value(z) as number)}
+                      label={z.code}
+                    />
+                  )}
+                </span>
                 <span class="num nobreak" style={{ minInlineSize: '52px' }}>
                   {text(z)}
                 </span>
@@ -266,7 +404,16 @@ export function MapPage() {
         </Card>
       </div>
       {at ? (
-        <Dialog kind="side-panel" title={at.code} close={() => go({ at: '' })} footer={<LinkButton kind="primary" href={`/console/c/zones/${at.id}`}>{_('Open the record')}</LinkButton>}>
+        <Dialog
+          kind="side-panel"
+          title={at.code}
+          close={() => go({ at: '' })}
+          footer={
+            <LinkButton kind="primary" href={`/console/c/zones/${at.id}`}>
+              {_('Open the record')}
+            </LinkButton>
+          }
+        >
           <div class="row">
             <Badge state={at.status} /> <span class="muted">{words(at.kind)}</span>
           </div>
@@ -275,21 +422,46 @@ export function MapPage() {
             <div class="stack tight">
               <div class="row">
                 <b>{percent(at.utilization)}</b>
-                <span class="muted small push">{_('{n} of {m} units', { n: number(at.load_units), m: number(at.max_capacity) })}</span>
+                <span class="muted small push">
+                  {_('{n} of {m} units', { n: number(at.load_units), m: number(at.max_capacity) })}
+                </span>
               </div>
               <Meter value={at.utilization} label={_('Filled')} />
             </div>
           ) : null}
-          {rest.data?.has(at.id) ? <p>{plural(Math.round(rest.data.get(at.id) as number), 'Something in it has not moved for {n} day', 'Something in it has not moved for {n} days')}</p> : null}
+          {rest.data?.has(at.id) ? (
+            <p>
+              {plural(
+                Math.round(rest.data.get(at.id) as number),
+                'Something in it has not moved for {n} day',
+                'Something in it has not moved for {n} days',
+              )}
+            </p>
+          ) : null}
           {risk.has(at.id) ? <p>{_('Risk score {n} of 100', { n: number(risk.get(at.id) as number, 0) })}</p> : null}
           <h3>{_('What is in it')}</h3>
           {zoneCollection && catalog.get('stock_levels') && p.collections['stock_levels']?.read ? (
-            <Children c={catalog.get('stock_levels') as never} column="zone_id" id={at.id} catalog={catalog} p={p} columns={['item_id', 'quantity', 'stock_status']} />
+            <Children
+              c={catalog.get('stock_levels') as never}
+              column="zone_id"
+              id={at.id}
+              catalog={catalog}
+              p={p}
+              columns={['item_id', 'quantity', 'stock_status']}
+            />
           ) : null}
           {catalog.get('incidents') && p.collections['incidents']?.read ? (
             <>
               <h3>{_('Incidents here')}</h3>
-              <Children c={catalog.get('incidents') as never} column="zone_id" id={at.id} catalog={catalog} p={p} columns={['incident_no', 'severity', 'status']} limit={4} />
+              <Children
+                c={catalog.get('incidents') as never}
+                column="zone_id"
+                id={at.id}
+                catalog={catalog}
+                p={p}
+                columns={['incident_no', 'severity', 'status']}
+                limit={4}
+              />
             </>
           ) : null}
         </Dialog>
@@ -306,7 +478,10 @@ function Days({ day, busy, put }: { day: string; busy: boolean; put: (day: strin
   const asked = useRef('');
   const rest = useRef(0);
   useEffect(() => {
-    if (day !== asked.current || !day) setBack(day ? Math.min(daysBack, Math.max(1, Math.round((Date.parse(today(0)) - Date.parse(day)) / 86_400_000))) : 0);
+    if (day !== asked.current || !day)
+      setBack(
+        day ? Math.min(daysBack, Math.max(1, Math.round((Date.parse(today(0)) - Date.parse(day)) / 86_400_000))) : 0,
+      );
   }, [day]);
   const slide = (n: number) => {
     setBack(n);
@@ -318,7 +493,15 @@ function Days({ day, busy, put }: { day: string; busy: boolean; put: (day: strin
     <div class="row days" aria-busy={busy}>
       <label class="grow">
         <span class="sr">{_('Day')}</span>
-        <input type="range" min={-daysBack} max={0} step={1} value={-back} aria-valuetext={said} onInput={(e) => slide(-e.currentTarget.valueAsNumber)} />
+        <input
+          type="range"
+          min={-daysBack}
+          max={0}
+          step={1}
+          value={-back}
+          aria-valuetext={said}
+          onInput={(e) => slide(-e.currentTarget.valueAsNumber)}
+        />
       </label>
       <output class="nobreak" aria-live="polite">
         {said}
@@ -339,7 +522,9 @@ const nowhere = { id: 'nowhere', code: 'Without coordinates' } as Zone;
 // stood gives places without coordinates a stand below the others, in rows by
 // their codes: on one point none could be seen or hit.
 function stood(zones: Zone[]): { zones: Zone[]; bare: Set<string> } {
-  const bare = zones.filter((z) => !z.x && !z.y).sort((a, b) => a.code.localeCompare(b.code, undefined, { numeric: true }));
+  const bare = zones
+    .filter((z) => !z.x && !z.y)
+    .sort((a, b) => a.code.localeCompare(b.code, undefined, { numeric: true }));
   if (bare.length < 5) return { zones, bare: new Set() };
   const at = new Map(bare.map((z, i) => [z.id, i]));
   const rest = zones.filter((z) => !at.has(z.id));
@@ -370,7 +555,13 @@ export function PickPlace({ at, pick }: { at: string; pick: (id: string) => void
       title={words('plan')}
       actions={
         counts.size > 1 ? (
-          <select class="input" style={{ inlineSize: 'auto' }} aria-label={_('Site')} value={site} onChange={(e) => setChosen(e.currentTarget.value)}>
+          <select
+            class="input"
+            style={{ inlineSize: 'auto' }}
+            aria-label={_('Site')}
+            value={site}
+            onChange={(e) => setChosen(e.currentTarget.value)}
+          >
             {[...counts.keys()].map((id) => (
               <option key={id} value={id}>
                 {String(sites.data?.find((x) => x.id === id)?.['name'] ?? _('Without a site'))}
@@ -380,7 +571,16 @@ export function PickPlace({ at, pick }: { at: string; pick: (id: string) => void
         ) : null
       }
     >
-      <Floor zones={here.filter((z) => holds.has(z.kind))} all={here} colour="use" value={() => null} text={label} label={label} at={at} pick={(z) => pick(z.id)} />
+      <Floor
+        zones={here.filter((z) => holds.has(z.kind))}
+        all={here}
+        colour="use"
+        value={() => null}
+        text={label}
+        label={label}
+        at={at}
+        pick={(z) => pick(z.id)}
+      />
     </Card>
   );
 }
@@ -400,8 +600,16 @@ interface FloorProps {
 function Floor({ zones: given, all: here, colour, value, text, label, at, pick }: FloorProps) {
   const by = new Map(here.map((z) => [z.id, z]));
   const { zones, bare } = stood(given);
-  const xs = drawn(zones.map((z) => z.x), cell.w, 1.7);
-  const ys = drawn(zones.map((z) => z.y), cell.h, 1.35);
+  const xs = drawn(
+    zones.map((z) => z.x),
+    cell.w,
+    1.7,
+  );
+  const ys = drawn(
+    zones.map((z) => z.y),
+    cell.h,
+    1.35,
+  );
   const X = (z: Zone) => xs.get(z.x) as number;
   const Y = (z: Zone) => (ys.get(z.y) as number) * 1.25;
   const stacks = new Map<string, Zone[]>();
@@ -414,7 +622,8 @@ function Floor({ zones: given, all: here, colour, value, text, label, at, pick }
   const width = Math.max(...xs.values()) + cell.w;
   const height = Math.max(...ys.values()) * 1.25 + cell.h;
   const keys = (e: KeyboardEvent, z: Zone) => {
-    const way = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[e.key] as [number, number] | undefined;
+    const way = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[e.key] as
+      [number, number] | undefined;
     if (e.key === 'Enter' || e.key === ' ') pick(z);
     else if (!way) return;
     else {
@@ -432,7 +641,11 @@ function Floor({ zones: given, all: here, colour, value, text, label, at, pick }
   const focus = at && zones.some((z) => z.id === at) ? at : zones[0]?.id;
   return (
     <Zoomed kind={`plan ${colour}`}>
-      <svg viewBox={`-1.5 -2.6 ${width + 3} ${height + 4}`} role="group" aria-label={_('Plan of the floor; the arrow keys move from place to place')}>
+      <svg
+        viewBox={`-1.5 -2.6 ${width + 3} ${height + 4}`}
+        role="group"
+        aria-label={_('Plan of the floor; the arrow keys move from place to place')}
+      >
         <defs>
           <pattern id="stripes" width="0.5" height="0.5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
             <path d="M0 0V0.500" stroke="var(--text)" stroke-width="0.22" />
@@ -455,10 +668,21 @@ function Floor({ zones: given, all: here, colour, value, text, label, at, pick }
             const name = label?.(z) ?? `${z.code}, ${_(named[colour][0])} ${text(z)}`;
             return (
               <g key={z.id}>
-                <rect {...box} id={`cell-${z.id}`} class={`cell ${step(colour, v)} ${z.id === at ? 'at' : ''}`} role="button" tabindex={z.id === focus ? 0 : -1} aria-label={name} onClick={() => pick(z)} onKeyDown={(e) => keys(e, z)}>
+                <rect
+                  {...box}
+                  id={`cell-${z.id}`}
+                  class={`cell ${step(colour, v)} ${z.id === at ? 'at' : ''}`}
+                  role="button"
+                  tabindex={z.id === focus ? 0 : -1}
+                  aria-label={name}
+                  onClick={() => pick(z)}
+                  onKeyDown={(e) => keys(e, z)}
+                >
                   <title>{name}</title>
                 </rect>
-                {step(colour, v) === 'u4' || z.status === 'blocked' ? <rect {...box} fill="url(#stripes)" pointer-events="none" /> : null}
+                {step(colour, v) === 'u4' || z.status === 'blocked' ? (
+                  <rect {...box} fill="url(#stripes)" pointer-events="none" />
+                ) : null}
               </g>
             );
           }),

@@ -31,15 +31,33 @@ const searched: [string, string[]][] = [
   ['workers', ['employee_no', 'name']],
 ];
 
-async function find(text: string, may: (name: string) => boolean, fields: (name: string) => Set<string>): Promise<Hit[]> {
+async function find(
+  text: string,
+  may: (name: string) => boolean,
+  fields: (name: string) => Set<string>,
+): Promise<Hit[]> {
   const safe = text.replace(/[\\"%*(),]/g, ' ').trim();
   if (safe.length < 2) return [];
   const each = searched
     .filter(([name]) => may(name))
     .map(async ([name, columns]) => {
       const known = columns.filter((c) => fields(name).has(c));
-      const rows = await want(records(name).select('*').or(known.map((c) => `${c}.ilike."%${safe}%"`).join(',')).limit(4));
-      return rows.map((r) => ({ group: titleOf(name), text: nameOf(undefined, r), note: known.map((c) => r[c]).filter(Boolean).join(' · '), href: `/console/c/${name}/${r.id}`, icon: 'box' }));
+      const rows = await want(
+        records(name)
+          .select('*')
+          .or(known.map((c) => `${c}.ilike."%${safe}%"`).join(','))
+          .limit(4),
+      );
+      return rows.map((r) => ({
+        group: titleOf(name),
+        text: nameOf(undefined, r),
+        note: known
+          .map((c) => r[c])
+          .filter(Boolean)
+          .join(' · '),
+        href: `/console/c/${name}/${r.id}`,
+        icon: 'box',
+      }));
     });
   return (await Promise.all(each.map((p) => p.catch(() => [])))).flat();
 }
@@ -55,7 +73,12 @@ export function Palette({ close, start = '' }: { close: () => void; start?: stri
   const [at, setAt] = useState(0);
   const [said, setSaid] = useState('');
   const typed = useRef(0);
-  const look = (words: string) => find(words, (n) => p?.collections[n]?.read != null, (n) => new Set(catalog?.get(n)?.fields.map((f) => f.name)));
+  const look = (words: string) =>
+    find(
+      words,
+      (n) => p?.collections[n]?.read != null,
+      (n) => new Set(catalog?.get(n)?.fields.map((f) => f.name)),
+    );
   useEffect(() => ref.current?.showModal(), []);
   useEffect(() => {
     let current = true;
@@ -70,9 +93,17 @@ export function Palette({ close, start = '' }: { close: () => void; start?: stri
   const low = text.toLowerCase();
   const pages: Hit[] = p
     ? [
-        ...places.flatMap((g) => g.list.filter((x) => x.may(p)).map((x) => ({ group: _('Go to'), text: _(x.text), href: x.href, icon: x.icon }))),
-        ...[...(catalog?.values() ?? [])].filter((c) => p.collections[c.name]?.read).map((c) => ({ group: _('Records'), text: titleOf(c), href: `/console/c/${c.name}`, icon: 'list' })),
-        ...[...(catalog?.values() ?? [])].filter((c) => p.collections[c.name]?.create).map((c) => ({ group: _('Create'), text: newOf(c.name), href: `/console/c/${c.name}/new`, icon: 'plus' })),
+        ...places.flatMap((g) =>
+          g.list
+            .filter((x) => x.may(p))
+            .map((x) => ({ group: _('Go to'), text: _(x.text), href: x.href, icon: x.icon })),
+        ),
+        ...[...(catalog?.values() ?? [])]
+          .filter((c) => p.collections[c.name]?.read)
+          .map((c) => ({ group: _('Records'), text: titleOf(c), href: `/console/c/${c.name}`, icon: 'list' })),
+        ...[...(catalog?.values() ?? [])]
+          .filter((c) => p.collections[c.name]?.create)
+          .map((c) => ({ group: _('Create'), text: newOf(c.name), href: `/console/c/${c.name}/new`, icon: 'plus' })),
       ].filter((h) => h.text.toLowerCase().includes(low))
     : [];
   const hits = [...found, ...pages.slice(0, text ? 12 : 10)];
@@ -108,12 +139,17 @@ export function Palette({ close, start = '' }: { close: () => void; start?: stri
       // A scanner is faster than the search: an exact code wins.
       if (code && at === 0 && (!hits.length || Date.now() - typed.current < 180)) void ask(code);
       else go(hits[at]);
-    }
-    else return;
+    } else return;
     e.preventDefault();
   };
   return (
-    <dialog ref={ref} class="palette" aria-label={_('Search or go to')} onClose={close} onClick={(e) => e.target === ref.current && close()}>
+    <dialog
+      ref={ref}
+      class="palette"
+      aria-label={_('Search or go to')}
+      onClose={close}
+      onClick={(e) => e.target === ref.current && close()}
+    >
       <input
         autofocus
         role="combobox"
@@ -133,13 +169,24 @@ export function Palette({ close, start = '' }: { close: () => void; start?: stri
       />
       <ul id="hits" role="listbox" aria-label={_('Results')}>
         {hits.map((h, i) => (
-          <li key={h.href + h.text} id={`hit-${i}`} role="option" aria-selected={i === at} onClick={() => go(h)} onMouseMove={() => at !== i && setAt(i)}>
+          <li
+            key={h.href + h.text}
+            id={`hit-${i}`}
+            role="option"
+            aria-selected={i === at}
+            onClick={() => go(h)}
+            onMouseMove={() => at !== i && setAt(i)}
+          >
             <Icon name={h.icon} size={16} />
             <span class="clip">{h.text}</span>
             <span class="muted small clip push">{h.note && h.note !== h.text ? h.note : h.group}</span>
           </li>
         ))}
-        {said || !hits.length ? <li class="muted" role="option" aria-selected="false">{said || _('Nothing found. Enter asks whether it is a code.')}</li> : null}
+        {said || !hits.length ? (
+          <li class="muted" role="option" aria-selected="false">
+            {said || _('Nothing found. Enter asks whether it is a code.')}
+          </li>
+        ) : null}
       </ul>
     </dialog>
   );
@@ -187,4 +234,3 @@ export function Shortcuts({ close, keys }: { close: () => void; keys: Store<bool
     </Dialog>
   );
 }
-

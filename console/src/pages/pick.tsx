@@ -18,26 +18,50 @@ import { fail, toast } from '../ui/overlay';
 import { Amount, ScanField, type Said } from '../ui/scan';
 
 const columns = '*,zone:zone_id(id,code,name),item:item_id(id,sku,name,base_uom,tracking),lot:lot_id(id,lot_no)';
-const shortReasons: [string, string][] = [['empty', 'The bin is empty'], ['fewer', 'There are fewer'], ['damaged', 'Goods are damaged'], ['not found', 'I cannot find them']];
+const shortReasons: [string, string][] = [
+  ['empty', 'The bin is empty'],
+  ['fewer', 'There are fewer'],
+  ['damaged', 'Goods are damaged'],
+  ['not found', 'I cannot find them'],
+];
 
 // PickPage leads through a pick list, one line at a time, in walking order.
 export function PickPage() {
   const { params } = useRoute();
   const id = params['id'] as string;
   const p = usePermissions();
-  const list = useQuery({ queryKey: ['c', 'pick_lists', 'one', id, 'floor'], queryFn: () => want<Row | null>(supabase.from('pick_lists').select('*').eq('id', id).maybeSingle()), meta: { live: true } });
-  const lines = useQuery({ queryKey: ['c', 'pick_lines', 'floor', id], queryFn: () => want(supabase.from('pick_lines').select(columns).eq('pick_list_id', id).order('seq').limit(500)), meta: { live: true } });
+  const list = useQuery({
+    queryKey: ['c', 'pick_lists', 'one', id, 'floor'],
+    queryFn: () => want<Row | null>(supabase.from('pick_lists').select('*').eq('id', id).maybeSingle()),
+    meta: { live: true },
+  });
+  const lines = useQuery({
+    queryKey: ['c', 'pick_lines', 'floor', id],
+    queryFn: () => want(supabase.from('pick_lines').select(columns).eq('pick_list_id', id).order('seq').limit(500)),
+    meta: { live: true },
+  });
   const [later, setLater] = useState<string[]>([]);
   const [busy, setBusy] = useState(false);
   const [started, setStarted] = useState(false);
   if (list.isPending || lines.isPending || !p) return <Skeleton lines={6} />;
-  if (list.error ?? lines.error) return <Problem error={list.error ?? lines.error} retry={() => void Promise.all([list.refetch(), lines.refetch()])} />;
+  if (list.error ?? lines.error)
+    return (
+      <Problem error={list.error ?? lines.error} retry={() => void Promise.all([list.refetch(), lines.refetch()])} />
+    );
   const l = list.data;
-  if (!l) return <Empty title={_('This pick list is not yours')} action={<LinkButton href="/console/floor">{_('Floor work')}</LinkButton>} icon="pick" />;
+  if (!l)
+    return (
+      <Empty
+        title={_('This pick list is not yours')}
+        action={<LinkButton href="/console/floor">{_('Floor work')}</LinkButton>}
+        icon="pick"
+      />
+    );
   const all = lines.data ?? [];
   const open = all.filter((x) => x['status'] === 'pending');
   const at = open.find((x) => !later.includes(x.id)) ?? open[0];
-  const again = () => Promise.all([list.refetch(), lines.refetch(), queryClient.invalidateQueries({ queryKey: ['my-picks'] })]);
+  const again = () =>
+    Promise.all([list.refetch(), lines.refetch(), queryClient.invalidateQueries({ queryKey: ['my-picks'] })]);
   const claim = async () => {
     setBusy(true);
     try {
@@ -61,9 +85,16 @@ export function PickPage() {
           {text(l['pick_no'])} <Badge state={l['status']} />
         </h1>
         <div class="row nowrap">
-          <span class="muted nobreak">{_('{n} of {m} lines done', { n: number(all.length - open.length), m: number(all.length) })}</span>
+          <span class="muted nobreak">
+            {_('{n} of {m} lines done', { n: number(all.length - open.length), m: number(all.length) })}
+          </span>
           <span class="grow">
-            <Meter value={all.length ? ((all.length - open.length) / all.length) * 100 : 0} warn={1000} bad={1000} label={_('Lines done')} />
+            <Meter
+              value={all.length ? ((all.length - open.length) / all.length) * 100 : 0}
+              warn={1000}
+              bad={1000}
+              label={_('Lines done')}
+            />
           </span>
         </div>
       </header>
@@ -83,7 +114,13 @@ export function PickPage() {
           </Button>
         </>
       ) : at && ['released', 'in_progress'].includes(text(l['status'])) ? (
-        <Line key={at.id} line={at} last={open.length === 1} done={again} skip={() => setLater([...later.filter((x) => x !== at.id), at.id])} />
+        <Line
+          key={at.id}
+          line={at}
+          last={open.length === 1}
+          done={again}
+          skip={() => setLater([...later.filter((x) => x !== at.id), at.id])}
+        />
       ) : (
         <Finished short={all.filter((x) => x['status'] === 'short').length} cancelled={l['status'] === 'cancelled'} />
       )}
@@ -107,7 +144,17 @@ function Finished({ short, cancelled }: { short: number; cancelled: boolean }) {
 }
 
 // Line is one place to go to: scan it, scan the goods, take them, next.
-function Line({ line, last, done, skip }: { line: Row; last: boolean; done: () => Promise<unknown>; skip: () => void }) {
+function Line({
+  line,
+  last,
+  done,
+  skip,
+}: {
+  line: Row;
+  last: boolean;
+  done: () => Promise<unknown>;
+  skip: () => void;
+}) {
   const zone = (line['zone'] ?? {}) as Row;
   const item = (line['item'] ?? {}) as Row;
   const lot = line['lot'] as Row | null;
@@ -133,7 +180,12 @@ function Line({ line, last, done, skip }: { line: Row; last: boolean; done: () =
       } else if (what) {
         const number = s.kind === 'serial' ? text(s.record?.['serial']) : (s.parsed?.serial ?? '');
         const lot = s.parsed?.lot_no ?? (s.kind === 'lot' ? text(s.record?.['lot_no']) : undefined);
-        setSeen((now) => ({ ...now, item: text(what['sku']), lot: lot ?? now.lot, serials: number ? [...new Set([...(left > 1 ? now.serials : []), number])] : now.serials }));
+        setSeen((now) => ({
+          ...now,
+          item: text(what['sku']),
+          lot: lot ?? now.lot,
+          serials: number ? [...new Set([...(left > 1 ? now.serials : []), number])] : now.serials,
+        }));
         say(true, _('Right goods: {sku}', { sku: text(what['sku']) }));
       } else say(false, _('That is neither the place nor the goods'));
     } catch (e) {
@@ -146,7 +198,14 @@ function Line({ line, last, done, skip }: { line: Row; last: boolean; done: () =
     setBusy(true);
     const taken = Number(quantity);
     try {
-      await rpc('pick_line', { pick_line_id: line.id, quantity: taken, zone_scan: seen.zone, item_scan: seen.item, lot_no: seen.lot, serials: seen.serials.length ? seen.serials : undefined });
+      await rpc('pick_line', {
+        pick_line_id: line.id,
+        quantity: taken,
+        zone_scan: seen.zone,
+        item_scan: seen.item,
+        lot_no: seen.lot,
+        serials: seen.serials.length ? seen.serials : undefined,
+      });
       beep(true);
       toast(_('{n} × {sku} picked', { n: number(taken), sku: text(item['sku']) }), [
         _('Undo'),
@@ -168,7 +227,12 @@ function Line({ line, last, done, skip }: { line: Row; last: boolean; done: () =
   };
   return (
     <>
-      <ScanField label={seen.zone ? _('Scan the goods') : _('Scan the place or the goods')} put={read} said={said} busy={busy} />
+      <ScanField
+        label={seen.zone ? _('Scan the goods') : _('Scan the place or the goods')}
+        put={read}
+        said={said}
+        busy={busy}
+      />
       <div class="task">
         <Step what={_('Go to the place')} seen={!!seen.zone}>
           <span class="large">{text(zone['code'])}</span>
@@ -182,7 +246,13 @@ function Line({ line, last, done, skip }: { line: Row; last: boolean; done: () =
           {serial && seen.serials.length ? <span class="small muted">{seen.serials.join(', ')}</span> : null}
         </Step>
         <div>
-          <Amount label={_('Of {n}', { n: number(left) })} unit={text(item['base_uom'])} value={quantity} put={setQuantity} max={left} />
+          <Amount
+            label={_('Of {n}', { n: number(left) })}
+            unit={text(item['base_uom'])}
+            value={quantity}
+            put={setQuantity}
+            max={left}
+          />
         </div>
       </div>
       <Button kind="primary" size="big" busy={busy} disabled={!(Number(quantity) > 0)} onClick={() => void confirm()}>
@@ -223,7 +293,19 @@ interface Shorted {
   short: unknown[];
 }
 
-function Short({ line, item, left, close, done }: { line: Row; item: Row; left: number; close: () => void; done: () => Promise<unknown> }) {
+function Short({
+  line,
+  item,
+  left,
+  close,
+  done,
+}: {
+  line: Row;
+  item: Row;
+  left: number;
+  close: () => void;
+  done: () => Promise<unknown>;
+}) {
   const draft = useDraft(`short_pick ${line.id}`);
   const [found, setFound] = draft.field('found', '0');
   const [reason, setReason] = draft.field('reason', 'empty');
@@ -237,12 +319,26 @@ function Short({ line, item, left, close, done }: { line: Row; item: Row; left: 
       draft={draft}
       act={async () => {
         const said = _(shortReasons.find(([v]) => v === reason)?.[1] ?? reason);
-        const r = await rpc<Shorted>('short_pick', { pick_line_id: line.id, found: Number(line['qty_picked'] ?? 0) + Number(found), reason: note ? `${said}: ${note}` : said });
-        toast(r.reallocated.length ? _('The rest is in another place: it is on your list') : _('There is no more anywhere: the order is told'));
+        const r = await rpc<Shorted>('short_pick', {
+          pick_line_id: line.id,
+          found: Number(line['qty_picked'] ?? 0) + Number(found),
+          reason: note ? `${said}: ${note}` : said,
+        });
+        toast(
+          r.reallocated.length
+            ? _('The rest is in another place: it is on your list')
+            : _('There is no more anywhere: the order is told'),
+        );
         await done();
       }}
     >
-      <Amount label={_('How many did you find and take?')} unit={text(item['base_uom'])} value={found} put={setFound} max={left - 0.0001} />
+      <Amount
+        label={_('How many did you find and take?')}
+        unit={text(item['base_uom'])}
+        value={found}
+        put={setFound}
+        max={left - 0.0001}
+      />
       <Select label={_('Why?')} value={reason} put={setReason} options={shortReasons.map(([v, t]) => [v, _(t)])} />
       <Input label={_('Note')} value={note} put={setNote} />
     </Ask>

@@ -69,9 +69,29 @@ export function PlanPage() {
   const at = parts.find(([id]) => id === query['part'])?.[0] ?? parts[0]?.[0];
   return (
     <>
-      <Head title={_('Planning')} sub={_('What is fetched together, what has to be brought forward, and what came back.')} />
-      <div class="row">{at ? <Segments<Part> label={_('What is planned')} options={parts} at={at} go={(v) => route(`/console/plan?part=${v}`, true)} /> : null}</div>
-      {at === 'waves' ? <Waves p={p} /> : at === 'replenish' ? <Replenish p={p} /> : at === 'returns' ? <Returns /> : <Empty title={_('Nothing to plan for your role')} />}
+      <Head
+        title={_('Planning')}
+        sub={_('What is fetched together, what has to be brought forward, and what came back.')}
+      />
+      <div class="row">
+        {at ? (
+          <Segments<Part>
+            label={_('What is planned')}
+            options={parts}
+            at={at}
+            go={(v) => route(`/console/plan?part=${v}`, true)}
+          />
+        ) : null}
+      </div>
+      {at === 'waves' ? (
+        <Waves p={p} />
+      ) : at === 'replenish' ? (
+        <Replenish p={p} />
+      ) : at === 'returns' ? (
+        <Returns />
+      ) : (
+        <Empty title={_('Nothing to plan for your role')} />
+      )}
     </>
   );
 }
@@ -97,16 +117,37 @@ function useVerb() {
 function Waves({ p }: { p: Permissions }) {
   const orders = useQuery({
     queryKey: ['c', 'orders', 'to-plan'],
-    queryFn: () => want<Order[]>(supabase
-        .from('orders')
-        .select('id,order_no,party_name,carrier,promised_at,stage,status,order_lines(reservations(id,pick_lines(id)))')
-        .eq('order_lines.reservations.state', 'active')
-        .is('order_lines.reservations.picked', false)
-        .eq('order_lines.reservations.pick_lines.status', 'pending')
-        .in('type', ['outbound', 'transfer']).in('status', ['confirmed', 'in_progress']).in('stage', ['allocated', 'part_allocated']).order('promised_at').limit(200)),
+    queryFn: () =>
+      want<Order[]>(
+        supabase
+          .from('orders')
+          .select(
+            'id,order_no,party_name,carrier,promised_at,stage,status,order_lines(reservations(id,pick_lines(id)))',
+          )
+          .eq('order_lines.reservations.state', 'active')
+          .is('order_lines.reservations.picked', false)
+          .eq('order_lines.reservations.pick_lines.status', 'pending')
+          .in('type', ['outbound', 'transfer'])
+          .in('status', ['confirmed', 'in_progress'])
+          .in('stage', ['allocated', 'part_allocated'])
+          .order('promised_at')
+          .limit(200),
+      ),
     meta: { live: true },
   });
-  const waves = useQuery({ queryKey: ['c', 'waves', 'newest'], queryFn: () => want<Wave[]>(supabase.from('waves').select('id,wave_no,status,order_ids,released_at,created_at').neq('status', 'cancelled').order('id', { ascending: false }).limit(40)), meta: { live: true } });
+  const waves = useQuery({
+    queryKey: ['c', 'waves', 'newest'],
+    queryFn: () =>
+      want<Wave[]>(
+        supabase
+          .from('waves')
+          .select('id,wave_no,status,order_ids,released_at,created_at')
+          .neq('status', 'cancelled')
+          .order('id', { ascending: false })
+          .limit(40),
+      ),
+    meta: { live: true },
+  });
   const [picked, setPicked] = useState<Set<string>>(new Set());
   const { busy, error, act } = useVerb();
   const may = p.verbs?.['plan_wave'] === true;
@@ -114,9 +155,12 @@ function Waves({ p }: { p: Permissions }) {
   const released = waves.data?.filter((w) => w.status === 'released').slice(0, 8) ?? [];
   const taken = new Set(planned.flatMap((w) => w.order_ids));
   // An order waits while goods are reserved for it that no pick list fetches.
-  const waiting = (orders.data ?? []).filter((o) => !taken.has(o.id) && o.order_lines?.some((l) => l.reservations.some((r) => !r.pick_lines.length)));
+  const waiting = (orders.data ?? []).filter(
+    (o) => !taken.has(o.id) && o.order_lines?.some((l) => l.reservations.some((r) => !r.pick_lines.length)),
+  );
   const chosen = waiting.filter((o) => picked.has(o.id));
-  const toggle = (id: string) => setPicked((old) => new Set(old.has(id) ? [...old].filter((x) => x !== id) : [...old, id]));
+  const toggle = (id: string) =>
+    setPicked((old) => new Set(old.has(id) ? [...old].filter((x) => x !== id) : [...old, id]));
   const carriers = [...new Set(waiting.map((o) => o.carrier).filter((c): c is string => !!c))].sort();
   const plan = () =>
     act('plan', async () => {
@@ -133,7 +177,21 @@ function Waves({ p }: { p: Permissions }) {
           may ? (
             <>
               {carriers.length > 1 ? (
-                <select class="input" style={{ inlineSize: 'auto' }} aria-label={_('Choose those of a carrier')} value="" onChange={(e) => setPicked(new Set(waiting.filter((o) => e.currentTarget.value === '*' || o.carrier === e.currentTarget.value).map((o) => o.id)))}>
+                <select
+                  class="input"
+                  style={{ inlineSize: 'auto' }}
+                  aria-label={_('Choose those of a carrier')}
+                  value=""
+                  onChange={(e) =>
+                    setPicked(
+                      new Set(
+                        waiting
+                          .filter((o) => e.currentTarget.value === '*' || o.carrier === e.currentTarget.value)
+                          .map((o) => o.id),
+                      ),
+                    )
+                  }
+                >
                   <option value="">{_('Choose')}</option>
                   <option value="*">{_('All')}</option>
                   {carriers.map((c) => (
@@ -142,7 +200,9 @@ function Waves({ p }: { p: Permissions }) {
                 </select>
               ) : null}
               <Button kind="primary" busy={busy === 'plan'} disabled={!chosen.length} onClick={() => void plan()}>
-                {chosen.length ? plural(chosen.length, 'Plan a wave of {n} order', 'Plan a wave of {n} orders') : _('Plan a wave')}
+                {chosen.length
+                  ? plural(chosen.length, 'Plan a wave of {n} order', 'Plan a wave of {n} orders')
+                  : _('Plan a wave')}
               </Button>
             </>
           ) : null
@@ -170,7 +230,15 @@ function Waves({ p }: { p: Permissions }) {
                   <tr key={o.id} aria-selected={picked.has(o.id)}>
                     <td>
                       <span class="row nowrap tight">
-                        {may ? <input type="checkbox" class="tick" aria-label={_('Choose {what}', { what: o.order_no })} checked={picked.has(o.id)} onChange={() => toggle(o.id)} /> : null}
+                        {may ? (
+                          <input
+                            type="checkbox"
+                            class="tick"
+                            aria-label={_('Choose {what}', { what: o.order_no })}
+                            checked={picked.has(o.id)}
+                            onChange={() => toggle(o.id)}
+                          />
+                        ) : null}
                         <a class="strong nobreak" href={hrefOf('orders', o.id)}>
                           {o.order_no}
                         </a>
@@ -178,7 +246,11 @@ function Waves({ p }: { p: Permissions }) {
                     </td>
                     <td data-label={_('For')}>{o.party_name}</td>
                     <td data-label={_('Carrier')}>{o.carrier}</td>
-                    <td data-label={_('Promised')} class={o.promised_at && Date.parse(o.promised_at) < Date.now() ? 'down strong' : ''} title={o.promised_at ? dateTime(o.promised_at) : ''}>
+                    <td
+                      data-label={_('Promised')}
+                      class={o.promised_at && Date.parse(o.promised_at) < Date.now() ? 'down strong' : ''}
+                      title={o.promised_at ? dateTime(o.promised_at) : ''}
+                    >
                       {o.promised_at ? ago(o.promised_at) : ''}
                     </td>
                     <td>
@@ -202,19 +274,40 @@ function Waves({ p }: { p: Permissions }) {
                   <a class="strong nobreak" href={hrefOf('waves', w.id)}>
                     {w.wave_no}
                   </a>
-                  <span class="grow muted" style={{ minInlineSize: 'max-content' }}>{plural(w.order_ids.length, '{n} order', '{n} orders')}</span>
+                  <span class="grow muted" style={{ minInlineSize: 'max-content' }}>
+                    {plural(w.order_ids.length, '{n} order', '{n} orders')}
+                  </span>
                   {p.verbs?.['release_picks'] ? (
                     <>
-                      <Button size="small" kind="primary" busy={busy === w.id} aria-label={_('Release {what}', { what: w.wave_no })} onClick={() => void act(w.id, async () => {
-                        const r = await rpc<{ pick_lists: Row[] }>('release_picks', { wave_id: w.id });
-                        return plural(r.pick_lists.length, '{no} is {n} pick list now', '{no} is {n} pick lists now', { no: w.wave_no });
-                      })}>
+                      <Button
+                        size="small"
+                        kind="primary"
+                        busy={busy === w.id}
+                        aria-label={_('Release {what}', { what: w.wave_no })}
+                        onClick={() =>
+                          void act(w.id, async () => {
+                            const r = await rpc<{ pick_lists: Row[] }>('release_picks', { wave_id: w.id });
+                            return plural(
+                              r.pick_lists.length,
+                              '{no} is {n} pick list now',
+                              '{no} is {n} pick lists now',
+                              { no: w.wave_no },
+                            );
+                          })
+                        }
+                      >
                         {_('Release')}
                       </Button>
-                      <Button size="small" aria-label={_('Give up {what}', { what: w.wave_no })} onClick={() => void act('', async () => {
-                        await want(supabase.from('waves').update({ status: 'cancelled' }).eq('id', w.id));
-                        return _('{no} is given up; its orders wait again', { no: w.wave_no });
-                      })}>
+                      <Button
+                        size="small"
+                        aria-label={_('Give up {what}', { what: w.wave_no })}
+                        onClick={() =>
+                          void act('', async () => {
+                            await want(supabase.from('waves').update({ status: 'cancelled' }).eq('id', w.id));
+                            return _('{no} is given up; its orders wait again', { no: w.wave_no });
+                          })
+                        }
+                      >
                         {_('Give up')}
                       </Button>
                     </>
@@ -233,7 +326,10 @@ function Waves({ p }: { p: Permissions }) {
             <ul class="lines" aria-label={_('Released')}>
               {released.map((w) => (
                 <li key={w.id}>
-                  <a class="strong nobreak" href={`/console/c/pick_lists?f=wave_no.eq.${encodeURIComponent(w.wave_no)}`}>
+                  <a
+                    class="strong nobreak"
+                    href={`/console/c/pick_lists?f=wave_no.eq.${encodeURIComponent(w.wave_no)}`}
+                  >
                     {w.wave_no}
                   </a>
                   <span class="grow muted">{plural(w.order_ids.length, '{n} order', '{n} orders')}</span>
@@ -251,10 +347,26 @@ function Waves({ p }: { p: Permissions }) {
 function Replenish({ p }: { p: Permissions }) {
   const tasks = useQuery({
     queryKey: ['c', 'replenish_tasks', 'open'],
-    queryFn: () => want<Task[]>(supabase.from('replenish_tasks').select('id,task_no,status,quantity,quantity_done,item:item_id(sku,name),from:from_zone_id(code),to:to_zone_id(code)').in('status', ['open', 'in_progress']).order('id').limit(200)),
+    queryFn: () =>
+      want<Task[]>(
+        supabase
+          .from('replenish_tasks')
+          .select(
+            'id,task_no,status,quantity,quantity_done,item:item_id(sku,name),from:from_zone_id(code),to:to_zone_id(code)',
+          )
+          .in('status', ['open', 'in_progress'])
+          .order('id')
+          .limit(200),
+      ),
     meta: { live: true },
   });
-  const rules = useQuery({ queryKey: ['c', 'replenish_rules', 'count'], queryFn: async () => (await records('replenish_rules').select('id', { count: 'exact', head: true }).is('archived_at', null)).count ?? 0, meta: { live: true } });
+  const rules = useQuery({
+    queryKey: ['c', 'replenish_rules', 'count'],
+    queryFn: async () =>
+      (await records('replenish_rules').select('id', { count: 'exact', head: true }).is('archived_at', null)).count ??
+      0,
+    meta: { live: true },
+  });
   const [bring, setBring] = useState<Task | null>(null);
   const [short, setShort] = useState<{ rule_id: string; quantity: number }[]>([]);
   const { busy, error, act } = useVerb();
@@ -267,11 +379,22 @@ function Replenish({ p }: { p: Permissions }) {
           <OfSeen p={p} of="replenish_rules" />
           <a href="/console/c/replenish_rules">{plural(rules.data ?? 0, '{n} rule', '{n} rules')}</a>
           {p.verbs?.['plan_replenishment'] ? (
-            <Button kind="primary" busy={busy === 'plan'} onClick={() => void act('plan', async () => {
-              const r = await rpc<{ tasks: Row[]; short: { rule_id: string; quantity: number }[] }>('plan_replenishment', {});
-              setShort(r.short);
-              return r.tasks.length ? plural(r.tasks.length, '{n} task was opened', '{n} tasks were opened') : _('Every pick face holds its least');
-            })}>
+            <Button
+              kind="primary"
+              busy={busy === 'plan'}
+              onClick={() =>
+                void act('plan', async () => {
+                  const r = await rpc<{ tasks: Row[]; short: { rule_id: string; quantity: number }[] }>(
+                    'plan_replenishment',
+                    {},
+                  );
+                  setShort(r.short);
+                  return r.tasks.length
+                    ? plural(r.tasks.length, '{n} task was opened', '{n} tasks were opened')
+                    : _('Every pick face holds its least');
+                })
+              }
+            >
               {_('Look what is due')}
             </Button>
           ) : null}
@@ -306,7 +429,11 @@ function Replenish({ p }: { p: Permissions }) {
                 {t.item?.sku} <span class="muted">{t.item?.name}</span>
                 <br />
                 <span class="small">
-                  {_('{n} from {from} to {to}', { n: number(t.quantity - t.quantity_done), from: t.from?.code ?? '', to: t.to?.code ?? '' })}
+                  {_('{n} from {from} to {to}', {
+                    n: number(t.quantity - t.quantity_done),
+                    from: t.from?.code ?? '',
+                    to: t.to?.code ?? '',
+                  })}
                 </span>
               </span>
               {p.verbs?.['replenish'] ? (
@@ -318,7 +445,15 @@ function Replenish({ p }: { p: Permissions }) {
           ))}
         </ul>
       ) : tasks.error ? null : (
-        <Empty title={_('Nothing has to be brought forward')} icon="check" action={rules.data === 0 && p.collections['replenish_rules']?.create ? <LinkButton href="/console/c/replenish_rules/new">{_('Make a rule')}</LinkButton> : undefined}>
+        <Empty
+          title={_('Nothing has to be brought forward')}
+          icon="check"
+          action={
+            rules.data === 0 && p.collections['replenish_rules']?.create ? (
+              <LinkButton href="/console/c/replenish_rules/new">{_('Make a rule')}</LinkButton>
+            ) : undefined
+          }
+        >
           {_('A rule says the least and the most of an item that a pick face should hold.')}
         </Empty>
       )}
@@ -352,12 +487,29 @@ function Bring({ t, close }: { t: Task; close: () => void }) {
 function Returns() {
   const orders = useQuery({
     queryKey: ['c', 'orders', 'returns'],
-    queryFn: () => want<Order[]>(supabase.from('orders').select('id,order_no,party_name,carrier,promised_at,stage,status,notes').eq('type', 'return').in('status', ['confirmed', 'in_progress']).order('id').limit(100)),
+    queryFn: () =>
+      want<Order[]>(
+        supabase
+          .from('orders')
+          .select('id,order_no,party_name,carrier,promised_at,stage,status,notes')
+          .eq('type', 'return')
+          .in('status', ['confirmed', 'in_progress'])
+          .order('id')
+          .limit(100),
+      ),
     meta: { live: true },
   });
   const [taking, setTaking] = useState<Order | null>(null);
   return (
-    <Card flush title={plural(orders.data?.length ?? 0, '{n} return is on its way or here', '{n} returns are on their way or here')} actions={<a href="/console/c/orders?f=type.eq.return">{_('All returns')}</a>}>
+    <Card
+      flush
+      title={plural(
+        orders.data?.length ?? 0,
+        '{n} return is on its way or here',
+        '{n} returns are on their way or here',
+      )}
+      actions={<a href="/console/c/orders?f=type.eq.return">{_('All returns')}</a>}
+    >
       <Problem error={orders.error} />
       {orders.isPending ? (
         <div class="body">
@@ -374,14 +526,23 @@ function Returns() {
                 {o.party_name} <span class="muted">{String(o['notes'] ?? '')}</span>
               </span>
               <Badge state={o.status} />
-              <Button size="small" kind="primary" aria-label={_('Take {what} in', { what: o.order_no })} onClick={() => setTaking(o)}>
+              <Button
+                size="small"
+                kind="primary"
+                aria-label={_('Take {what} in', { what: o.order_no })}
+                onClick={() => setTaking(o)}
+              >
                 {_('Take in')}
               </Button>
             </li>
           ))}
         </ul>
       ) : orders.error ? null : (
-        <Empty title={_('Nothing comes back')} icon="check" action={<LinkButton href="/console/c/orders/new">{_('Announce a return')}</LinkButton>} />
+        <Empty
+          title={_('Nothing comes back')}
+          icon="check"
+          action={<LinkButton href="/console/c/orders/new">{_('Announce a return')}</LinkButton>}
+        />
       )}
       {taking ? <Judge o={taking} close={() => setTaking(null)} /> : null}
     </Card>
@@ -399,12 +560,36 @@ interface Fate {
 
 // Judge says of each line how much came back and what becomes of it.
 function Judge({ o, close }: { o: Order; close: () => void }) {
-  const lines = useQuery({ queryKey: ['c', 'order_lines', 'return', o.id], queryFn: () => want<ReturnLine[]>(supabase.from('order_lines').select('id,line_no,qty_ordered,qty_received,item:item_id(sku,name)').eq('order_id', o.id).order('line_no').limit(100)) });
-  const zones = useQuery({ queryKey: ['c', 'zones', 'for-returns'], queryFn: () => want<{ id: string; code: string }[]>(supabase.from('zones').select('id,code').in('kind', ['bin', 'staging', 'quarantine', 'dock']).eq('status', 'active').order('code').limit(1000)) });
+  const lines = useQuery({
+    queryKey: ['c', 'order_lines', 'return', o.id],
+    queryFn: () =>
+      want<ReturnLine[]>(
+        supabase
+          .from('order_lines')
+          .select('id,line_no,qty_ordered,qty_received,item:item_id(sku,name)')
+          .eq('order_id', o.id)
+          .order('line_no')
+          .limit(100),
+      ),
+  });
+  const zones = useQuery({
+    queryKey: ['c', 'zones', 'for-returns'],
+    queryFn: () =>
+      want<{ id: string; code: string }[]>(
+        supabase
+          .from('zones')
+          .select('id,code')
+          .in('kind', ['bin', 'staging', 'quarantine', 'dock'])
+          .eq('status', 'active')
+          .order('code')
+          .limit(1000),
+      ),
+  });
   const draft = useDraft(`receive_return ${o.id}`);
   const [said, setSaid] = draft.field<Record<string, Fate>>('said', {});
   const open = (lines.data ?? []).filter((l) => l.qty_ordered > l.qty_received);
-  const of = (l: ReturnLine): Fate => said[l.id] ?? { quantity: String(l.qty_ordered - l.qty_received), disposition: 'restock', zone: '', reason: '' };
+  const of = (l: ReturnLine): Fate =>
+    said[l.id] ?? { quantity: String(l.qty_ordered - l.qty_received), disposition: 'restock', zone: '', reason: '' };
   const put = (l: ReturnLine, part: Partial<Fate>) => setSaid({ ...said, [l.id]: { ...of(l), ...part } });
   return (
     <Ask
@@ -418,7 +603,15 @@ function Judge({ o, close }: { o: Order; close: () => void }) {
         const judged = open.filter((l) => Number(of(l).quantity) > 0);
         await rpc('receive_return', {
           order_id: o.id,
-          lines: judged.map((l) => ({ order_line_id: l.id, quantity: Number(of(l).quantity), disposition: of(l).disposition as 'restock', ...(of(l).reason ? { reason: of(l).reason } : {}), ...(of(l).disposition === 'refund_only' ? {} : { zone_id: zones.data?.find((z) => z.code.toLowerCase() === of(l).zone.trim().toLowerCase())?.id }) })),
+          lines: judged.map((l) => ({
+            order_line_id: l.id,
+            quantity: Number(of(l).quantity),
+            disposition: of(l).disposition as 'restock',
+            ...(of(l).reason ? { reason: of(l).reason } : {}),
+            ...(of(l).disposition === 'refund_only'
+              ? {}
+              : { zone_id: zones.data?.find((z) => z.code.toLowerCase() === of(l).zone.trim().toLowerCase())?.id }),
+          })),
         });
         toast(plural(judged.length, '{n} line is taken in', '{n} lines are taken in'));
         again();
@@ -436,9 +629,24 @@ function Judge({ o, close }: { o: Order; close: () => void }) {
             <b>{l.item?.sku}</b> <span class="muted">{l.item?.name}</span>
           </legend>
           <NumberInput label={_('How much?')} value={of(l).quantity} put={(v) => put(l, { quantity: v })} />
-          <Select label={_('What becomes of it?')} value={of(l).disposition} put={(v) => put(l, { disposition: v })} options={fates.map((f) => [f, words(f)])} />
-          {of(l).disposition === 'quarantine' ? <Input label={_('Why, where it never left?')} value={of(l).reason} put={(v) => put(l, { reason: v })} /> : null}
-          {of(l).disposition === 'refund_only' ? null : <Input label={_('Into which place?')} list="return-places" value={of(l).zone} put={(v) => put(l, { zone: v })} required={Number(of(l).quantity) > 0} />}
+          <Select
+            label={_('What becomes of it?')}
+            value={of(l).disposition}
+            put={(v) => put(l, { disposition: v })}
+            options={fates.map((f) => [f, words(f)])}
+          />
+          {of(l).disposition === 'quarantine' ? (
+            <Input label={_('Why, where it never left?')} value={of(l).reason} put={(v) => put(l, { reason: v })} />
+          ) : null}
+          {of(l).disposition === 'refund_only' ? null : (
+            <Input
+              label={_('Into which place?')}
+              list="return-places"
+              value={of(l).zone}
+              put={(v) => put(l, { zone: v })}
+              required={Number(of(l).quantity) > 0}
+            />
+          )}
         </fieldset>
       ))}
       {lines.data && !open.length ? <Empty title={_('Every line is taken in')} icon="check" /> : null}

@@ -10,8 +10,13 @@ const renew = (json: object) => api('/auth/v1/reauthenticate', { method: 'POST',
 
 // byPasskey shows a passkey of the account: the browser asks for the finger or the look.
 async function byPasskey(): Promise<void> {
-  const { challenge_id, options } = await api<{ challenge_id: string; options: PublicKeyCredentialRequestOptionsJSON }>('/auth/v1/passkeys/authentication/options', { method: 'POST', json: {} });
-  const found = await navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options) });
+  const { challenge_id, options } = await api<{ challenge_id: string; options: PublicKeyCredentialRequestOptionsJSON }>(
+    '/auth/v1/passkeys/authentication/options',
+    { method: 'POST', json: {} },
+  );
+  const found = await navigator.credentials.get({
+    publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options),
+  });
   await renew({ challenge_id, credential: (found as PublicKeyCredential).toJSON() });
 }
 
@@ -34,9 +39,39 @@ export function Prove({ done }: { done: (shown: boolean) => void }) {
   const [busy, setBusy] = useState(false);
   const [failed, setFailed] = useState<unknown>(null);
   return (
-    <Ask title={_('Is it you?')} text={_('This opens your account or protects your organisation, and you signed in a while ago. Show once more that it is you.')} yes={way === 'passkey' ? _('Use the passkey') : _('Go on')} close={() => done(false)} act={act} error={failed}>
-      {way === 'password' ? <Input label={_('Password')} type="password" autocomplete="current-password" value={password} put={setPassword} required autofocus /> : null}
-      {way === 'code' ? <Input label={_('Code from the mail')} class="otp" inputMode="numeric" autocomplete="one-time-code" value={code} put={setCode} required autofocus /> : null}
+    <Ask
+      title={_('Is it you?')}
+      text={_(
+        'This opens your account or protects your organisation, and you signed in a while ago. Show once more that it is you.',
+      )}
+      yes={way === 'passkey' ? _('Use the passkey') : _('Go on')}
+      close={() => done(false)}
+      act={act}
+      error={failed}
+    >
+      {way === 'password' ? (
+        <Input
+          label={_('Password')}
+          type="password"
+          autocomplete="current-password"
+          value={password}
+          put={setPassword}
+          required
+          autofocus
+        />
+      ) : null}
+      {way === 'code' ? (
+        <Input
+          label={_('Code from the mail')}
+          class="otp"
+          inputMode="numeric"
+          autocomplete="one-time-code"
+          value={code}
+          put={setCode}
+          required
+          autofocus
+        />
+      ) : null}
       <div class="row">
         {way !== 'code' ? (
           <Button

@@ -1,7 +1,21 @@
 import { lazy, useLocation, useRoute } from 'preact-iso';
 import { useEffect, useState } from 'preact/hooks';
 import { records, serverNow, supabase, want } from '../lib/client';
-import { isMadeBeside, nameOf, newOf, titleOf, useCatalog, usePermissions, visible, words, writable, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
+import {
+  isMadeBeside,
+  nameOf,
+  newOf,
+  titleOf,
+  useCatalog,
+  usePermissions,
+  visible,
+  words,
+  writable,
+  type Catalog,
+  type Collection,
+  type Field,
+  type Permissions,
+} from '../lib/catalog';
 import { ago, dateTime } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { queryClient, useQuery } from '../lib/query';
@@ -34,7 +48,17 @@ export function RecordPage() {
   const p = usePermissions();
   const c = catalog?.get(params['collection'] ?? '');
   if (!catalog || !p) return <Skeleton lines={8} />;
-  if (!c || !p.collections[c.name]?.read) return <Empty title={_('There are no such records')} action={<a class="btn" href="/console/all">{_('All records')}</a>} />;
+  if (!c || !p.collections[c.name]?.read)
+    return (
+      <Empty
+        title={_('There are no such records')}
+        action={
+          <a class="btn" href="/console/all">
+            {_('All records')}
+          </a>
+        }
+      />
+    );
   if (params['id'] === 'new') return <NewRecord key={c.name} c={c} p={p} />;
   return <RecordView key={`${c.name} ${params['id']}`} c={c} id={params['id'] as string} catalog={catalog} p={p} />;
 }
@@ -44,7 +68,13 @@ export function crumbsOf(c: Collection): [string, string][] {
 }
 
 // What is made on a page of its own.
-const ownPages: Record<string, string> = { import_jobs: '/console/imports/new', settings: '/console/admin/settings', invitations: '/console/admin/members', members: '/console/admin/members', webhooks: '/console/admin/webhooks' };
+const ownPages: Record<string, string> = {
+  import_jobs: '/console/imports/new',
+  settings: '/console/admin/settings',
+  invitations: '/console/admin/members',
+  members: '/console/admin/members',
+  webhooks: '/console/admin/webhooks',
+};
 
 function NewRecord({ c, p }: { c: Collection; p: Permissions }) {
   const { route, query } = useLocation();
@@ -56,7 +86,8 @@ function NewRecord({ c, p }: { c: Collection; p: Permissions }) {
     if (own) route(own, true);
   }, [own]);
   if (own) return null;
-  if (!p.collections[c.name]?.create || isMadeBeside(c)) return <Empty title={_('Your role does not make these records')} icon="shield" />;
+  if (!p.collections[c.name]?.create || isMadeBeside(c))
+    return <Empty title={_('Your role does not make these records')} icon="shield" />;
   const first = fields.filter((f) => (f.required && !f.default) || f.name in query);
   const rest = fields.filter((f) => !first.includes(f));
   return (
@@ -84,7 +115,20 @@ function NewRecord({ c, p }: { c: Collection; p: Permissions }) {
 export function useRecord(c: Collection, id: string, catalog: Catalog, p: Permissions) {
   return useQuery({
     queryKey: ['c', c.name, 'one', id],
-    queryFn: () => want<Row | null>(records(c.name).select(selection(c, visible(c, p.collections[c.name]).map((f) => f.name), catalog, p)).eq('id', id).maybeSingle()),
+    queryFn: () =>
+      want<Row | null>(
+        records(c.name)
+          .select(
+            selection(
+              c,
+              visible(c, p.collections[c.name]).map((f) => f.name),
+              catalog,
+              p,
+            ),
+          )
+          .eq('id', id)
+          .maybeSingle(),
+      ),
     meta: { live: true },
   });
 }
@@ -103,7 +147,14 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
   const editable = writable(c, rights, false);
   useEffect(() => {
     const press = (e: KeyboardEvent) => {
-      if (e.key === 'e' && !e.ctrlKey && !e.metaKey && !(e.target as HTMLElement).closest('input, textarea, select, dialog') && editable.length) unlessScanned(() => setEditing(true));
+      if (
+        e.key === 'e' &&
+        !e.ctrlKey &&
+        !e.metaKey &&
+        !(e.target as HTMLElement).closest('input, textarea, select, dialog') &&
+        editable.length
+      )
+        unlessScanned(() => setEditing(true));
     };
     addEventListener('keydown', press);
     return () => removeEventListener('keydown', press);
@@ -112,7 +163,14 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
   if (q.error) return <Problem error={q.error} retry={() => void q.refetch()} />;
   if (!r)
     return (
-      <Empty title={_('This record is not there')} action={<a class="btn" href={`/console/c/${c.name}`}>{titleOf(c)}</a>}>
+      <Empty
+        title={_('This record is not there')}
+        action={
+          <a class="btn" href={`/console/c/${c.name}`}>
+            {titleOf(c)}
+          </a>
+        }
+      >
         {_('It may have been deleted, or your role does not see it.')}
       </Empty>
     );
@@ -134,7 +192,11 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
             {isUnderWay(r) ? _('Answer the questions') : _('How it went')}
           </LinkButton>
         ) : null}
-        {c.name === 'orders' && p.verbs ? <OrderVerbs o={r} p={p} done={again} /> : c.name === 'incidents' ? null : <Moves c={c} r={r} p={p} done={again} />}
+        {c.name === 'orders' && p.verbs ? (
+          <OrderVerbs o={r} p={p} done={again} />
+        ) : c.name === 'incidents' ? null : (
+          <Moves c={c} r={r} p={p} done={again} />
+        )}
         <PrintButton c={c} r={r} />
         {editable.length ? (
           <Button icon="edit" onClick={() => setEditing(true)}>
@@ -265,7 +327,11 @@ function subOf(c: Collection, r: Row, catalog: Catalog, timeZone: string): strin
 
 // starts are the names of referred records, for the form to begin with.
 function starts(c: Collection, r: Row, catalog: Catalog): Record<string, string> {
-  return Object.fromEntries(c.fields.flatMap((f) => (f.ref && r[refKey(f.name)] ? [[f.name, nameOf(catalog.get(f.ref), r[refKey(f.name)] as Row)]] : [])));
+  return Object.fromEntries(
+    c.fields.flatMap((f) =>
+      f.ref && r[refKey(f.name)] ? [[f.name, nameOf(catalog.get(f.ref), r[refKey(f.name)] as Row)]] : [],
+    ),
+  );
 }
 
 // Moves are the states that this person may lead the record to, as buttons.
@@ -274,8 +340,20 @@ export function Moves({ c, r, p, done }: { c: Collection; r: Row; p: Permissions
   const field = c.states?.field;
   if (!field) return null;
   const now = String(r[field]);
-  const all = (p.collections[c.name]?.moves ?? []).filter((m) => m.from.includes(now) && isBare(c, r, m.to, p)).map((m) => m.to);
-  const hard = new Set(['cancelled', 'archived', 'discontinued', 'recalled', 'retired', 'left', 'suspended', 'blocked', 'void']);
+  const all = (p.collections[c.name]?.moves ?? [])
+    .filter((m) => m.from.includes(now) && isBare(c, r, m.to, p))
+    .map((m) => m.to);
+  const hard = new Set([
+    'cancelled',
+    'archived',
+    'discontinued',
+    'recalled',
+    'retired',
+    'left',
+    'suspended',
+    'blocked',
+    'void',
+  ]);
   const soft = all.filter((s) => !hard.has(s));
   const act = async (s: string) => {
     await write(c, r, { [field]: s });
@@ -289,29 +367,62 @@ export function Moves({ c, r, p, done }: { c: Collection; r: Row; p: Permissions
           {verbFor(s)}
         </Button>
       ))}
-      {all.filter((s) => hard.has(s)).map((s) => (
-        <Button key={s} kind="danger" onClick={() => setTo(s)}>
-          {verbFor(s)}
-        </Button>
-      ))}
+      {all
+        .filter((s) => hard.has(s))
+        .map((s) => (
+          <Button key={s} kind="danger" onClick={() => setTo(s)}>
+            {verbFor(s)}
+          </Button>
+        ))}
       {to ? (
-        <Ask danger title={_('{verb}: {what}?', { verb: verbFor(to), what: nameOf(c, r) })} yes={verbFor(to)} close={() => setTo('')} act={() => act(to)} />
+        <Ask
+          danger
+          title={_('{verb}: {what}?', { verb: verbFor(to), what: nameOf(c, r) })}
+          yes={verbFor(to)}
+          close={() => setTo('')}
+          act={() => act(to)}
+        />
       ) : null}
     </>
   );
 }
 
-const quantities = ['order_no', 'status', 'stage', 'promised_at', 'line_count', 'qty_ordered', 'qty_allocated', 'qty_picked', 'qty_packed', 'qty_shipped', 'qty_received'];
+const quantities = [
+  'order_no',
+  'status',
+  'stage',
+  'promised_at',
+  'line_count',
+  'qty_ordered',
+  'qty_allocated',
+  'qty_picked',
+  'qty_packed',
+  'qty_shipped',
+  'qty_received',
+];
 // shownFirst are the fields that the page says above the details.
-const shownFirst = (c: Collection) => [...(c.name === 'orders' ? quantities : []), ...(purposes[c.name]?.key.split(',') ?? [])];
+const shownFirst = (c: Collection) => [
+  ...(c.name === 'orders' ? quantities : []),
+  ...(purposes[c.name]?.key.split(',') ?? []),
+];
 
-const aside = new Set(['tenant_id', 'id', 'stock_key', 'version', 'created_at', 'updated_at', 'created_by', 'archived_at']);
+const aside = new Set([
+  'tenant_id',
+  'id',
+  'stock_key',
+  'version',
+  'created_at',
+  'updated_at',
+  'created_by',
+  'archived_at',
+]);
 
 // Facts are the record's fields, what is empty folded away.
 export function Facts({ c, r, p, without = [] }: { c: Collection; r: Row; p: Permissions; without?: string[] }) {
   const [all, setAll] = useState(false);
   const fields = visible(c, p.collections[c.name]).filter((f) => !aside.has(f.name) && !without.includes(f.name));
-  const full = (f: Field) => r[f.name] != null && r[f.name] !== '' && !(Array.isArray(r[f.name]) && !(r[f.name] as unknown[]).length);
+  const full = (f: Field) =>
+    r[f.name] != null && r[f.name] !== '' && !(Array.isArray(r[f.name]) && !(r[f.name] as unknown[]).length);
   const empty = fields.filter((f) => !full(f));
   const shown = all ? fields : fields.filter(full);
   const whole = (f: Field) => f.type === 'json' || (f.type === 'text' && String(r[f.name] ?? '').length > 60);
@@ -341,17 +452,42 @@ export function Facts({ c, r, p, without = [] }: { c: Collection; r: Row; p: Per
 }
 
 // What is looked for first among what refers to a record.
-const first = ['stock_levels', 'order_lines', 'pick_lines', 'shipment_lines', 'receipt_lines', 'count_lines', 'checklist_answers', 'actions', 'stock_movements', 'lots', 'packages', 'incidents'];
+const first = [
+  'stock_levels',
+  'order_lines',
+  'pick_lines',
+  'shipment_lines',
+  'receipt_lines',
+  'count_lines',
+  'checklist_answers',
+  'actions',
+  'stock_movements',
+  'lots',
+  'packages',
+  'incidents',
+];
 
 // What the page of a record shows by itself.
-const shownAbove: Record<string, string[]> = { orders: ['order_lines'], items: ['stock_levels'], incidents: ['actions', 'osha_cases', 'legal_clocks'] };
+const shownAbove: Record<string, string[]> = {
+  orders: ['order_lines'],
+  items: ['stock_levels'],
+  incidents: ['actions', 'osha_cases', 'legal_clocks'],
+};
 
 // Related are the records that point here, a few of each kind.
 export function Related({ c, r, catalog, p }: { c: Collection; r: Row; catalog: Catalog; p: Permissions }) {
   const without = shownAbove[c.name] ?? [];
   const above = partsOf(c.name, p);
   const rank = (k: { collection: string }) => (first.indexOf(k.collection) + first.length + 1) % (first.length + 1);
-  const kinds = [...(c.children ?? [])].sort((a, b) => rank(a) - rank(b)).filter((k) => !without.includes(k.collection) && !above.some((x) => x.of === k.collection && x.by === k.column) && p.collections[k.collection]?.read && !['incident_photos', 'checklist_photos', 'comments', 'files'].includes(k.collection));
+  const kinds = [...(c.children ?? [])]
+    .sort((a, b) => rank(a) - rank(b))
+    .filter(
+      (k) =>
+        !without.includes(k.collection) &&
+        !above.some((x) => x.of === k.collection && x.by === k.column) &&
+        p.collections[k.collection]?.read &&
+        !['incident_photos', 'checklist_photos', 'comments', 'files'].includes(k.collection),
+    );
   const [at, setAt] = useState(0);
   const kind = kinds[at];
   if (!kind) return null;
@@ -361,15 +497,30 @@ export function Related({ c, r, catalog, p }: { c: Collection; r: Row; catalog: 
       title={
         <div class="tabs" role="tablist" style={{ borderBlockEnd: 0, margin: '-8px 0' }}>
           {kinds.map((k, i) => (
-            <button key={k.collection + k.column} type="button" role="tab" aria-selected={i === at} onClick={() => setAt(i)}>
+            <button
+              key={k.collection + k.column}
+              type="button"
+              role="tab"
+              aria-selected={i === at}
+              onClick={() => setAt(i)}
+            >
               {titleOf(k.collection)}
-              {kinds.filter((x) => x.collection === k.collection).length > 1 ? ` (${words(k.column.replace(/_id$/, ''))})` : ''}
+              {kinds.filter((x) => x.collection === k.collection).length > 1
+                ? ` (${words(k.column.replace(/_id$/, ''))})`
+                : ''}
             </button>
           ))}
         </div>
       }
     >
-      <Children key={kind.collection + kind.column} c={catalog.get(kind.collection) as Collection} column={kind.column} id={r.id} catalog={catalog} p={p} />
+      <Children
+        key={kind.collection + kind.column}
+        c={catalog.get(kind.collection) as Collection}
+        column={kind.column}
+        id={r.id}
+        catalog={catalog}
+        p={p}
+      />
     </Card>
   );
 }
@@ -381,7 +532,15 @@ function History({ c, id, p, r }: { c: Collection; id: string; p: Permissions; r
   const names = useCalledPeople(p);
   const q = useQuery({
     queryKey: ['c', 'audit', 'of', id],
-    queryFn: () => want<Entry[]>(supabase.from('audit').select('id,at,action,actor_user_id,key_id,before,after').eq('entity_id', id).order('id', { ascending: false }).limit(30)),
+    queryFn: () =>
+      want<Entry[]>(
+        supabase
+          .from('audit')
+          .select('id,at,action,actor_user_id,key_id,before,after')
+          .eq('entity_id', id)
+          .order('id', { ascending: false })
+          .limit(30),
+      ),
     enabled: may,
     meta: { live: true },
   });
@@ -395,7 +554,13 @@ function History({ c, id, p, r }: { c: Collection; id: string; p: Permissions; r
           <li key={e.id} style={{ alignItems: 'flex-start' }}>
             <span class="grow">
               <span class="row tight">
-                <b>{e.actor_user_id ? (names.get(e.actor_user_id) ?? _('Somebody')) : e.key_id ? _('A key') : _('The server')}</b>
+                <b>
+                  {e.actor_user_id
+                    ? (names.get(e.actor_user_id) ?? _('Somebody'))
+                    : e.key_id
+                      ? _('A key')
+                      : _('The server')}
+                </b>
                 <span class="muted small push" title={told(e.at)}>
                   {ago(e.at)}
                 </span>
@@ -413,7 +578,10 @@ function History({ c, id, p, r }: { c: Collection; id: string; p: Permissions; r
         {r['created_at'] ? (
           <li>
             <span class="grow">
-              {_('Made')} {r['created_by'] && names.get(String(r['created_by'])) ? _('by {who}', { who: names.get(String(r['created_by'])) as string }) : ''}
+              {_('Made')}{' '}
+              {r['created_by'] && names.get(String(r['created_by']))
+                ? _('by {who}', { who: names.get(String(r['created_by'])) as string })
+                : ''}
             </span>
             <span class="muted small">{told(r['created_at'])}</span>
           </li>

@@ -32,7 +32,8 @@ const day = 86_400_000;
 function useScores(kind: Kind, id = '') {
   return useQuery({
     queryKey: ['risk', kind, id],
-    queryFn: () => invoke('calculate-predictive-safety-scores', `?run=look&entity_type=${kind}${id ? `&entity_id=${id}` : ''}`),
+    queryFn: () =>
+      invoke('calculate-predictive-safety-scores', `?run=look&entity_type=${kind}${id ? `&entity_id=${id}` : ''}`),
     staleTime: 60_000,
   });
 }
@@ -50,13 +51,24 @@ export function RiskPage() {
   const risky = list.filter((s) => s.score > 0);
   return (
     <>
-      <Head title={_('Risk')} sub={_('Computed from the last {n} days as of now. Looking saves nothing; clusters, rules and training go by the official run of the night.', { n: period })}>
+      <Head
+        title={_('Risk')}
+        sub={_(
+          'Computed from the last {n} days as of now. Looking saves nothing; clusters, rules and training go by the official run of the night.',
+          { n: period },
+        )}
+      >
         <LinkButton icon="list" href={`/console/c/predictive_scores?f=entity_type.eq.${kind}&order=computed_at.desc`}>
           {_('Official scores')}
         </LinkButton>
       </Head>
       <div class="row">
-        <Segments label={_('Rank')} options={kinds.map((k): [Kind, string] => [k, nounOf(k)])} at={kind} go={(v) => route(`/console/risk?of=${v}`, true)} />
+        <Segments
+          label={_('Rank')}
+          options={kinds.map((k): [Kind, string] => [k, nounOf(k)])}
+          at={kind}
+          go={(v) => route(`/console/risk?of=${v}`, true)}
+        />
       </div>
       <Problem error={q.error} retry={() => void q.refetch()} />
       {q.isPending ? (
@@ -64,7 +76,14 @@ export function RiskPage() {
       ) : q.error ? null : risky.length ? (
         <>
           <Bands list={list} />
-          <Card title={kind === 'zone' ? plural(risky.length, '{n} place with a risk', '{n} places with a risk') : plural(risky.length, '{n} piece of equipment with a risk', '{n} pieces of equipment with a risk')} flush>
+          <Card
+            title={
+              kind === 'zone'
+                ? plural(risky.length, '{n} place with a risk', '{n} places with a risk')
+                : plural(risky.length, '{n} piece of equipment with a risk', '{n} pieces of equipment with a risk')
+            }
+            flush
+          >
             <ol class="ranking">
               {risky.slice(0, shown).map((s, i) => (
                 <Ranked key={s.entity_id} s={s} kind={kind} place={i + 1} />
@@ -88,8 +107,16 @@ function Quiet({ n, kind }: { n: number; kind: Kind }) {
   return (
     <Note>
       {kind === 'zone'
-        ? plural(n, 'Of {n} more place nothing was recorded in the period, which does not say that it is safe.', 'Of {n} more places nothing was recorded in the period, which does not say that they are safe.')
-        : plural(n, 'Of {n} more piece of equipment nothing was recorded in the period, which does not say that it is safe.', 'Of {n} more pieces of equipment nothing was recorded in the period, which does not say that they are safe.')}
+        ? plural(
+            n,
+            'Of {n} more place nothing was recorded in the period, which does not say that it is safe.',
+            'Of {n} more places nothing was recorded in the period, which does not say that they are safe.',
+          )
+        : plural(
+            n,
+            'Of {n} more piece of equipment nothing was recorded in the period, which does not say that it is safe.',
+            'Of {n} more pieces of equipment nothing was recorded in the period, which does not say that they are safe.',
+          )}
     </Note>
   );
 }
@@ -137,7 +164,9 @@ function Points({ terms }: { terms: Term[] }) {
   const rest = 100 - score;
   return (
     <span class="parts" aria-hidden="true">
-      {terms.map((t, i) => (t.points > 0 ? <i key={t.name} class={`p${i % 4}`} style={{ flexGrow: (t.points * score) / raised }} /> : null))}
+      {terms.map((t, i) =>
+        t.points > 0 ? <i key={t.name} class={`p${i % 4}`} style={{ flexGrow: (t.points * score) / raised }} /> : null,
+      )}
       {rest > 0 ? <span style={{ flexGrow: rest }} /> : null}
     </span>
   );
@@ -156,7 +185,9 @@ function because(s: Score): string {
 
 function confidenceOf(c: number): string {
   const share = percent(c * 100, 0);
-  return c < 0.5 ? _('Confidence {share}: few hours are on record, so one report more or less moves it far.', { share }) : _('Confidence {share}.', { share });
+  return c < 0.5
+    ? _('Confidence {share}: few hours are on record, so one report more or less moves it far.', { share })
+    : _('Confidence {share}.', { share });
 }
 
 const termSays: Record<string, () => string> = {
@@ -185,7 +216,10 @@ export function RiskEntityPage() {
       {s ? (
         <div class="split">
           <div class="stack">
-            <Card title={<h2>{_('{score} of 100', { score: number(s.score, 1) })}</h2>} actions={<Badge state={s.cluster.toLowerCase()}>{words(s.cluster)}</Badge>}>
+            <Card
+              title={<h2>{_('{score} of 100', { score: number(s.score, 1) })}</h2>}
+              actions={<Badge state={s.cluster.toLowerCase()}>{words(s.cluster)}</Badge>}
+            >
               <div class="stack">
                 <Points terms={s.terms} />
                 <p>
@@ -199,7 +233,9 @@ export function RiskEntityPage() {
                     </li>
                   ))}
                 </ul>
-                <p class="small muted">{_('Model: {what}. The points add up to the score.', { what: words(s.model_kind) })}</p>
+                <p class="small muted">
+                  {_('Model: {what}. The points add up to the score.', { what: words(s.model_kind) })}
+                </p>
               </div>
             </Card>
             <Past kind={kind} id={id} />
@@ -217,7 +253,16 @@ export function RiskEntityPage() {
 function Past({ kind, id }: { kind: Kind; id: string }) {
   const q = useQuery({
     queryKey: ['c', 'predictive_scores', kind, id],
-    queryFn: () => want<{ score: number; cluster: string; computed_at: string }[]>(supabase.from('predictive_scores').select('score,cluster,computed_at').eq('entity_type', kind).eq('entity_id', id).order('computed_at', { ascending: false }).limit(120)),
+    queryFn: () =>
+      want<{ score: number; cluster: string; computed_at: string }[]>(
+        supabase
+          .from('predictive_scores')
+          .select('score,cluster,computed_at')
+          .eq('entity_type', kind)
+          .eq('entity_id', id)
+          .order('computed_at', { ascending: false })
+          .limit(120),
+      ),
   });
   const list = [...(q.data ?? [])].reverse();
   const last = list.at(-1);
@@ -229,9 +274,19 @@ function Past({ kind, id }: { kind: Kind; id: string }) {
       ) : (
         <div class="stack">
           <p>
-            {_('Newest: {score} ({band}), {when}', { score: number(last.score, 1), band: words(last.cluster), when: ago(last.computed_at) })}
+            {_('Newest: {score} ({band}), {when}', {
+              score: number(last.score, 1),
+              band: words(last.cluster),
+              when: ago(last.computed_at),
+            })}
           </p>
-          {list.length > 1 ? <Plot label={_('Official scores')} at={list.map((s) => Date.parse(s.computed_at) / 1000)} series={{ name: words('score'), kind: 'line', values: list.map((s) => s.score) }} /> : null}
+          {list.length > 1 ? (
+            <Plot
+              label={_('Official scores')}
+              at={list.map((s) => Date.parse(s.computed_at) / 1000)}
+              series={{ name: words('score'), kind: 'line', values: list.map((s) => s.score) }}
+            />
+          ) : null}
         </div>
       )}
     </Card>
@@ -246,15 +301,32 @@ function Counted({ kind, id, n }: { kind: Kind; id: string; n: number }) {
   const q = useQuery({
     queryKey: ['c', 'incidents', 'of', id],
     queryFn: () => {
-      const rows = supabase.from('incidents').select('id,incident_no,title,kind,severity,occurred_at,status').gt('occurred_at', from).neq('status', 'void');
-      return want((kind === 'zone' ? rows.or(`zone_id.eq.${id},${named}`) : rows.contains('entities', JSON.stringify([{ entity_id: id }]))).order('occurred_at', { ascending: false }).limit(most));
+      const rows = supabase
+        .from('incidents')
+        .select('id,incident_no,title,kind,severity,occurred_at,status')
+        .gt('occurred_at', from)
+        .neq('status', 'void');
+      return want(
+        (kind === 'zone'
+          ? rows.or(`zone_id.eq.${id},${named}`)
+          : rows.contains('entities', JSON.stringify([{ entity_id: id }]))
+        )
+          .order('occurred_at', { ascending: false })
+          .limit(most),
+      );
     },
     enabled: !!p?.collections['incidents']?.read,
   });
   return (
     <Card title={plural(n, '{n} report behind it', '{n} reports behind it')} flush>
       <Problem error={q.error} retry={() => void q.refetch()} />
-      {q.data && q.data.length < n ? <p class="body muted">{_('Listed are {m} of them: those of the place itself that you may read, the newest first.', { m: number(q.data.length) })}</p> : null}
+      {q.data && q.data.length < n ? (
+        <p class="body muted">
+          {_('Listed are {m} of them: those of the place itself that you may read, the newest first.', {
+            m: number(q.data.length),
+          })}
+        </p>
+      ) : null}
       <ul class="lines">
         {q.data?.map((i) => (
           <li key={i.id}>

@@ -38,18 +38,43 @@ export function Routes({ list, p }: { list: Stop[]; p: Permissions }) {
   const seen = !!p.collections['drivers']?.read && (!fields || fields.includes('last_lat'));
   const drivers = useQuery({
     queryKey: ['c', 'drivers', 'where'],
-    queryFn: () => want<(Row & { last_lat: number; last_lon: number; worker: { name: string } | null })[]>(supabase.from('drivers').select('id,last_lat,last_lon,worker:worker_id(name)').eq('status', 'on_trip').not('last_lat', 'is', null).limit(200)),
+    queryFn: () =>
+      want<(Row & { last_lat: number; last_lon: number; worker: { name: string } | null })[]>(
+        supabase
+          .from('drivers')
+          .select('id,last_lat,last_lon,worker:worker_id(name)')
+          .eq('status', 'on_trip')
+          .not('last_lat', 'is', null)
+          .limit(200),
+      ),
     enabled: seen,
     meta: { live: true },
   });
   const there = (s: Stop) => (s.direction === 'inbound' ? s.origin : s.destination);
   const here = (s: Stop) => (s.direction === 'inbound' ? s.destination : s.origin);
   const placed = list.filter((s) => pointOf(there(s)));
-  if (!placed.length) return <Empty title={_('No shipment says where it goes')} icon="truck">{_('A shipment is drawn when its destination has a latitude and a longitude.')}</Empty>;
-  const trips: Trip[] = [...new Map(placed.filter((s) => s.driver).map((s) => [s.driver?.id as string, s.driver?.worker?.name ?? _('Driver')]))]
+  if (!placed.length)
+    return (
+      <Empty title={_('No shipment says where it goes')} icon="truck">
+        {_('A shipment is drawn when its destination has a latitude and a longitude.')}
+      </Empty>
+    );
+  const trips: Trip[] = [
+    ...new Map(
+      placed.filter((s) => s.driver).map((s) => [s.driver?.id as string, s.driver?.worker?.name ?? _('Driver')]),
+    ),
+  ]
     .sort((a, b) => a[1].localeCompare(b[1]))
-    .map(([id, name], i) => ({ id, name, kind: i % kinds, stops: placed.filter((s) => s.driver?.id === id).sort((a, b) => (a.stop_seq ?? 999) - (b.stop_seq ?? 999)) }));
-  const points = [...placed.flatMap((s) => [pointOf(there(s)), pointOf(here(s))]), ...(drivers.data ?? []).map((d): Point => [d.last_lat, d.last_lon])].filter((x): x is Point => !!x);
+    .map(([id, name], i) => ({
+      id,
+      name,
+      kind: i % kinds,
+      stops: placed.filter((s) => s.driver?.id === id).sort((a, b) => (a.stop_seq ?? 999) - (b.stop_seq ?? 999)),
+    }));
+  const points = [
+    ...placed.flatMap((s) => [pointOf(there(s)), pointOf(here(s))]),
+    ...(drivers.data ?? []).map((d): Point => [d.last_lat, d.last_lon]),
+  ].filter((x): x is Point => !!x);
   const { x: X, y: Y, width, height, free } = plane(points);
   const spots = new Map<string, { at: Point; place: Place; list: Stop[] }>();
   for (const s of placed) {
@@ -57,7 +82,12 @@ export function Routes({ list, p }: { list: Stop[]; p: Permissions }) {
     const k = x.join();
     spots.set(k, { at: x, place: there(s) as Place, list: [...(spots.get(k)?.list ?? []), s] });
   }
-  const homes = new Map(placed.map((s) => here(s)).filter((h): h is Place => !!pointOf(h)).map((h) => [String(pointOf(h)), h]));
+  const homes = new Map(
+    placed
+      .map((s) => here(s))
+      .filter((h): h is Place => !!pointOf(h))
+      .map((h) => [String(pointOf(h)), h]),
+  );
   const spot = spots.get(at);
   const nameOf = (x: Place) => x.city ?? x.name ?? '–';
   return (
@@ -66,8 +96,12 @@ export function Routes({ list, p }: { list: Stop[]; p: Permissions }) {
         <div class="routes">
           <svg viewBox={`-8 -6 ${width + 28} ${height + 12}`} role="group" aria-label={_('Where the shipments go')}>
             {trips.map((t) => {
-              const way = [pointOf(here(t.stops[0] as Stop)), ...t.stops.map((s) => pointOf(there(s)))].filter((x): x is Point => !!x);
-              return <polyline key={t.id} class={`way k${t.kind}`} points={way.map((x) => `${X(x)},${Y(x)}`).join(' ')} />;
+              const way = [pointOf(here(t.stops[0] as Stop)), ...t.stops.map((s) => pointOf(there(s)))].filter(
+                (x): x is Point => !!x,
+              );
+              return (
+                <polyline key={t.id} class={`way k${t.kind}`} points={way.map((x) => `${X(x)},${Y(x)}`).join(' ')} />
+              );
             })}
             {[...homes].map(([k, h]) => {
               const x = pointOf(h) as Point;
@@ -91,7 +125,9 @@ export function Routes({ list, p }: { list: Stop[]; p: Permissions }) {
                   class={`stop ${s.list.some((x) => x.driver) ? 'driven' : ''} ${k === at ? 'at' : ''}`}
                   role="button"
                   tabindex={0}
-                  aria-label={plural(s.list.length, '{place}, {n} shipment', '{place}, {n} shipments', { place: nameOf(s.place) })}
+                  aria-label={plural(s.list.length, '{place}, {n} shipment', '{place}, {n} shipments', {
+                    place: nameOf(s.place),
+                  })}
                   onClick={() => setAt(k)}
                   onKeyDown={(e) => (e.key === 'Enter' || e.key === ' ') && (e.preventDefault(), setAt(k))}
                 />
@@ -103,13 +139,22 @@ export function Routes({ list, p }: { list: Stop[]; p: Permissions }) {
               </g>
             ))}
             {(drivers.data ?? []).map((d) => (
-              <path key={d.id} class="van" d="M0-1.5 1.3 1.2H-1.3Z" transform={`translate(${X([d.last_lat, d.last_lon])} ${Y([d.last_lat, d.last_lon])})`}>
+              <path
+                key={d.id}
+                class="van"
+                d="M0-1.5 1.3 1.2H-1.3Z"
+                transform={`translate(${X([d.last_lat, d.last_lon])} ${Y([d.last_lat, d.last_lon])})`}
+              >
                 <title>{d.worker?.name}</title>
               </path>
             ))}
           </svg>
         </div>
-        <footer class="small muted">{_('To scale, without roads. Squares are where shipments leave, triangles drivers as last seen; pale stops have no driver yet.')}</footer>
+        <footer class="small muted">
+          {_(
+            'To scale, without roads. Squares are where shipments leave, triangles drivers as last seen; pale stops have no driver yet.',
+          )}
+        </footer>
       </Card>
       <div class="stack">
         {spot ? (
@@ -118,12 +163,23 @@ export function Routes({ list, p }: { list: Stop[]; p: Permissions }) {
           </Card>
         ) : null}
         {trips.map((t) => (
-          <Card key={t.id} flush title={<h2 class={`row tight way-name k${t.kind}`}>{t.name}</h2>} actions={<span class="muted small">{plural(t.stops.length, '{n} stop', '{n} stops')}</span>}>
+          <Card
+            key={t.id}
+            flush
+            title={<h2 class={`row tight way-name k${t.kind}`}>{t.name}</h2>}
+            actions={<span class="muted small">{plural(t.stops.length, '{n} stop', '{n} stops')}</span>}
+          >
             <Lines list={t.stops} name={(s) => nameOf(there(s) as Place)} seq />
           </Card>
         ))}
         {placed.some((s) => !s.driver) ? (
-          <p class="small muted">{plural(placed.filter((s) => !s.driver).length, '{n} shipment has no driver yet', '{n} shipments have no driver yet')}</p>
+          <p class="small muted">
+            {plural(
+              placed.filter((s) => !s.driver).length,
+              '{n} shipment has no driver yet',
+              '{n} shipments have no driver yet',
+            )}
+          </p>
         ) : null}
       </div>
     </div>

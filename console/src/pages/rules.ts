@@ -28,11 +28,26 @@ const days = (n: number) => plural(n, '{n} day', '{n} days');
 
 const measures: Record<string, Measure> = {
   osha_death_notice_hours: { says: () => _('Hours from when a death became known until OSHA knew of it'), unit: hours },
-  osha_treatment_notice_hours: { says: () => _('Hours from when in-patient treatment, an amputation or the loss of an eye became known until OSHA knew of it'), unit: hours },
-  log_delay_days: { says: () => _('Days from the report of an injury until it was decided whether it goes into the log; the slowest counts'), unit: days },
-  calendar_deadline: { says: () => _('Days since the deadline of the first year whose duty is not met, negative before it'), unit: days, lasting: true },
+  osha_treatment_notice_hours: {
+    says: () =>
+      _('Hours from when in-patient treatment, an amputation or the loss of an eye became known until OSHA knew of it'),
+    unit: hours,
+  },
+  log_delay_days: {
+    says: () =>
+      _('Days from the report of an injury until it was decided whether it goes into the log; the slowest counts'),
+    unit: days,
+  },
+  calendar_deadline: {
+    says: () => _('Days since the deadline of the first year whose duty is not met, negative before it'),
+    unit: days,
+    lasting: true,
+  },
   days_since_checklist: { says: () => _('Days since the last completed inspection'), unit: days, lasting: true },
-  training_coverage: { says: () => _('Share of the courses needed for the work that have a valid certificate'), unit: (n) => `${number(n, 1)} %` },
+  training_coverage: {
+    says: () => _('Share of the courses needed for the work that have a valid certificate'),
+    unit: (n) => `${number(n, 1)} %`,
+  },
   weekly_hours_max: { says: () => _('Mean working hours in seven days'), unit: hours },
   rest_hours_min: { says: () => _('The shortest rest between two shifts'), unit: hours },
   driving_week_hours: { says: () => _('The most hours at the wheel in a week'), unit: hours },
@@ -40,8 +55,16 @@ const measures: Record<string, Measure> = {
   driving_fortnight_hours: { says: () => _('The most hours at the wheel in two weeks'), unit: hours },
   driving_stint_hours: { says: () => _('The most hours at the wheel without a break'), unit: hours },
   driving_rest_hours: { says: () => _('The shortest daily rest of a driver'), unit: hours },
-  predictive_score: { says: () => _('The newest official risk score'), unit: (n) => plural(n, '{n} point', '{n} points'), lasting: true },
-  overdue_actions: { says: () => _('Actions that are not done after their due moment'), unit: (n) => plural(n, '{n} action', '{n} actions'), lasting: true },
+  predictive_score: {
+    says: () => _('The newest official risk score'),
+    unit: (n) => plural(n, '{n} point', '{n} points'),
+    lasting: true,
+  },
+  overdue_actions: {
+    says: () => _('Actions that are not done after their due moment'),
+    unit: (n) => plural(n, '{n} action', '{n} actions'),
+    lasting: true,
+  },
 };
 
 export const ruleOf = (regulation: Row): Rule => (regulation['rule'] ?? {}) as Rule;
@@ -81,5 +104,7 @@ export function bounds(rule: Rule): string {
 
 // absence says what it means that nothing is on record.
 export function absence(rule: Rule): string {
-  return rule.evidence?.absence === 'breach' ? _('Nothing on record is a breach: the law asks for the act itself.') : _('With nothing on record there is no verdict, and nobody counts as compliant.');
+  return rule.evidence?.absence === 'breach'
+    ? _('Nothing on record is a breach: the law asks for the act itself.')
+    : _('With nothing on record there is no verdict, and nobody counts as compliant.');
 }

@@ -34,7 +34,13 @@ function absentOf({ absent, value: f }: Setting): string {
 
 // useKnown are the settings that the server obeys, in its words.
 function useKnown(): Setting[] {
-  return useQuery({ queryKey: ['settings-known'], queryFn: async () => (await api<{ settings: Setting[] }>('/catalog.json')).settings, staleTime: Infinity }).data ?? [];
+  return (
+    useQuery({
+      queryKey: ['settings-known'],
+      queryFn: async () => (await api<{ settings: Setting[] }>('/catalog.json')).settings,
+      staleTime: Infinity,
+    }).data ?? []
+  );
 }
 
 // Settings are what holds in the organisation: set here or not, and what each means.
@@ -45,57 +51,73 @@ export function Settings() {
   const [at, setAt] = useState<[Setting, Row | undefined] | null>(null);
   const rows = q.data ?? [];
   const set = (s: Setting) => rows.find((x) => String(x['key']).toLowerCase() === s.key);
-  const fits = known.filter((s) => !find || `${s.key} ${words(s.key)} ${s.doc} ${_(s.doc)}`.toLowerCase().includes(find.toLowerCase()));
+  const fits = known.filter(
+    (s) => !find || `${s.key} ${words(s.key)} ${s.doc} ${_(s.doc)}`.toLowerCase().includes(find.toLowerCase()),
+  );
   const sections = [...new Set(fits.map((s) => s.section))];
   return (
     <div class="stack">
       <Problem error={q.error} />
       <div class="row">
-        <input class="input" style={{ inlineSize: 'min(320px, 100%)' }} type="search" aria-label={_('Find a setting')} placeholder={_('Find a setting')} value={find} onInput={(e) => setFind(e.currentTarget.value)} />
+        <input
+          class="input"
+          style={{ inlineSize: 'min(320px, 100%)' }}
+          type="search"
+          aria-label={_('Find a setting')}
+          placeholder={_('Find a setting')}
+          value={find}
+          onInput={(e) => setFind(e.currentTarget.value)}
+        />
         <span class="muted">{_('What is not set here has its default.')}</span>
       </div>
       {q.isPending || !known.length ? <Skeleton lines={6} /> : null}
       <div style={{ columns: '2 420px', columnGap: '16px' }}>
         {sections.map((name) => (
           <div key={name} style={{ breakInside: 'avoid', paddingBlockEnd: '16px' }}>
-          <Card flush title={words(name)}>
-            <ul class="lines">
-              {fits
-                .filter((s) => s.section === name)
-                .map((s) => {
-                  const row = set(s);
-                  return (
-                    <li key={s.key}>
-                      <span class="grow">
-                        {words(s.key)}
-                        <span class="small muted" style={{ display: 'block' }}>
-                          {_(s.doc)}
+            <Card flush title={words(name)}>
+              <ul class="lines">
+                {fits
+                  .filter((s) => s.section === name)
+                  .map((s) => {
+                    const row = set(s);
+                    return (
+                      <li key={s.key}>
+                        <span class="grow">
+                          {words(s.key)}
+                          <span class="small muted" style={{ display: 'block' }}>
+                            {_(s.doc)}
+                          </span>
+                          {row ? (
+                            <span class="small muted" style={{ display: 'block' }}>
+                              {_('set {when}', { when: ago(row['updated_at']) })}
+                            </span>
+                          ) : null}
                         </span>
                         {row ? (
-                          <span class="small muted" style={{ display: 'block' }}>
-                            {_('set {when}', { when: ago(row['updated_at']) })}
-                          </span>
-                        ) : null}
-                      </span>
-                      {row ? (
-                        <b class="clip" style={{ maxInlineSize: '50%' }}>
-                          <Held f={s.value} v={row['value']} />
-                        </b>
-                      ) : (
-                        <span class="muted">{absentOf(s)}</span>
-                      )}
-                      {row ? (
-                        <Button size="small" kind="quiet" icon="edit" label={_('Change {what}', { what: words(s.key) })} onClick={() => setAt([s, row])} />
-                      ) : (
-                        <Button size="small" onClick={() => setAt([s, undefined])}>
-                          {_('Set')}
-                        </Button>
-                      )}
-                    </li>
-                  );
-                })}
-            </ul>
-          </Card>
+                          <b class="clip" style={{ maxInlineSize: '50%' }}>
+                            <Held f={s.value} v={row['value']} />
+                          </b>
+                        ) : (
+                          <span class="muted">{absentOf(s)}</span>
+                        )}
+                        {row ? (
+                          <Button
+                            size="small"
+                            kind="quiet"
+                            icon="edit"
+                            label={_('Change {what}', { what: words(s.key) })}
+                            onClick={() => setAt([s, row])}
+                          />
+                        ) : (
+                          <Button size="small" onClick={() => setAt([s, undefined])}>
+                            {_('Set')}
+                          </Button>
+                        )}
+                      </li>
+                    );
+                  })}
+              </ul>
+            </Card>
           </div>
         ))}
       </div>
@@ -129,7 +151,10 @@ function SiteCode({ text, put, help }: { text: string; put: (v: string) => void;
 // SettingValue is the control of a setting, by what its value is made of.
 function SettingValue({ f, text, put, help }: { f: Field; text: string; put: (v: string) => void; help: string }) {
   if (f.name === 'default_site') return <SiteCode text={text} put={put} help={help} />;
-  const whether: [string, string][] = [['true', _('Yes')], ['false', _('No')]];
+  const whether: [string, string][] = [
+    ['true', _('Yes')],
+    ['false', _('No')],
+  ];
   if (f.type === 'boolean') return <Select label={_('Value')} help={help} value={text} put={put} options={whether} />;
   return <Control f={{ ...f, doc: help }} text={text} put={put} />;
 }
@@ -142,7 +167,11 @@ function Change({ setting, row, close }: { setting: Setting; row?: Row; close: (
   const [text, setText] = draft.field('text', now === undefined ? (f.one_of?.[0] ?? '') : textOf(f, now, zone));
   const act = async () => {
     const value = f.type === 'json' && !text ? {} : valueOf(f, text, zone);
-    await want(row ? records('settings').update({ value }).eq('id', row.id) : records('settings').insert({ section: setting.section, key: setting.key, value }));
+    await want(
+      row
+        ? records('settings').update({ value }).eq('id', row.id)
+        : records('settings').insert({ section: setting.section, key: setting.key, value }),
+    );
     toast(_('Saved'));
     again();
   };

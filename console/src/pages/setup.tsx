@@ -36,8 +36,14 @@ export function Setup({ p }: { p: Permissions }) {
         count(supabase.from('members').select('id', head)),
         count(supabase.from('stock_levels').select('id', head)),
         count(supabase.from('webhooks').select('id', head)),
-        api<{ connections: unknown[] }>('/auth/v1/sso/connections').then((r) => r.connections.length, () => 0),
-        api<{ last_good_at: string | null }>('/v1/backup-status').then((r) => !!r.last_good_at, () => false),
+        api<{ connections: unknown[] }>('/auth/v1/sso/connections').then(
+          (r) => r.connections.length,
+          () => 0,
+        ),
+        api<{ last_good_at: string | null }>('/v1/backup-status').then(
+          (r) => !!r.last_good_at,
+          () => false,
+        ),
       ]);
       return { zones, items, members, stock, hooks, sso, backup };
     },
@@ -48,12 +54,42 @@ export function Setup({ p }: { p: Permissions }) {
   const d = q.data;
   if (hidden || !d) return null;
   const tasks: Task[] = [
-    { text: _('Draw the places'), note: _('Bins, docks and lanes, with coordinates for the map'), href: '/console/imports/new?target=zones', done: d.zones > 0 },
-    { text: _('Bring in the items'), note: _('From a spreadsheet; what was written can be taken back'), href: '/console/imports/new?target=items', done: d.items > 0 },
-    { text: _('Bring in the stock'), note: _('What lies where today'), href: '/console/imports/new?target=stock_levels', done: d.stock > 0 },
-    { text: _('Invite your people'), note: _('Each sees what the role allows'), href: '/console/admin/members', done: d.members > 1 },
-    { text: _('Connect your sign-in'), note: _('OpenID Connect or SAML, tested first'), href: '/console/admin/sso', done: d.sso > 0 },
-    { text: _('Tell other programs'), note: _('Signed webhooks, tried again for days'), href: '/console/admin/webhooks', done: d.hooks > 0 },
+    {
+      text: _('Draw the places'),
+      note: _('Bins, docks and lanes, with coordinates for the map'),
+      href: '/console/imports/new?target=zones',
+      done: d.zones > 0,
+    },
+    {
+      text: _('Bring in the items'),
+      note: _('From a spreadsheet; what was written can be taken back'),
+      href: '/console/imports/new?target=items',
+      done: d.items > 0,
+    },
+    {
+      text: _('Bring in the stock'),
+      note: _('What lies where today'),
+      href: '/console/imports/new?target=stock_levels',
+      done: d.stock > 0,
+    },
+    {
+      text: _('Invite your people'),
+      note: _('Each sees what the role allows'),
+      href: '/console/admin/members',
+      done: d.members > 1,
+    },
+    {
+      text: _('Connect your sign-in'),
+      note: _('OpenID Connect or SAML, tested first'),
+      href: '/console/admin/sso',
+      done: d.sso > 0,
+    },
+    {
+      text: _('Tell other programs'),
+      note: _('Signed webhooks, tried again for days'),
+      href: '/console/admin/webhooks',
+      done: d.hooks > 0,
+    },
     { text: _('Keep a backup'), note: _('How old the last one is'), href: '/console/admin/system', done: d.backup },
   ];
   const done = tasks.filter((t) => t.done).length;

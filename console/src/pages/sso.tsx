@@ -139,19 +139,31 @@ function One({ c, owners, again }: { c: Connection; owners: [string, string][]; 
     }
   };
   const s = c.service_provider;
-  const addresses: [string, string | undefined][] = c.kind === 'saml' ? [[_('Entity id'), s.entity_id], [_('Reply address (ACS)'), s.acs_url], [_('Metadata'), `${location.origin}/auth/v1/sso/saml/metadata`]] : [[_('Redirect address'), s.callback_url]];
+  const addresses: [string, string | undefined][] =
+    c.kind === 'saml'
+      ? [
+          [_('Entity id'), s.entity_id],
+          [_('Reply address (ACS)'), s.acs_url],
+          [_('Metadata'), `${location.origin}/auth/v1/sso/saml/metadata`],
+        ]
+      : [[_('Redirect address'), s.callback_url]];
   const proved = c.domains.filter((d) => d.verified_at).length;
   return (
     <Card
       title={
         <span class="row">
-          <h2>{c.name || c.issuer || c.id.slice(0, 8)}</h2> <span class="muted small">{c.kind === 'saml' ? 'SAML 2.0' : 'OpenID Connect'}</span> <Badge tone={c.disabled ? 'warn' : 'good'}>{c.disabled ? _('switched off') : _('on')}</Badge>
+          <h2>{c.name || c.issuer || c.id.slice(0, 8)}</h2>{' '}
+          <span class="muted small">{c.kind === 'saml' ? 'SAML 2.0' : 'OpenID Connect'}</span>{' '}
+          <Badge tone={c.disabled ? 'warn' : 'good'}>{c.disabled ? _('switched off') : _('on')}</Badge>
           {c.enforced ? <Badge tone="info">{_('the only way in')}</Badge> : null}
         </span>
       }
       actions={
         <>
-          <Button size="small" onClick={() => void change({ disabled: !c.disabled }, c.disabled ? _('It is on') : _('It is off'))}>
+          <Button
+            size="small"
+            onClick={() => void change({ disabled: !c.disabled }, c.disabled ? _('It is on') : _('It is off'))}
+          >
             {c.disabled ? _('Switch on') : _('Switch off')}
           </Button>
           <Button size="small" kind="danger" onClick={() => setRemoving(true)}>
@@ -189,7 +201,12 @@ function One({ c, owners, again }: { c: Connection; owners: [string, string][]; 
         </Step>
         <Step n={3} done={c.last_test?.outcome === 'ok'} title={_('Sign in for a test')}>
           <div class="row">
-            <Button size="small" kind={c.last_test?.outcome === 'ok' ? undefined : 'primary'} busy={waiting !== null} onClick={() => void test()}>
+            <Button
+              size="small"
+              kind={c.last_test?.outcome === 'ok' ? undefined : 'primary'}
+              busy={waiting !== null}
+              onClick={() => void test()}
+            >
               {_('Test sign-in')}
             </Button>
             {waiting !== null ? (
@@ -209,21 +226,41 @@ function One({ c, owners, again }: { c: Connection; owners: [string, string][]; 
         </Step>
         <Step n={4} done={c.enforced} title={_('Make it the only way in, if you want')}>
           <div class="row">
-            <Button size="small" disabled={!c.enforced && (c.last_test?.outcome !== 'ok' || !proved)} onClick={() => (c.enforced ? void change({ enforced: false }, _('Other ways are open again')) : setEnforcing(true))}>
+            <Button
+              size="small"
+              disabled={!c.enforced && (c.last_test?.outcome !== 'ok' || !proved)}
+              onClick={() =>
+                c.enforced ? void change({ enforced: false }, _('Other ways are open again')) : setEnforcing(true)
+              }
+            >
               {c.enforced ? _('Open other ways again') : _('Only this way')}
             </Button>
-            {!c.enforced && (c.last_test?.outcome !== 'ok' || !proved) ? <span class="muted small">{_('After a test that succeeded and a domain that is proved')}</span> : null}
+            {!c.enforced && (c.last_test?.outcome !== 'ok' || !proved) ? (
+              <span class="muted small">{_('After a test that succeeded and a domain that is proved')}</span>
+            ) : null}
           </div>
         </Step>
         <Step n={5} done={c.scim} title={_('Let the provider add and remove people (SCIM), if you want')}>
           <div class="row">
             <code>{s.scim_url}</code> <Copy text={s.scim_url} label={_('Copy')} />
             <span class="push" />
-            <Button size="small" onClick={() => api<{ token: string }>(`${base}/${c.id}/scim-token`, { method: 'POST', json: {} }).then((r) => (setScim(r.token), again()), fail)}>
+            <Button
+              size="small"
+              onClick={() =>
+                api<{ token: string }>(`${base}/${c.id}/scim-token`, { method: 'POST', json: {} }).then(
+                  (r) => (setScim(r.token), again()),
+                  fail,
+                )
+              }
+            >
               {c.scim ? _('New token') : _('Make a token')}
             </Button>
             {c.scim ? (
-              <Button size="small" kind="danger" onClick={() => api(`${base}/${c.id}/scim-token`, { method: 'DELETE' }).then(again, fail)}>
+              <Button
+                size="small"
+                kind="danger"
+                onClick={() => api(`${base}/${c.id}/scim-token`, { method: 'DELETE' }).then(again, fail)}
+              >
                 {_('Revoke')}
               </Button>
             ) : null}
@@ -246,7 +283,9 @@ function One({ c, owners, again }: { c: Connection; owners: [string, string][]; 
       {enforcing ? (
         <Ask
           title={_('Make this the only way in?')}
-          text={_('Passwords, codes and passkeys of people of the proved domains are no longer taken. One owner keeps the password, for the day when the provider is broken.')}
+          text={_(
+            'Passwords, codes and passkeys of people of the proved domains are no longer taken. One owner keeps the password, for the day when the provider is broken.',
+          )}
           yes={_('Only this way')}
           close={() => setEnforcing(false)}
           act={async () => {
@@ -258,9 +297,23 @@ function One({ c, owners, again }: { c: Connection; owners: [string, string][]; 
         </Ask>
       ) : null}
       {scim ? (
-        <Dialog title={_('Keep this token')} close={() => setScim('')} footer={<Button kind="primary" onClick={() => setScim('')}>{_('I have kept it')}</Button>}>
+        <Dialog
+          title={_('Keep this token')}
+          close={() => setScim('')}
+          footer={
+            <Button kind="primary" onClick={() => setScim('')}>
+              {_('I have kept it')}
+            </Button>
+          }
+        >
           <p>{_('The provider shows it with each request. It is shown this once.')}</p>
-          <Input label={_('Token')} value={scim} put={() => undefined} readOnly onFocus={(e) => e.currentTarget.select()} />
+          <Input
+            label={_('Token')}
+            value={scim}
+            put={() => undefined}
+            readOnly
+            onFocus={(e) => e.currentTarget.select()}
+          />
           <Copy text={scim} label={_('Copy')} />
         </Dialog>
       ) : null}
@@ -273,7 +326,9 @@ const uses = ['email', 'groups', 'sub', 'name', 'given_name', 'family_name'];
 
 // usedAs is what became of an attribute: what is set, else what the test made of it.
 function usedAs(name: string, v: unknown, t: Test, c: Connection): string {
-  const set = Object.entries(c.attribute_mapping.keys ?? {}).find(([, from]) => from.name === name || from.names?.includes(name));
+  const set = Object.entries(c.attribute_mapping.keys ?? {}).find(
+    ([, from]) => from.name === name || from.names?.includes(name),
+  );
   if (set) return set[0];
   const values = (Array.isArray(v) ? v : [v]).map(String);
   if (t.email && values[0]?.toLowerCase() === t.email) return 'email';
@@ -284,7 +339,9 @@ function usedAs(name: string, v: unknown, t: Test, c: Connection): string {
 // Received is what a test brought: the provider's attributes beside what we make of them, to be changed there.
 function Received({ t, c, change }: { t: Test; c: Connection; change: (body: object, said: string) => Promise<void> }) {
   const use = (name: string, to: string) => {
-    const keys = Object.fromEntries(Object.entries(c.attribute_mapping.keys ?? {}).filter(([k, from]) => k !== to && from.name !== name));
+    const keys = Object.fromEntries(
+      Object.entries(c.attribute_mapping.keys ?? {}).filter(([k, from]) => k !== to && from.name !== name),
+    );
     if (to) keys[to] = { name };
     void change({ attribute_mapping: { keys } }, _('Noted; try again to see what it makes'));
   };
@@ -295,7 +352,13 @@ function Received({ t, c, change }: { t: Test; c: Connection; change: (body: obj
   };
   return (
     <div class="stack tight">
-      {t.outcome === 'ok' ? <Note kind="good">{_('It works: {email} would come in as {role}.', { email: t.email ?? '–', role: words(t.role ?? '') })}</Note> : <Note kind="bad">{t.reason ?? _('The provider did not let the person in.')}</Note>}
+      {t.outcome === 'ok' ? (
+        <Note kind="good">
+          {_('It works: {email} would come in as {role}.', { email: t.email ?? '–', role: words(t.role ?? '') })}
+        </Note>
+      ) : (
+        <Note kind="bad">{t.reason ?? _('The provider did not let the person in.')}</Note>
+      )}
       {t.attributes && Object.keys(t.attributes).length ? (
         <div class="table" tabIndex={0} role="region" aria-label={_('Attributes received')}>
           <table>
@@ -318,7 +381,12 @@ function Received({ t, c, change }: { t: Test; c: Connection; change: (body: obj
                       <Json v={v} />
                     </td>
                     <td>
-                      <select class="input" aria-label={_('{name} is used as', { name })} value={at} onChange={(e) => use(name, e.currentTarget.value)}>
+                      <select
+                        class="input"
+                        aria-label={_('{name} is used as', { name })}
+                        value={at}
+                        onChange={(e) => use(name, e.currentTarget.value)}
+                      >
                         {['', ...uses, ...(at && !uses.includes(at) ? [at] : [])].map((u) => (
                           <option key={u} value={u}>
                             {u || '–'}
@@ -347,8 +415,15 @@ function Received({ t, c, change }: { t: Test; c: Connection; change: (body: obj
                 <tr key={g}>
                   <td class="wrap">{g}</td>
                   <td>
-                    <select class="input" aria-label={_('Role of {group}', { group: g })} value={c.role_map[g] ?? ''} onChange={(e) => lead(g, e.currentTarget.value)}>
-                      <option value="">{_('as new people: {role}', { role: words(c.default_role ?? '') || '–' })}</option>
+                    <select
+                      class="input"
+                      aria-label={_('Role of {group}', { group: g })}
+                      value={c.role_map[g] ?? ''}
+                      onChange={(e) => lead(g, e.currentTarget.value)}
+                    >
+                      <option value="">
+                        {_('as new people: {role}', { role: words(c.default_role ?? '') || '–' })}
+                      </option>
                       {roles.map((r) => (
                         <option key={r} value={r}>
                           {words(r)}
@@ -392,14 +467,32 @@ function Prove({ d, id, again }: { d: Domain; id: string; again: () => void }) {
         <b>{d.domain}</b> <Badge tone="warn">{_('not proved yet')}</Badge>
       </div>
       <p class="small">
-        {_('Put a TXT record at')} <code>{d.dns_name}</code> {_('that says')} <code>{d.dns_value}</code> {d.dns_value ? <Copy text={d.dns_value} label={_('Copy')} /> : null}
+        {_('Put a TXT record at')} <code>{d.dns_name}</code> {_('that says')} <code>{d.dns_value}</code>{' '}
+        {d.dns_value ? <Copy text={d.dns_value} label={_('Copy')} /> : null}
       </p>
       <div class="row">
-        <Button size="small" onClick={() => void act(() => api(`${at}/verify`, { method: 'POST', json: mailed ? { code: code.trim() } : {} }))}>
+        <Button
+          size="small"
+          onClick={() =>
+            void act(() => api(`${at}/verify`, { method: 'POST', json: mailed ? { code: code.trim() } : {} }))
+          }
+        >
           {mailed ? _('Take the code') : _('The record is there')}
         </Button>
-        {mailed ? <input class="input" style={{ inlineSize: '140px' }} aria-label={_('Code')} value={code} onInput={(e) => setCode(e.currentTarget.value)} /> : null}
-        <button type="button" class="link small" onClick={() => void act(async () => (await api(`${at}/mail`, { method: 'POST', json: {} }), setMailed(true)))}>
+        {mailed ? (
+          <input
+            class="input"
+            style={{ inlineSize: '140px' }}
+            aria-label={_('Code')}
+            value={code}
+            onInput={(e) => setCode(e.currentTarget.value)}
+          />
+        ) : null}
+        <button
+          type="button"
+          class="link small"
+          onClick={() => void act(async () => (await api(`${at}/mail`, { method: 'POST', json: {} }), setMailed(true)))}
+        >
           {_('Mail a code to postmaster@{domain}', { domain: d.domain })}
         </button>
       </div>
@@ -409,7 +502,11 @@ function Prove({ d, id, again }: { d: Domain; id: string; again: () => void }) {
 }
 
 function Connect({ close, done }: { close: () => void; done: () => void }) {
-  const saml = useQuery({ queryKey: ['auth-settings'], queryFn: () => api<{ saml_enabled: boolean }>('/auth/v1/settings'), staleTime: 60_000 }).data?.saml_enabled;
+  const saml = useQuery({
+    queryKey: ['auth-settings'],
+    queryFn: () => api<{ saml_enabled: boolean }>('/auth/v1/settings'),
+    staleTime: 60_000,
+  }).data?.saml_enabled;
   const draft = useDraft('provider');
   const [kind, setKind] = draft.field('kind', 'oidc');
   const [paste, setPaste] = draft.field('paste', false);
@@ -423,31 +520,83 @@ function Connect({ close, done }: { close: () => void; done: () => void }) {
       close={close}
       draft={draft}
       act={async () => {
-        const common = { kind, name: v['name'] || undefined, default_role: v['role'] || 'viewer', domains: (v['domains'] ?? '').split(',').map((d) => d.trim()).filter(Boolean) };
+        const common = {
+          kind,
+          name: v['name'] || undefined,
+          default_role: v['role'] || 'viewer',
+          domains: (v['domains'] ?? '')
+            .split(',')
+            .map((d) => d.trim())
+            .filter(Boolean),
+        };
         const from = paste ? { metadata_xml: v['xml'] } : { metadata_url: v['metadata'] };
-        await api(base, { method: 'POST', json: kind === 'oidc' ? { ...common, issuer: v['issuer'], client_id: v['client_id'], client_secret: secret || undefined } : { ...common, ...from } });
+        await api(base, {
+          method: 'POST',
+          json:
+            kind === 'oidc'
+              ? { ...common, issuer: v['issuer'], client_id: v['client_id'], client_secret: secret || undefined }
+              : { ...common, ...from },
+        });
         done();
       }}
     >
-      <Select label={_('Kind')} value={kind} put={setKind} options={[['oidc', 'OpenID Connect'], ...(saml ? [['saml', 'SAML 2.0'] as [string, string]] : [])]} help={saml === false ? _('SAML is switched off on this server (setting saml)') : undefined} />
+      <Select
+        label={_('Kind')}
+        value={kind}
+        put={setKind}
+        options={[['oidc', 'OpenID Connect'], ...(saml ? [['saml', 'SAML 2.0'] as [string, string]] : [])]}
+        help={saml === false ? _('SAML is switched off on this server (setting saml)') : undefined}
+      />
       <Input label={_('Name')} value={v['name'] ?? ''} put={put('name')} help={_('As your people know it')} />
       {kind === 'oidc' ? (
         <>
-          <Input label={_('Issuer')} type="url" value={v['issuer'] ?? ''} put={put('issuer')} required placeholder="https://example.com/realms/staff" />
+          <Input
+            label={_('Issuer')}
+            type="url"
+            value={v['issuer'] ?? ''}
+            put={put('issuer')}
+            required
+            placeholder="https://example.com/realms/staff"
+          />
           <Input label={_('Client id')} value={v['client_id'] ?? ''} put={put('client_id')} required />
           <Input label={_('Client secret')} type="password" autocomplete="off" value={secret} put={setSecret} />
         </>
       ) : (
         <>
           <Note>
-            {_('Our own metadata for the provider:')} <Copy text={`${location.origin}/auth/v1/sso/saml/metadata`} label={`${location.origin}/auth/v1/sso/saml/metadata`} />
+            {_('Our own metadata for the provider:')}{' '}
+            <Copy
+              text={`${location.origin}/auth/v1/sso/saml/metadata`}
+              label={`${location.origin}/auth/v1/sso/saml/metadata`}
+            />
           </Note>
           <Check label={_('Paste the provider’s metadata instead of its address')} on={paste} put={setPaste} />
-          {paste ? <Area label={_('Metadata (XML)')} value={v['xml'] ?? ''} put={put('xml')} required rows={6} /> : <Input label={_('Address of the metadata')} type="url" value={v['metadata'] ?? ''} put={put('metadata')} required />}
+          {paste ? (
+            <Area label={_('Metadata (XML)')} value={v['xml'] ?? ''} put={put('xml')} required rows={6} />
+          ) : (
+            <Input
+              label={_('Address of the metadata')}
+              type="url"
+              value={v['metadata'] ?? ''}
+              put={put('metadata')}
+              required
+            />
+          )}
         </>
       )}
-      <Input label={_('Domains')} value={v['domains'] ?? ''} put={put('domains')} help={_('Whose addresses sign in this way; each is verified before it counts')} placeholder="example.com" />
-      <Select label={_('Role of new people')} value={v['role'] ?? 'viewer'} put={put('role')} options={roles.map((r) => [r, words(r)])} />
+      <Input
+        label={_('Domains')}
+        value={v['domains'] ?? ''}
+        put={put('domains')}
+        help={_('Whose addresses sign in this way; each is verified before it counts')}
+        placeholder="example.com"
+      />
+      <Select
+        label={_('Role of new people')}
+        value={v['role'] ?? 'viewer'}
+        put={put('role')}
+        options={roles.map((r) => [r, words(r)])}
+      />
     </Ask>
   );
 }

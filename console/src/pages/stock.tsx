@@ -80,11 +80,37 @@ export function PutPage() {
   const { params } = useRoute();
   const id = params['id'] as string;
   const p = usePermissions();
-  const q = useQuery({ queryKey: ['c', 'putaway_tasks', 'floor', id], queryFn: () => want<Row | null>(supabase.from('putaway_tasks').select('*,item:item_id(id,sku,name,base_uom),lot:lot_id(lot_no),from:from_zone_id(id,code,name),to:to_zone_id(id,code,name)').eq('id', id).maybeSingle()) });
+  const q = useQuery({
+    queryKey: ['c', 'putaway_tasks', 'floor', id],
+    queryFn: () =>
+      want<Row | null>(
+        supabase
+          .from('putaway_tasks')
+          .select(
+            '*,item:item_id(id,sku,name,base_uom),lot:lot_id(lot_no),from:from_zone_id(id,code,name),to:to_zone_id(id,code,name)',
+          )
+          .eq('id', id)
+          .maybeSingle(),
+      ),
+  });
   if (q.isPending || !p) return <Skeleton lines={6} />;
   if (q.error) return <Problem error={q.error} retry={() => void q.refetch()} />;
-  if (!q.data) return <Empty title={_('This task is not there any more')} icon="box" action={<LinkButton href="/console/floor">{_('Floor work')}</LinkButton>} />;
-  return <Put key={`${id} ${text(q.data['quantity_done'])}`} t={q.data} manager={!!p.verbs?.['release_picks']} again={() => void q.refetch()} />;
+  if (!q.data)
+    return (
+      <Empty
+        title={_('This task is not there any more')}
+        icon="box"
+        action={<LinkButton href="/console/floor">{_('Floor work')}</LinkButton>}
+      />
+    );
+  return (
+    <Put
+      key={`${id} ${text(q.data['quantity_done'])}`}
+      t={q.data}
+      manager={!!p.verbs?.['release_picks']}
+      again={() => void q.refetch()}
+    />
+  );
 }
 
 function Put({ t, manager, again }: { t: Row; manager: boolean; again: () => void }) {
@@ -99,11 +125,23 @@ function Put({ t, manager, again }: { t: Row; manager: boolean; again: () => voi
   const open = ['open', 'in_progress'].includes(text(t['status']));
   const places = useQuery({
     queryKey: ['putaway', t.id, left],
-    queryFn: async () => (await ask<{ zones: Suggested[] }>('suggest_putaway', { item_id: text(t['item_id']), quantity: left, lot_id: text(t['lot_id']) || undefined, from_zone_id: text(t['from_zone_id']) || undefined, task_id: text(t['id']) })).zones,
+    queryFn: async () =>
+      (
+        await ask<{ zones: Suggested[] }>('suggest_putaway', {
+          item_id: text(t['item_id']),
+          quantity: left,
+          lot_id: text(t['lot_id']) || undefined,
+          from_zone_id: text(t['from_zone_id']) || undefined,
+          task_id: text(t['id']),
+        })
+      ).zones,
     enabled: open && left > 0,
   });
   const planned = t['to'] as Row | null;
-  const best = [...(planned ? [{ zone: planned, room: null, why: _('planned for it') }] : []), ...(places.data ?? []).filter((s) => s.zone.id !== planned?.id)].slice(0, 3);
+  const best = [
+    ...(planned ? [{ zone: planned, room: null, why: _('planned for it') }] : []),
+    ...(places.data ?? []).filter((s) => s.zone.id !== planned?.id),
+  ].slice(0, 3);
   const read = (code: string) =>
     act(async () => {
       const s = await scan(code);
@@ -113,18 +151,30 @@ function Put({ t, manager, again }: { t: Row; manager: boolean; again: () => voi
         return say(true, _('To {code}', { code: text(s.record['code']) }));
       }
       const what = itemOf(s);
-      say(what?.id === t['item_id'], what?.id === t['item_id'] ? _('Right goods: {sku}', { sku: text(what?.['sku']) }) : _('That is something else than the task’s goods'));
+      say(
+        what?.id === t['item_id'],
+        what?.id === t['item_id']
+          ? _('Right goods: {sku}', { sku: text(what?.['sku']) })
+          : _('That is something else than the task’s goods'),
+      );
     });
   const confirm = () =>
     act(async () => {
       try {
-        await rpc('put_away', { task_id: t.id, to_zone_id: text(to?.id), quantity: Number(quantity), override_reason: reason || undefined });
+        await rpc('put_away', {
+          task_id: t.id,
+          to_zone_id: text(to?.id),
+          quantity: Number(quantity),
+          override_reason: reason || undefined,
+        });
       } catch (e) {
         setRefused((e as { code?: string }).code === 'HF021');
         throw e;
       }
       beep(true);
-      toast(_('{n} × {sku} in {code}', { n: number(Number(quantity)), sku: text(item['sku']), code: text(to?.['code']) }));
+      toast(
+        _('{n} × {sku} in {code}', { n: number(Number(quantity)), sku: text(item['sku']), code: text(to?.['code']) }),
+      );
       forget();
       again();
     });
@@ -162,7 +212,9 @@ function Put({ t, manager, again }: { t: Row; manager: boolean; again: () => voi
                     <b>{text(s.zone['code'])}</b>
                     <span>{_(s.why)}</span>
                   </span>
-                  {s.room != null ? <span class="muted nobreak">{_('room for {n}', { n: number(s.room) })}</span> : null}
+                  {s.room != null ? (
+                    <span class="muted nobreak">{_('room for {n}', { n: number(s.room) })}</span>
+                  ) : null}
                 </button>
               ))}
             </div>
@@ -171,11 +223,25 @@ function Put({ t, manager, again }: { t: Row; manager: boolean; again: () => voi
           )}
         </Step>
         <div>
-          <Amount label={_('Of {n}', { n: number(left) })} unit={text(item['base_uom'])} value={quantity} put={setQuantity} max={left} />
+          <Amount
+            label={_('Of {n}', { n: number(left) })}
+            unit={text(item['base_uom'])}
+            value={quantity}
+            put={setQuantity}
+            max={left}
+          />
         </div>
       </div>
-      {refused && manager ? <Input label={_('Put it there all the same, because')} value={reason} put={setReason} /> : null}
-      <Button kind="primary" size="big" busy={busy} disabled={!to || !(Number(quantity) > 0)} onClick={() => void confirm()}>
+      {refused && manager ? (
+        <Input label={_('Put it there all the same, because')} value={reason} put={setReason} />
+      ) : null}
+      <Button
+        kind="primary"
+        size="big"
+        busy={busy}
+        disabled={!to || !(Number(quantity) > 0)}
+        onClick={() => void confirm()}
+      >
         {to ? _('It is in {code}', { code: text(to['code']) }) : _('Scan or choose a place')}
       </Button>
       {to ? (
@@ -201,18 +267,41 @@ interface Coming {
 
 type Difference = NonNullable<VerbArgs<'receive'>['lines'][number]['discrepancy']>;
 const dock = kept('dock', '');
-const differences: ['' | Difference, string][] = [['', 'As announced'], ['short', 'Too few came'], ['over', 'Too many came'], ['damaged', 'Damaged'], ['wrong_item', 'Wrong goods'], ['quality', 'Poor quality'], ['other', 'Something else']];
+const differences: ['' | Difference, string][] = [
+  ['', 'As announced'],
+  ['short', 'Too few came'],
+  ['over', 'Too many came'],
+  ['damaged', 'Damaged'],
+  ['wrong_item', 'Wrong goods'],
+  ['quality', 'Poor quality'],
+  ['other', 'Something else'],
+];
 
 // ReceivePage takes goods in at a dock, against an order or without one.
 export function ReceivePage() {
   const { query, route } = useLocation();
   const p = usePermissions();
   const orderId = query['order'] ?? '';
-  const orders = useQuery({ queryKey: ['c', 'orders', 'inbound'], queryFn: () => want(supabase.from('orders').select('id,order_no,party_name,promised_at,stage,qty_ordered,qty_received').or('type.in.(inbound,return),and(type.eq.transfer,qty_shipped.gt.0)').in('status', ['confirmed', 'in_progress']).order('promised_at').limit(30)), enabled: !orderId && !query['item'], meta: { live: true } });
+  const orders = useQuery({
+    queryKey: ['c', 'orders', 'inbound'],
+    queryFn: () =>
+      want(
+        supabase
+          .from('orders')
+          .select('id,order_no,party_name,promised_at,stage,qty_ordered,qty_received')
+          .or('type.in.(inbound,return),and(type.eq.transfer,qty_shipped.gt.0)')
+          .in('status', ['confirmed', 'in_progress'])
+          .order('promised_at')
+          .limit(30),
+      ),
+    enabled: !orderId && !query['item'],
+    meta: { live: true },
+  });
   const { said, busy, say, act } = useSaid();
   if (!p) return <Skeleton lines={6} />;
   if (!p.verbs?.['receive']) return <Empty title={_('Your role does not receive goods')} icon="shield" />;
-  if (orderId || query['item']) return <Receive key={orderId + (query['item'] ?? '')} orderId={orderId} itemId={query['item'] ?? ''} />;
+  if (orderId || query['item'])
+    return <Receive key={orderId + (query['item'] ?? '')} orderId={orderId} itemId={query['item'] ?? ''} />;
   const read = (code: string) =>
     act(async () => {
       const s = await scan(code);
@@ -258,26 +347,84 @@ interface Received {
 }
 
 function Receive({ orderId, itemId }: { orderId: string; itemId: string }) {
-  const docks = useQuery({ queryKey: ['c', 'zones', 'docks'], queryFn: () => want(supabase.from('zones').select('id,code,name,kind').in('kind', ['dock', 'staging']).eq('status', 'active').order('code').limit(100)), staleTime: 60_000 });
-  const order = useQuery({ queryKey: ['c', 'orders', 'receive', orderId], queryFn: () => want<Row | null>(supabase.from('orders').select('id,order_no,party_name,type,status,order_lines(id,line_no,uom,qty_ordered,qty_cancelled,qty_shipped,qty_received,item:item_id(id,sku,name,base_uom,tracking,has_expiry))').eq('id', orderId).maybeSingle()), enabled: !!orderId });
-  const item = useQuery({ queryKey: ['c', 'items', 'receive', itemId], queryFn: () => want<Row | null>(supabase.from('items').select('id,sku,name,base_uom,tracking,has_expiry').eq('id', itemId).maybeSingle()), enabled: !!itemId });
+  const docks = useQuery({
+    queryKey: ['c', 'zones', 'docks'],
+    queryFn: () =>
+      want(
+        supabase
+          .from('zones')
+          .select('id,code,name,kind')
+          .in('kind', ['dock', 'staging'])
+          .eq('status', 'active')
+          .order('code')
+          .limit(100),
+      ),
+    staleTime: 60_000,
+  });
+  const order = useQuery({
+    queryKey: ['c', 'orders', 'receive', orderId],
+    queryFn: () =>
+      want<Row | null>(
+        supabase
+          .from('orders')
+          .select(
+            'id,order_no,party_name,type,status,order_lines(id,line_no,uom,qty_ordered,qty_cancelled,qty_shipped,qty_received,item:item_id(id,sku,name,base_uom,tracking,has_expiry))',
+          )
+          .eq('id', orderId)
+          .maybeSingle(),
+      ),
+    enabled: !!orderId,
+  });
+  const item = useQuery({
+    queryKey: ['c', 'items', 'receive', itemId],
+    queryFn: () =>
+      want<Row | null>(
+        supabase.from('items').select('id,sku,name,base_uom,tracking,has_expiry').eq('id', itemId).maybeSingle(),
+      ),
+    enabled: !!itemId,
+  });
   if ((orderId && order.isPending) || (itemId && item.isPending) || docks.isPending) return <Skeleton lines={6} />;
   const wrong = order.error ?? item.error ?? docks.error;
   if (wrong) return <Problem error={wrong} retry={() => void Promise.all([order.refetch(), docks.refetch()])} />;
-  if (!order.data && !item.data) return <Empty title={_('This record is not there')} action={<LinkButton href="/console/floor/receive">{_('Receive')}</LinkButton>} />;
+  if (!order.data && !item.data)
+    return (
+      <Empty
+        title={_('This record is not there')}
+        action={<LinkButton href="/console/floor/receive">{_('Receive')}</LinkButton>}
+      />
+    );
   return <Arrived order={order.data ?? null} item={item.data ?? null} docks={docks.data ?? []} />;
 }
 
-const blank = (i: Row): Coming => ({ key: i.id, item: i, quantity: '0', lot_no: '', expires_on: '', serials: '', discrepancy: '' });
+const blank = (i: Row): Coming => ({
+  key: i.id,
+  item: i,
+  quantity: '0',
+  lot_no: '',
+  expires_on: '',
+  serials: '',
+  discrepancy: '',
+});
 
-const serialsOf = (l: Coming) => l.serials.split(',').map((x) => x.trim()).filter(Boolean);
+const serialsOf = (l: Coming) =>
+  l.serials
+    .split(',')
+    .map((x) => x.trim())
+    .filter(Boolean);
 
 // announced are the lines of an order that are not received whole.
 function announced(order: Row): Coming[] {
   const transfer = order['type'] === 'transfer'; // of it comes in what has left
   return ((order['order_lines'] as Row[] | undefined) ?? [])
     .sort((a, b) => Number(a['line_no']) - Number(b['line_no']))
-    .map((l) => ({ ...blank(l['item'] as Row), key: l.id, order_line_id: l.id, open: (transfer ? Number(l['qty_shipped']) : Number(l['qty_ordered']) - Number(l['qty_cancelled'] ?? 0)) - Number(l['qty_received'] ?? 0) }))
+    .map((l) => ({
+      ...blank(l['item'] as Row),
+      key: l.id,
+      order_line_id: l.id,
+      open:
+        (transfer ? Number(l['qty_shipped']) : Number(l['qty_ordered']) - Number(l['qty_cancelled'] ?? 0)) -
+        Number(l['qty_received'] ?? 0),
+    }))
     .filter((l) => (l.open ?? 0) > 0);
 }
 
@@ -289,7 +436,10 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
   const [typed, setTyped] = draft.field<Coming[]>('lines', expected);
   // What is expected is what the order says now, however long ago the rest was typed.
   const meet = (list: Coming[]): Coming[] => [
-    ...list.map((l) => ({ ...l, open: l.order_line_id ? (expected.find((x) => x.key === l.key)?.open ?? 0) : undefined })),
+    ...list.map((l) => ({
+      ...l,
+      open: l.order_line_id ? (expected.find((x) => x.key === l.key)?.open ?? 0) : undefined,
+    })),
     ...expected.filter((x) => !list.some((l) => l.key === x.key)),
   ];
   const lines = meet(typed);
@@ -297,7 +447,8 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
   const [result, setResult] = useState<Received | null>(null);
   const { said, busy, say, act } = useSaid();
   const at = docks.find((z) => z.id === zone) ?? docks[0];
-  const put = (key: string, more: Partial<Coming>) => setLines((now) => now.map((l) => (l.key === key ? { ...l, ...more } : l)));
+  const put = (key: string, more: Partial<Coming>) =>
+    setLines((now) => now.map((l) => (l.key === key ? { ...l, ...more } : l)));
   const read = (code: string) =>
     act(async () => {
       const s = await scan(code);
@@ -308,12 +459,30 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
       const what = itemOf(s);
       if (!what) return say(false, _('Scan the goods, or the dock they stand on'));
       const more = Number(s.parsed?.count ?? 1) || 1;
-      const read = { ...(s.parsed?.lot_no ? { lot_no: s.parsed.lot_no } : {}), ...(s.parsed?.expires_on ? { expires_on: s.parsed.expires_on } : {}) };
+      const read = {
+        ...(s.parsed?.lot_no ? { lot_no: s.parsed.lot_no } : {}),
+        ...(s.parsed?.expires_on ? { expires_on: s.parsed.expires_on } : {}),
+      };
       const serial = s.parsed?.serial;
       setLines((now) => {
         const hit = now.find((l) => l.item.id === what.id);
-        if (!hit) return [...now, { ...blank(what), quantity: String(more), ...read, serials: serial ?? '', discrepancy: order ? 'unannounced' : '' }];
-        const counted = { ...hit, quantity: String((Number(hit.quantity) || 0) + more), ...read, ...(serial ? { serials: [hit.serials, serial].filter(Boolean).join(', ') } : {}) };
+        if (!hit)
+          return [
+            ...now,
+            {
+              ...blank(what),
+              quantity: String(more),
+              ...read,
+              serials: serial ?? '',
+              discrepancy: order ? 'unannounced' : '',
+            },
+          ];
+        const counted = {
+          ...hit,
+          quantity: String((Number(hit.quantity) || 0) + more),
+          ...read,
+          ...(serial ? { serials: [hit.serials, serial].filter(Boolean).join(', ') } : {}),
+        };
         return now.map((l) => (l === hit ? counted : l));
       });
       say(true, `${text(what['sku'])} +${number(more)}`);
@@ -371,9 +540,16 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
     );
   return (
     <div class="floor">
-      <Top title={order ? text(order['order_no']) : _('Unannounced goods')}>{order ? <p class="muted">{text(order['party_name'])}</p> : null}</Top>
+      <Top title={order ? text(order['order_no']) : _('Unannounced goods')}>
+        {order ? <p class="muted">{text(order['party_name'])}</p> : null}
+      </Top>
       <ScanField label={_('Scan the goods')} put={read} said={said} busy={busy} />
-      <Select label={_('Where do they stand?')} value={at?.id ?? ''} put={(v) => dock.set(v)} options={docks.map((z) => [z.id, `${text(z['code'])} · ${text(z['name'])}`])} />
+      <Select
+        label={_('Where do they stand?')}
+        value={at?.id ?? ''}
+        put={(v) => dock.set(v)}
+        options={docks.map((z) => [z.id, `${text(z['code'])} · ${text(z['name'])}`])}
+      />
       <Kept draft={draft} />
       {!lines.length ? <Note kind="good">{_('Everything on this order is received.')}</Note> : null}
       {lines.map((l) => (
@@ -381,10 +557,19 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
           <div class={Number(l.quantity) > 0 ? 'done' : ''}>
             <b>{text(l.item['sku'])}</b>
             <span>{text(l.item['name'])}</span>
-            {l.open != null ? <span class="muted small">{_('{n} expected', { n: number(l.open) })}</span> : <span class="small muted">{_('not announced')}</span>}
+            {l.open != null ? (
+              <span class="muted small">{_('{n} expected', { n: number(l.open) })}</span>
+            ) : (
+              <span class="small muted">{_('not announced')}</span>
+            )}
           </div>
           <div>
-            <Amount label={_('Came: {sku}', { sku: text(l.item['sku']) })} unit={text(l.item['base_uom'])} value={l.quantity} put={(quantity) => put(l.key, { quantity })} />
+            <Amount
+              label={_('Came: {sku}', { sku: text(l.item['sku']) })}
+              unit={text(l.item['base_uom'])}
+              value={l.quantity}
+              put={(quantity) => put(l.key, { quantity })}
+            />
             {l.open != null && Number(l.quantity) !== l.open ? (
               <button type="button" class="link" onClick={() => put(l.key, { quantity: String(l.open) })}>
                 {_('All {n} came', { n: number(l.open) })}
@@ -393,10 +578,34 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
           </div>
           {Number(l.quantity) > 0 || l.discrepancy ? (
             <div class="form">
-              {l.item['tracking'] === 'lot' ? <Input label={_('Lot')} value={l.lot_no} put={(lot_no) => put(l.key, { lot_no })} required /> : null}
-              {l.item['has_expiry'] ? <Input label={_('Expires on')} type="date" value={l.expires_on} put={(expires_on) => put(l.key, { expires_on })} /> : null}
-              {l.item['tracking'] === 'serial' ? <Input label={_('Serial numbers')} value={l.serials} put={(serials) => put(l.key, { serials })} help={_('Several with commas between')} required /> : null}
-              {l.order_line_id ? <Select label={_('Compared with the order')} value={l.discrepancy} put={(discrepancy) => put(l.key, { discrepancy })} options={differences.map(([v, t]) => [v, _(t)])} /> : null}
+              {l.item['tracking'] === 'lot' ? (
+                <Input label={_('Lot')} value={l.lot_no} put={(lot_no) => put(l.key, { lot_no })} required />
+              ) : null}
+              {l.item['has_expiry'] ? (
+                <Input
+                  label={_('Expires on')}
+                  type="date"
+                  value={l.expires_on}
+                  put={(expires_on) => put(l.key, { expires_on })}
+                />
+              ) : null}
+              {l.item['tracking'] === 'serial' ? (
+                <Input
+                  label={_('Serial numbers')}
+                  value={l.serials}
+                  put={(serials) => put(l.key, { serials })}
+                  help={_('Several with commas between')}
+                  required
+                />
+              ) : null}
+              {l.order_line_id ? (
+                <Select
+                  label={_('Compared with the order')}
+                  value={l.discrepancy}
+                  put={(discrepancy) => put(l.key, { discrepancy })}
+                  options={differences.map(([v, t]) => [v, _(t)])}
+                />
+              ) : null}
             </div>
           ) : null}
         </div>
@@ -409,7 +618,13 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
           </Button>
         </Note>
       ) : null}
-      <Button kind="primary" size="big" busy={busy} disabled={!coming.length || !at || lines.some((l) => Number.isNaN(Number(l.quantity)))} onClick={() => void book()}>
+      <Button
+        kind="primary"
+        size="big"
+        busy={busy}
+        disabled={!coming.length || !at || lines.some((l) => Number.isNaN(Number(l.quantity)))}
+        onClick={() => void book()}
+      >
         {coming.length ? plural(coming.length, 'Take {n} line in', 'Take {n} lines in') : _('Nothing entered yet')}
       </Button>
     </div>
@@ -435,13 +650,44 @@ export function CountPage() {
   const { query, route } = useLocation();
   const p = usePermissions();
   const id = params['id'] ?? '';
-  const t = useQuery({ queryKey: ['c', 'count_tasks', 'floor', id], queryFn: () => want<Row | null>(supabase.from('count_tasks').select('*,zone:zone_id(id,code,name),item:item_id(id,sku,name,base_uom,tracking)').eq('id', id).maybeSingle()), enabled: !!id });
-  const named = useQuery({ queryKey: ['c', 'zones', 'floor', query['zone']], queryFn: () => want<Row | null>(supabase.from('zones').select('id,code,name').eq('id', query['zone'] ?? '').maybeSingle()), enabled: !id && !!query['zone'] });
+  const t = useQuery({
+    queryKey: ['c', 'count_tasks', 'floor', id],
+    queryFn: () =>
+      want<Row | null>(
+        supabase
+          .from('count_tasks')
+          .select('*,zone:zone_id(id,code,name),item:item_id(id,sku,name,base_uom,tracking)')
+          .eq('id', id)
+          .maybeSingle(),
+      ),
+    enabled: !!id,
+  });
+  const named = useQuery({
+    queryKey: ['c', 'zones', 'floor', query['zone']],
+    queryFn: () =>
+      want<Row | null>(
+        supabase
+          .from('zones')
+          .select('id,code,name')
+          .eq('id', query['zone'] ?? '')
+          .maybeSingle(),
+      ),
+    enabled: !id && !!query['zone'],
+  });
   const [zone, setZone] = useState<Row | null>(null);
   const { said, busy, say, act } = useSaid();
   if (!p || (id && t.isPending)) return <Skeleton lines={6} />;
   if (t.error) return <Problem error={t.error} retry={() => void t.refetch()} />;
-  if (id) return t.data ? <Count t={t.data} /> : <Empty title={_('This count is not there')} icon="list" action={<LinkButton href="/console/floor">{_('Floor work')}</LinkButton>} />;
+  if (id)
+    return t.data ? (
+      <Count t={t.data} />
+    ) : (
+      <Empty
+        title={_('This count is not there')}
+        icon="list"
+        action={<LinkButton href="/console/floor">{_('Floor work')}</LinkButton>}
+      />
+    );
   const place = zone ?? named.data ?? null;
   return (
     <div class="floor">
@@ -490,10 +736,26 @@ export function CountPage() {
 
 // Waiting says what comes first, and offers the counts that somebody asked for.
 function Waiting() {
-  const open = useQuery({ queryKey: ['c', 'count_tasks', 'waiting'], queryFn: () => want(supabase.from('count_tasks').select('id,count_no,due_on,status,zone:zone_id(code,name)').in('status', ['open', 'counting', 'recount']).order('due_on').limit(20)), meta: { live: true } });
+  const open = useQuery({
+    queryKey: ['c', 'count_tasks', 'waiting'],
+    queryFn: () =>
+      want(
+        supabase
+          .from('count_tasks')
+          .select('id,count_no,due_on,status,zone:zone_id(code,name)')
+          .in('status', ['open', 'counting', 'recount'])
+          .order('due_on')
+          .limit(20),
+      ),
+    meta: { live: true },
+  });
   return (
     <>
-      <Note>{_('Scan the label of the place, or type its code. Then scan what lies there, piece by piece or with its number.')}</Note>
+      <Note>
+        {_(
+          'Scan the label of the place, or type its code. Then scan what lies there, piece by piece or with its number.',
+        )}
+      </Note>
       <Problem error={open.error} />
       <h2>{_('Counts that wait')}</h2>
       {open.isPending ? (
@@ -546,19 +808,28 @@ function Count({ t }: { t: Row }) {
       const more = Number(s.parsed?.count ?? 1) || 1;
       setLines((now) =>
         now.some((l) => l.key === key)
-          ? now.map((l) => (l.key === key ? { ...l, counted: serial ? '1' : String((Number(l.counted) || 0) + more) } : l))
+          ? now.map((l) =>
+              l.key === key ? { ...l, counted: serial ? '1' : String((Number(l.counted) || 0) + more) } : l,
+            )
           : [...now, { key, item, lot, serial, counted: String(more) }],
       );
       say(true, `${text(item['sku'])} +${number(more)}`);
     });
   const enter = () =>
     act(async () => {
-      const found = lines.map((l) => ({ item_id: l.item.id, lot_id: l.lot?.id, serial: l.serial, counted: Number(l.counted) || 0 }));
-      const r = await rpc<Counted>('enter_count', { count_task_id: t.id, counted_at: countedAt, lines: found }).catch((e: unknown) => {
-        // Goods moved since: the same number, sent again after another look, is of that look.
-        if (e instanceof Fault && e.fields(['counted_at']).length) setCountedAt(undefined);
-        throw e;
-      });
+      const found = lines.map((l) => ({
+        item_id: l.item.id,
+        lot_id: l.lot?.id,
+        serial: l.serial,
+        counted: Number(l.counted) || 0,
+      }));
+      const r = await rpc<Counted>('enter_count', { count_task_id: t.id, counted_at: countedAt, lines: found }).catch(
+        (e: unknown) => {
+          // Goods moved since: the same number, sent again after another look, is of that look.
+          if (e instanceof Fault && e.fields(['counted_at']).length) setCountedAt(undefined);
+          throw e;
+        },
+      );
       beep(true);
       draft.drop();
       setResult(r);
@@ -574,7 +845,13 @@ function Count({ t }: { t: Row }) {
       <div class="floor">
         <Top title={text(zone['code'])} />
         <Finished title={waits ? _('It waits for a second person') : _('The count is booked')}>
-          {result && (off || (shown && !waits)) ? <p class="muted">{off ? plural(off, '{n} line differs from the books', '{n} lines differ from the books') : _('Everything is as the books say')}</p> : null}
+          {result && (off || (shown && !waits)) ? (
+            <p class="muted">
+              {off
+                ? plural(off, '{n} line differs from the books', '{n} lines differ from the books')
+                : _('Everything is as the books say')}
+            </p>
+          ) : null}
         </Finished>
       </div>
     );
@@ -595,13 +872,26 @@ function Count({ t }: { t: Row }) {
             {l.serial ? <span class="strong">{_('Serial number {no}', { no: l.serial })}</span> : null}
           </div>
           <div>
-            <Amount label={_('Found: {sku}', { sku: text(l.item['sku']) })} unit={text(l.item['base_uom'])} value={l.counted} put={(counted) => setLines((now) => now.map((x) => (x.key === l.key ? { ...x, counted } : x)))} />
+            <Amount
+              label={_('Found: {sku}', { sku: text(l.item['sku']) })}
+              unit={text(l.item['base_uom'])}
+              value={l.counted}
+              put={(counted) => setLines((now) => now.map((x) => (x.key === l.key ? { ...x, counted } : x)))}
+            />
           </div>
         </div>
       ))}
       <Note>{_('What you do not enter counts as not found.')}</Note>
-      <Button kind="primary" size="big" busy={busy} disabled={lines.some((l) => Number.isNaN(Number(l.counted)))} onClick={() => void enter()}>
-        {lines.length ? plural(lines.length, 'That is all: {n} line', 'That is all: {n} lines') : _('The place is empty')}
+      <Button
+        kind="primary"
+        size="big"
+        busy={busy}
+        disabled={lines.some((l) => Number.isNaN(Number(l.counted)))}
+        onClick={() => void enter()}
+      >
+        {lines.length
+          ? plural(lines.length, 'That is all: {n} line', 'That is all: {n} lines')
+          : _('The place is empty')}
       </Button>
     </div>
   );

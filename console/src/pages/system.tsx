@@ -30,15 +30,31 @@ async function ready(): Promise<Ready> {
 // System is how the server is: whether it takes requests, what it runs on, how old its last backup is.
 export function System() {
   const health = useQuery({ queryKey: ['readyz'], queryFn: ready, refetchInterval: 15_000 });
-  const backup = useQuery({ queryKey: ['backup-status'], queryFn: () => api<Backups>('/v1/backup-status'), refetchInterval: 60_000 });
+  const backup = useQuery({
+    queryKey: ['backup-status'],
+    queryFn: () => api<Backups>('/v1/backup-status'),
+    refetchInterval: 60_000,
+  });
   const version = useSettings()?.version;
   const h = health.data;
   const b = backup.data;
   const old = b?.scheduled && (b.age_seconds == null || b.age_seconds > 2 * b.every_seconds);
-  const every = (s: number) => (s % 86_400 === 0 ? _('every {n} days', { n: number(s / 86_400) }) : _('every {n} hours', { n: number(s / 3600, 1) }));
+  const every = (s: number) =>
+    s % 86_400 === 0
+      ? _('every {n} days', { n: number(s / 86_400) })
+      : _('every {n} hours', { n: number(s / 3600, 1) });
   return (
     <div class="grid" style={{ '--min': '320px' }}>
-      <Card title={_('Server')} actions={h ? <Badge tone={h.status === 'ready' ? 'good' : 'bad'}>{h.status === 'ready' ? _('ready') : _('not ready')}</Badge> : null}>
+      <Card
+        title={_('Server')}
+        actions={
+          h ? (
+            <Badge tone={h.status === 'ready' ? 'good' : 'bad'}>
+              {h.status === 'ready' ? _('ready') : _('not ready')}
+            </Badge>
+          ) : null
+        }
+      >
         <Problem error={health.error} retry={() => void health.refetch()} />
         {h ? (
           <dl class="facts">
@@ -62,17 +78,35 @@ export function System() {
           </Note>
         ) : null}
       </Card>
-      <Card title={_('Backup')} actions={b ? <Badge tone={!b.scheduled ? 'warn' : old ? 'bad' : 'good'}>{!b.scheduled ? _('not scheduled') : old ? _('too old') : _('in time')}</Badge> : null}>
+      <Card
+        title={_('Backup')}
+        actions={
+          b ? (
+            <Badge tone={!b.scheduled ? 'warn' : old ? 'bad' : 'good'}>
+              {!b.scheduled ? _('not scheduled') : old ? _('too old') : _('in time')}
+            </Badge>
+          ) : null
+        }
+      >
         <Problem error={backup.error} retry={() => void backup.refetch()} />
         {b ? (
           <div class="stack tight">
             <div class="row">
-              <span style={{ fontSize: '1.6rem', fontWeight: 650 }} title={b.last_good_at ? dateTime(b.last_good_at) : undefined}>
+              <span
+                style={{ fontSize: '1.6rem', fontWeight: 650 }}
+                title={b.last_good_at ? dateTime(b.last_good_at) : undefined}
+              >
                 {b.last_good_at ? ago(b.last_good_at) : _('none yet')}
               </span>
               {b.bytes ? <span class="muted">{_('{n} MB', { n: number(b.bytes / 1_000_000, 1) })}</span> : null}
             </div>
-            <p class="muted small">{b.scheduled ? _('The server makes one by itself, {every}.', { every: every(b.every_seconds) }) : _('The server makes none by itself. Whoever runs it sets backup_to, or calls holdfast backup on a schedule of their own.')}</p>
+            <p class="muted small">
+              {b.scheduled
+                ? _('The server makes one by itself, {every}.', { every: every(b.every_seconds) })
+                : _(
+                    'The server makes none by itself. Whoever runs it sets backup_to, or calls holdfast backup on a schedule of their own.',
+                  )}
+            </p>
           </div>
         ) : (
           <Skeleton />

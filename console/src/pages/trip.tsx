@@ -39,7 +39,11 @@ export function TripPage() {
   const t = q.data;
   if (!t)
     return (
-      <Empty title={_('This route is not there')} icon="truck" action={<LinkButton href="/console/routes">{_('Routes')}</LinkButton>}>
+      <Empty
+        title={_('This route is not there')}
+        icon="truck"
+        action={<LinkButton href="/console/routes">{_('Routes')}</LinkButton>}
+      >
         {_('It may have been deleted, or your role does not see it.')}
       </Empty>
     );
@@ -72,7 +76,13 @@ export function TripPage() {
       ))}
       {behind.length ? (
         <Note kind="warn">
-          <b>{plural(behind.length, '{n} shipment stayed behind and is off the route', '{n} shipments stayed behind and are off the route')}</b>
+          <b>
+            {plural(
+              behind.length,
+              '{n} shipment stayed behind and is off the route',
+              '{n} shipments stayed behind and are off the route',
+            )}
+          </b>
           <ul>
             {behind.map((b) => (
               <li key={b.no}>
@@ -85,7 +95,9 @@ export function TripPage() {
       <div class="split">
         <div class="stack">
           {t.status === 'started' && at ? <Now key={at.id} s={at} p={p} /> : null}
-          {t.status === 'started' && !at ? <Note kind="good">{_('Every stop is done. Finish the route when the vehicle is back.')}</Note> : null}
+          {t.status === 'started' && !at ? (
+            <Note kind="good">{_('Every stop is done. Finish the route when the vehicle is back.')}</Note>
+          ) : null}
           <Stops t={t} at={at?.id} go={setChosen} />
           <Way t={t} at={t.status === 'started' ? at?.id : undefined} />
         </div>
@@ -101,7 +113,14 @@ function Now({ s, p }: { s: Stop; p: Permissions }) {
   const arrive = async () => {
     setBusy(true);
     try {
-      await want(supabase.from('shipments').update({ arrived_at: serverNow().toISOString() }).eq('id', s.id).select('id').single());
+      await want(
+        supabase
+          .from('shipments')
+          .update({ arrived_at: serverNow().toISOString() })
+          .eq('id', s.id)
+          .select('id')
+          .single(),
+      );
       changed();
     } catch (e) {
       fail(e);
@@ -140,7 +159,18 @@ function Now({ s, p }: { s: Stop; p: Permissions }) {
 
 function Stops({ t, at, go }: { t: Trip; at?: string; go: (id: string) => void }) {
   return (
-    <Card flush title={_('Stops')} actions={<span class="muted small nobreak">{plural(t.stops.length, '{n} of {m} stop done', '{n} of {m} stops done', { n: number(done(t)), m: number(t.stops.length) })}</span>}>
+    <Card
+      flush
+      title={_('Stops')}
+      actions={
+        <span class="muted small nobreak">
+          {plural(t.stops.length, '{n} of {m} stop done', '{n} of {m} stops done', {
+            n: number(done(t)),
+            m: number(t.stops.length),
+          })}
+        </span>
+      }
+    >
       {t.stops.length ? (
         <ol class="lines stops">
           {t.stops.map((s) => (
@@ -154,10 +184,17 @@ function Stops({ t, at, go }: { t: Trip; at?: string; go: (id: string) => void }
                   {s.shipment_no}
                 </a>
                 {s.exception_code ? <span class="small down"> · {words(s.exception_code.toLowerCase())}</span> : null}
-                {s.completed_at ?? s.arrived_at ? <span class="small muted nobreak"> · {dateTime(s.completed_at ?? s.arrived_at)}</span> : null}
+                {(s.completed_at ?? s.arrived_at) ? (
+                  <span class="small muted nobreak"> · {dateTime(s.completed_at ?? s.arrived_at)}</span>
+                ) : null}
               </span>
               {t.status === 'started' && s.status === 'in_transit' && s.id !== at ? (
-                <Button size="small" kind="quiet" aria-label={_('Go there next: {place}', { place: nameOf(s.destination) })} onClick={() => go(s.id)}>
+                <Button
+                  size="small"
+                  kind="quiet"
+                  aria-label={_('Go there next: {place}', { place: nameOf(s.destination) })}
+                  onClick={() => go(s.id)}
+                >
                   {_('Go there next')}
                 </Button>
               ) : null}
@@ -189,20 +226,30 @@ function Facts({ t }: { t: Trip }) {
     [_('Vehicle'), t.vehicle?.plate ?? '–'],
     [_('Planned, as the crow flies'), km(t.planned_km)],
     [_('Odometer at the start'), km(t.odometer_start_km)],
-    ...(t.status === 'planned' || t.status === 'cancelled' ? [] : [[_('Started'), t.started_at ? dateTime(t.started_at) : '–'] as [string, string]]),
+    ...(t.status === 'planned' || t.status === 'cancelled'
+      ? []
+      : [[_('Started'), t.started_at ? dateTime(t.started_at) : '–'] as [string, string]]),
     ...(t.status === 'finished'
       ? ([
           [_('Odometer at the end'), km(t.odometer_end_km)],
           [_('Driven'), km(t.distance_km)],
           [_('Finished'), t.finished_at ? dateTime(t.finished_at) : '–'],
-          [_('At the wheel'), t.driving_min == null ? _('all of the time') : _('{n} min', { n: number(t.driving_min) })],
+          [
+            _('At the wheel'),
+            t.driving_min == null ? _('all of the time') : _('{n} min', { n: number(t.driving_min) }),
+          ],
         ] as [string, string][])
       : []),
   ];
   return (
     <Card title={_('Trip')} actions={<a href={hrefOf('routes', t.id)}>{_('Open the record')}</a>}>
       <div class="stack">
-        <Meter value={t.stops.length ? (done(t) / t.stops.length) * 100 : 0} warn={1000} bad={1000} label={_('Stops done: {no}', { no: t.route_no })} />
+        <Meter
+          value={t.stops.length ? (done(t) / t.stops.length) * 100 : 0}
+          warn={1000}
+          bad={1000}
+          label={_('Stops done: {no}', { no: t.route_no })}
+        />
         <dl class="facts">
           {facts.map(([name, value]) => (
             <div key={name}>
@@ -217,7 +264,17 @@ function Facts({ t }: { t: Trip }) {
 }
 
 // Verbs are what can be done with the route as a whole.
-function Verbs({ t, p, open, began }: { t: Trip; p: Permissions; open: boolean; began: (behind: Behind[], warnings: string[]) => void }) {
+function Verbs({
+  t,
+  p,
+  open,
+  began,
+}: {
+  t: Trip;
+  p: Permissions;
+  open: boolean;
+  began: (behind: Behind[], warnings: string[]) => void;
+}) {
   const [asking, setAsking] = useState<'start' | 'finish' | 'cancel' | null>(null);
   const may = (v: string) => p.verbs?.[v] === true;
   const cancels = p.collections['routes']?.moves?.some((m) => m.to === 'cancelled' && m.from.includes(t.status));
@@ -248,7 +305,15 @@ function Verbs({ t, p, open, began }: { t: Trip; p: Permissions; open: boolean; 
           yes={_('Cancel the route')}
           close={() => setAsking(null)}
           act={async () => {
-            await want(supabase.from('routes').update({ status: 'cancelled' }).eq('id', t.id).setHeader('If-Match', `"${t.version}"`).select('id').single());
+            await want(
+              supabase
+                .from('routes')
+                .update({ status: 'cancelled' })
+                .eq('id', t.id)
+                .setHeader('If-Match', `"${t.version}"`)
+                .select('id')
+                .single(),
+            );
             changed();
           }}
         />
@@ -259,10 +324,28 @@ function Verbs({ t, p, open, began }: { t: Trip; p: Permissions; open: boolean; 
 
 function Odometer({ last, reading, put }: { last?: number | null; reading: string; put: (v: string) => void }) {
   const help = last == null ? undefined : _('It showed {km} last.', { km: km(last) });
-  return <NumberInput label={_('What does the odometer show?')} help={help} unit="km" value={reading} put={put} required autofocus />;
+  return (
+    <NumberInput
+      label={_('What does the odometer show?')}
+      help={help}
+      unit="km"
+      value={reading}
+      put={put}
+      required
+      autofocus
+    />
+  );
 }
 
-function Start({ t, began, close }: { t: Trip; began: (behind: Behind[], warnings: string[]) => void; close: () => void }) {
+function Start({
+  t,
+  began,
+  close,
+}: {
+  t: Trip;
+  began: (behind: Behind[], warnings: string[]) => void;
+  close: () => void;
+}) {
   const draft = useDraft(`start_route ${t.id}`);
   const [reading, setReading] = draft.field('reading', '');
   return (
@@ -273,8 +356,14 @@ function Start({ t, began, close }: { t: Trip; began: (behind: Behind[], warning
       close={close}
       draft={draft}
       act={async () => {
-        const r = await rpc<{ shipments: { ok: boolean; reasons: string[]; shipment: { shipment_no: string } }[]; warnings: string[] }>('start_route', { route_id: t.id, vehicle_id: t.vehicle?.id ?? '', odometer_km: Number(reading) });
-        began(r.shipments.filter((x) => !x.ok).map((x) => ({ no: x.shipment.shipment_no, reasons: x.reasons })), r.warnings);
+        const r = await rpc<{
+          shipments: { ok: boolean; reasons: string[]; shipment: { shipment_no: string } }[];
+          warnings: string[];
+        }>('start_route', { route_id: t.id, vehicle_id: t.vehicle?.id ?? '', odometer_km: Number(reading) });
+        began(
+          r.shipments.filter((x) => !x.ok).map((x) => ({ no: x.shipment.shipment_no, reasons: x.reasons })),
+          r.warnings,
+        );
         toast(_('{no} is on its way', { no: t.route_no }));
         changed();
       }}
@@ -295,13 +384,23 @@ function Finish({ t, close }: { t: Trip; close: () => void }) {
       close={close}
       draft={draft}
       act={async () => {
-        await rpc('finish_route', { route_id: t.id, odometer_km: Number(reading), driving_min: minutes ? Number(minutes) : undefined });
+        await rpc('finish_route', {
+          route_id: t.id,
+          odometer_km: Number(reading),
+          driving_min: minutes ? Number(minutes) : undefined,
+        });
         toast(_('{no} is finished', { no: t.route_no }));
         changed();
       }}
     >
       <Odometer last={t.odometer_start_km} reading={reading} put={setReading} />
-      <NumberInput label={_('Time at the wheel')} help={_('Leave it empty when it was all of the time.')} unit="min" value={minutes} put={setMinutes} />
+      <NumberInput
+        label={_('Time at the wheel')}
+        help={_('Leave it empty when it was all of the time.')}
+        unit="min"
+        value={minutes}
+        put={setMinutes}
+      />
     </Ask>
   );
 }

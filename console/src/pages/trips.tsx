@@ -17,7 +17,10 @@ export function TripsPage() {
   const past = over.data ?? [];
   return (
     <>
-      <Head title={_('Routes')} sub={_('{n} on the road, {m} planned', { n: number(out.length), m: number(planned.length) })}>
+      <Head
+        title={_('Routes')}
+        sub={_('{n} on the road, {m} planned', { n: number(out.length), m: number(planned.length) })}
+      >
         {p.verbs?.['plan_route'] ? (
           <LinkButton icon="plus" kind="primary" href="/console/shipments?choose=1">
             {_('Plan a route')}
@@ -57,8 +60,18 @@ function Lines({ title, list }: { title: string; list: Trip[] }) {
             </span>
             <span class="muted nobreak">{date(t.date)}</span>
             <span class="way-done">
-              <span class="small nobreak">{plural(t.stops.length, '{n} of {m} stop done', '{n} of {m} stops done', { n: number(done(t)), m: number(t.stops.length) })}</span>
-              <Meter value={t.stops.length ? (done(t) / t.stops.length) * 100 : 0} warn={1000} bad={1000} label={_('Stops done: {no}', { no: t.route_no })} />
+              <span class="small nobreak">
+                {plural(t.stops.length, '{n} of {m} stop done', '{n} of {m} stops done', {
+                  n: number(done(t)),
+                  m: number(t.stops.length),
+                })}
+              </span>
+              <Meter
+                value={t.stops.length ? (done(t) / t.stops.length) * 100 : 0}
+                warn={1000}
+                bad={1000}
+                label={_('Stops done: {no}', { no: t.route_no })}
+              />
             </span>
             <Badge state={t.status} />
           </li>

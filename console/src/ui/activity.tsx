@@ -22,9 +22,22 @@ export function OwnerActivity({ c, r, close }: { c: Collection; r: Row; close: (
   const [days, setDays] = useState<Day[] | null>(null);
   const [error, setError] = useState<unknown>(null);
   const show = () =>
-    ask<{ days: Day[] }>('owner_activity', { owner_id: r.id, from, to }).then((a) => (setError(null), setDays(a.days)), setError);
+    ask<{ days: Day[] }>('owner_activity', { owner_id: r.id, from, to }).then(
+      (a) => (setError(null), setDays(a.days)),
+      setError,
+    );
   return (
-    <Dialog kind="wide" title={_('What was done for {name}', { name: nameOf(c, r) })} close={close} submit={() => void show()} footer={<Button type="submit" kind="primary">{_('Show')}</Button>}>
+    <Dialog
+      kind="wide"
+      title={_('What was done for {name}', { name: nameOf(c, r) })}
+      close={close}
+      submit={() => void show()}
+      footer={
+        <Button type="submit" kind="primary">
+          {_('Show')}
+        </Button>
+      }
+    >
       <Input label={_('First day')} type="date" value={from} put={setFrom} required />
       <Input label={_('Last day')} type="date" value={to} put={setTo} required />
       <Problem error={error} />

@@ -6,20 +6,44 @@ import { _ } from '../lib/i18n';
 import { words } from '../lib/catalog';
 import { Icon } from './icon';
 
-type ButtonProps = Omit<JSX.ButtonHTMLAttributes<HTMLButtonElement>, 'size' | 'icon'> & { kind?: 'primary' | 'danger' | 'quiet' | 'danger solid'; size?: 'small' | 'big'; busy?: boolean; icon?: string; label?: string };
+type ButtonProps = Omit<JSX.ButtonHTMLAttributes<HTMLButtonElement>, 'size' | 'icon'> & {
+  kind?: 'primary' | 'danger' | 'quiet' | 'danger solid';
+  size?: 'small' | 'big';
+  busy?: boolean;
+  icon?: string;
+  label?: string;
+};
 
 // Button says what happens; with an icon alone it needs a label.
 export function Button({ kind, size, busy, icon, label, children, class: more, ...rest }: ButtonProps) {
   const bare = !children;
   return (
-    <button type="button" {...rest} class={['btn', kind, size, bare && 'icon', more as string].filter(Boolean).join(' ')} disabled={rest.disabled || busy} aria-busy={busy || undefined} aria-label={bare ? label : rest['aria-label']} title={bare ? label : (rest.title as string)}>
+    <button
+      type="button"
+      {...rest}
+      class={['btn', kind, size, bare && 'icon', more as string].filter(Boolean).join(' ')}
+      disabled={rest.disabled || busy}
+      aria-busy={busy || undefined}
+      aria-label={bare ? label : rest['aria-label']}
+      title={bare ? label : (rest.title as string)}
+    >
       {busy ? <span class="spin" /> : icon ? <Icon name={icon} size={size === 'small' ? 16 : 18} /> : null}
       {children}
     </button>
   );
 }
 
-export function LinkButton({ kind, size, icon, children, ...rest }: JSX.AnchorHTMLAttributes<HTMLAnchorElement> & { kind?: 'primary' | 'quiet'; size?: 'small' | 'big'; icon?: string }) {
+export function LinkButton({
+  kind,
+  size,
+  icon,
+  children,
+  ...rest
+}: JSX.AnchorHTMLAttributes<HTMLAnchorElement> & {
+  kind?: 'primary' | 'quiet';
+  size?: 'small' | 'big';
+  icon?: string;
+}) {
   return (
     <a {...rest} class={['btn', kind, size].filter(Boolean).join(' ')}>
       {icon ? <Icon name={icon} size={size === 'small' ? 16 : 18} /> : null}
@@ -29,11 +53,33 @@ export function LinkButton({ kind, size, icon, children, ...rest }: JSX.AnchorHT
 }
 
 // Badge shows a state; its colour only repeats what it says.
-export function Badge({ state, tone: given, children }: { state?: unknown; tone?: string; children?: ComponentChildren }) {
+export function Badge({
+  state,
+  tone: given,
+  children,
+}: {
+  state?: unknown;
+  tone?: string;
+  children?: ComponentChildren;
+}) {
   return <span class={`badge ${given ?? tone(state)}`}>{children ?? words(String(state ?? ''))}</span>;
 }
 
-export function Card({ title, actions, children, footer, flush, label }: { title?: ComponentChildren; actions?: ComponentChildren; children?: ComponentChildren; footer?: ComponentChildren; flush?: boolean; label?: string }) {
+export function Card({
+  title,
+  actions,
+  children,
+  footer,
+  flush,
+  label,
+}: {
+  title?: ComponentChildren;
+  actions?: ComponentChildren;
+  children?: ComponentChildren;
+  footer?: ComponentChildren;
+  flush?: boolean;
+  label?: string;
+}) {
   return (
     <section class="card" aria-label={label}>
       {title || actions ? (
@@ -49,7 +95,15 @@ export function Card({ title, actions, children, footer, flush, label }: { title
   );
 }
 
-export function Note({ kind = '', children, icon }: { kind?: '' | 'bad' | 'warn' | 'good'; children: ComponentChildren; icon?: string }) {
+export function Note({
+  kind = '',
+  children,
+  icon,
+}: {
+  kind?: '' | 'bad' | 'warn' | 'good';
+  children: ComponentChildren;
+  icon?: string;
+}) {
   return (
     <div class={`note ${kind}`} role={kind === 'bad' ? 'alert' : 'status'}>
       <Icon name={icon ?? (kind === 'good' ? 'check' : kind ? 'alert' : 'help')} />
@@ -70,7 +124,9 @@ export function Problem({ error, retry }: { error: unknown; retry?: () => void }
       {f.advice ? <div class="small">{f.advice}</div> : null}
       {f.retryAfter ? <div class="small">{_('Try again in {n} seconds.', { n: f.retryAfter })}</div> : null}
       <div class="id">
-        {f.requestId ? <Copy text={f.requestId} label={_('Copy request number {id}', { id: f.requestId.slice(0, 8) })} /> : null}
+        {f.requestId ? (
+          <Copy text={f.requestId} label={_('Copy request number {id}', { id: f.requestId.slice(0, 8) })} />
+        ) : null}
         {retry ? (
           <button type="button" onClick={retry}>
             {_('Try again')}
@@ -95,7 +151,17 @@ export function Copy({ text, label }: { text: string; label: string }) {
   );
 }
 
-export function Empty({ title, children, icon = 'box', action }: { title: string; children?: ComponentChildren; icon?: string; action?: ComponentChildren }) {
+export function Empty({
+  title,
+  children,
+  icon = 'box',
+  action,
+}: {
+  title: string;
+  children?: ComponentChildren;
+  icon?: string;
+  action?: ComponentChildren;
+}) {
   return (
     <div class="empty">
       <span class="mark">
@@ -120,9 +186,26 @@ export function Skeleton({ lines = 3 }: { lines?: number }) {
 }
 
 // Meter is a bar with its figure said beside it by the caller.
-export function Meter({ value, label, warn = 85, bad = 100 }: { value: number; label: string; warn?: number; bad?: number }) {
+export function Meter({
+  value,
+  label,
+  warn = 85,
+  bad = 100,
+}: {
+  value: number;
+  label: string;
+  warn?: number;
+  bad?: number;
+}) {
   return (
-    <div class={`bar ${value >= bad ? 'bad' : value >= warn ? 'warn' : ''}`} role="meter" aria-valuenow={Math.round(value)} aria-valuemin={0} aria-valuemax={100} aria-label={label}>
+    <div
+      class={`bar ${value >= bad ? 'bad' : value >= warn ? 'warn' : ''}`}
+      role="meter"
+      aria-valuenow={Math.round(value)}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-label={label}
+    >
       <i style={{ inlineSize: `${Math.max(0, Math.min(100, value))}%` }} />
     </div>
   );
@@ -133,7 +216,10 @@ export function Spark({ values, width = 84, height = 30 }: { values: number[]; w
   if (values.length < 2) return null;
   const low = Math.min(...values);
   const span = Math.max(...values) - low || 1;
-  const at = values.map((v, i) => `${((i * width) / (values.length - 1)).toFixed(1)},${(height - 3 - ((v - low) / span) * (height - 6)).toFixed(1)}`);
+  const at = values.map(
+    (v, i) =>
+      `${((i * width) / (values.length - 1)).toFixed(1)},${(height - 3 - ((v - low) / span) * (height - 6)).toFixed(1)}`,
+  );
   return (
     <svg class="spark" width={width} height={height} aria-hidden="true">
       <polygon points={`0,${height} ${at.join(' ')} ${width},${height}`} fill="var(--accent-soft)" />
@@ -142,7 +228,17 @@ export function Spark({ values, width = 84, height = 30 }: { values: number[]; w
   );
 }
 
-export function Head({ title, sub, crumbs, children }: { title: ComponentChildren; sub?: ComponentChildren; crumbs?: [string, string][]; children?: ComponentChildren }) {
+export function Head({
+  title,
+  sub,
+  crumbs,
+  children,
+}: {
+  title: ComponentChildren;
+  sub?: ComponentChildren;
+  crumbs?: [string, string][];
+  children?: ComponentChildren;
+}) {
   return (
     <header class="head">
       <div class="grow">
@@ -170,7 +266,8 @@ export function useInSight<T extends HTMLElement>(at: string) {
   useEffect(() => {
     const tab = row.current?.querySelector('[aria-current], [aria-selected="true"]')?.getBoundingClientRect();
     const edge = row.current?.getBoundingClientRect();
-    if (row.current && tab && edge) row.current.scrollLeft += Math.max(0, tab.right + 24 - edge.right) + Math.min(0, tab.left - 24 - edge.left);
+    if (row.current && tab && edge)
+      row.current.scrollLeft += Math.max(0, tab.right + 24 - edge.right) + Math.min(0, tab.left - 24 - edge.left);
   }, [at]);
   return row;
 }
@@ -188,7 +285,15 @@ export function Tabs({ tabs, at, go }: { tabs: [string, string][]; at: string; g
   return (
     <div class="tabs" role="tablist" onKeyDown={keys} ref={row}>
       {tabs.map(([id, text]) => (
-        <button key={id} id={`tab-${id}`} type="button" role="tab" aria-selected={id === at} tabIndex={id === at ? 0 : -1} onClick={() => go(id)}>
+        <button
+          key={id}
+          id={`tab-${id}`}
+          type="button"
+          role="tab"
+          aria-selected={id === at}
+          tabIndex={id === at ? 0 : -1}
+          onClick={() => go(id)}
+        >
           {text}
         </button>
       ))}
@@ -196,7 +301,17 @@ export function Tabs({ tabs, at, go }: { tabs: [string, string][]; at: string; g
   );
 }
 
-export function Segments<T extends string>({ label, options, at, go }: { label: string; options: [T, string][]; at: T; go: (v: T) => void }) {
+export function Segments<T extends string>({
+  label,
+  options,
+  at,
+  go,
+}: {
+  label: string;
+  options: [T, string][];
+  at: T;
+  go: (v: T) => void;
+}) {
   return (
     <div class="segments" role="group" aria-label={label}>
       {options.map(([v, text]) => (

@@ -7,7 +7,21 @@ import { Kept } from './kept';
 import '../dialog.css';
 
 // Dialog is the browser's own: it keeps the focus, closes with Escape and gives the focus back.
-export function Dialog({ title, close, children, footer, kind, submit }: { title: string; close: () => void; children: ComponentChildren; footer?: ComponentChildren; kind?: 'wide' | 'side-panel'; submit?: () => void }) {
+export function Dialog({
+  title,
+  close,
+  children,
+  footer,
+  kind,
+  submit,
+}: {
+  title: string;
+  close: () => void;
+  children: ComponentChildren;
+  footer?: ComponentChildren;
+  kind?: 'wide' | 'side-panel';
+  submit?: () => void;
+}) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
@@ -57,7 +71,29 @@ export function Dialog({ title, close, children, footer, kind, submit }: { title
 
 // Ask is a question before something that cannot be taken back, or that takes words. Words of a draft outlive the
 // question until they are sent or cancelled.
-export function Ask({ title, text, yes, danger, kind, close, act, children, error: given, draft }: { title: string; text?: ComponentChildren; yes: string; danger?: boolean; kind?: 'wide'; close: () => void; act: () => Promise<unknown>; children?: ComponentChildren; error?: unknown; draft?: Draft }) {
+export function Ask({
+  title,
+  text,
+  yes,
+  danger,
+  kind,
+  close,
+  act,
+  children,
+  error: given,
+  draft,
+}: {
+  title: string;
+  text?: ComponentChildren;
+  yes: string;
+  danger?: boolean;
+  kind?: 'wide';
+  close: () => void;
+  act: () => Promise<unknown>;
+  children?: ComponentChildren;
+  error?: unknown;
+  draft?: Draft;
+}) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const wrong = useRef<HTMLDivElement>(null);

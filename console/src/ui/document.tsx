@@ -18,7 +18,9 @@ const collectionOf = (kind: unknown) => (kind ? (kind === 'equipment' ? 'equipme
 // partsOf are the parts that a person is asked for, each as a field of a form.
 function partsOf(f: Field, of: Members): Field[] {
   const named = (f.parts ?? []).map((x) => ({ ...x, label: x.label || words(x.name) }));
-  const known = named.map((x) => (x.name === 'entity_id' ? { ...x, label: words('entity'), ref: collectionOf(of['entity_type']) } : x));
+  const known = named.map((x) =>
+    x.name === 'entity_id' ? { ...x, label: words('entity'), ref: collectionOf(of['entity_type']) } : x,
+  );
   return known.filter((x) => !unasked.has(x.name) && (x.type !== 'uuid' || x.ref));
 }
 
@@ -33,7 +35,13 @@ const parsed = (text: string, otherwise: unknown): unknown => {
 // keyed gives what has a question and no key one that is made of it, as programs name it.
 function keyed(of: Members, taken: unknown[]): Members {
   if (typeof of['prompt'] !== 'string' || of['key']) return of;
-  const base = of['prompt'].toLowerCase().normalize('NFKD').replace(/[^a-z0-9]+/g, '_').replace(/^_+|_+$/g, '').slice(0, 36) || 'question';
+  const base =
+    of['prompt']
+      .toLowerCase()
+      .normalize('NFKD')
+      .replace(/[^a-z0-9]+/g, '_')
+      .replace(/^_+|_+$/g, '')
+      .slice(0, 36) || 'question';
   let key = base;
   for (let n = 2; taken.includes(key); n++) key = `${base}_${n}`;
   return { ...of, key };
@@ -49,7 +57,11 @@ export function DocumentField({ f, text, put, wrong }: FieldGiven) {
         {_(f.label)}
         {f.required && !f.default ? <span aria-hidden="true"> *</span> : null}
       </legend>
-      {f.list ? <Elements f={f} list={(parsed(text, []) as Members[]) ?? []} save={save} /> : <Parts f={f} of={(parsed(text, {}) as Members) ?? {}} save={save} />}
+      {f.list ? (
+        <Elements f={f} list={(parsed(text, []) as Members[]) ?? []} save={save} />
+      ) : (
+        <Parts f={f} of={(parsed(text, {}) as Members) ?? {}} save={save} />
+      )}
       {wrong ? <span class="wrong">{wrong}</span> : null}
     </fieldset>
   );
@@ -57,14 +69,35 @@ export function DocumentField({ f, text, put, wrong }: FieldGiven) {
 
 function Elements({ f, list, save }: { f: Field; list: Members[]; save: (v: unknown) => void }) {
   const what = singular(f.name);
-  const at = (i: number, of: Members | undefined) => save(of ? list.map((x, n) => (n === i ? keyed(of, list.filter((_x, m) => m !== i).map((x) => x['key'])) : x)) : list.filter((_x, n) => n !== i));
-  const begin = Object.fromEntries((f.parts ?? []).filter((x) => x.required && x.one_of?.length && x.type === 'text').map((x) => [x.name, x.one_of?.[0]]));
+  const at = (i: number, of: Members | undefined) =>
+    save(
+      of
+        ? list.map((x, n) =>
+            n === i
+              ? keyed(
+                  of,
+                  list.filter((_x, m) => m !== i).map((x) => x['key']),
+                )
+              : x,
+          )
+        : list.filter((_x, n) => n !== i),
+    );
+  const begin = Object.fromEntries(
+    (f.parts ?? [])
+      .filter((x) => x.required && x.one_of?.length && x.type === 'text')
+      .map((x) => [x.name, x.one_of?.[0]]),
+  );
   return (
     <>
       {list.map((of, i) => (
         <div key={i} class="element" role="group" aria-label={`${what} ${i + 1}`}>
           <Parts f={f} of={of} save={(v) => at(i, (v ?? {}) as Members)} />
-          <Button size="small" icon="trash" label={_('Take out {what}', { what: `${what} ${i + 1}` })} onClick={() => at(i, undefined)} />
+          <Button
+            size="small"
+            icon="trash"
+            label={_('Take out {what}', { what: `${what} ${i + 1}` })}
+            onClick={() => at(i, undefined)}
+          />
         </div>
       ))}
       <Button size="small" onClick={() => save([...list, begin])}>
@@ -88,7 +121,12 @@ function Parts({ f, of, save }: { f: Field; of: Members; save: (v: unknown) => v
   return (
     <div class="form">
       {partsOf(f, of).map((x) => (
-        <Control key={`${x.name} ${x.ref ?? ''}`} f={{ ...x, doc: undefined }} text={textOf(x, of[x.name], zone)} put={(v) => change(x, v)} />
+        <Control
+          key={`${x.name} ${x.ref ?? ''}`}
+          f={{ ...x, doc: undefined }}
+          text={textOf(x, of[x.name], zone)}
+          put={(v) => change(x, v)}
+        />
       ))}
     </div>
   );

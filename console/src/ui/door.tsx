@@ -13,12 +13,28 @@ function Plan() {
   const rows = [0, 1, 2, 3, 4];
   const fill = [0.9, 0.5, 0.7, 0.25, 0.6, 0.95, 0.4, 0.8, 0.3, 0.65, 0.85, 0.45, 0.75];
   return (
-    <svg viewBox="0 0 440 260" role="presentation" aria-hidden="true" style={{ maxInlineSize: '520px', inlineSize: '100%' }}>
+    <svg
+      viewBox="0 0 440 260"
+      role="presentation"
+      aria-hidden="true"
+      style={{ maxInlineSize: '520px', inlineSize: '100%' }}
+    >
       <rect x="1" y="1" width="438" height="258" rx="10" fill="none" stroke="#35524d" />
       {rows.flatMap((r) =>
         Array.from({ length: 12 }, (_x, c) => {
           const v = fill[(r * 5 + c * 3) % fill.length] as number;
-          return <rect key={`${r} ${c}`} x={24 + c * 33} y={26 + r * 38 + (r > 2 ? 16 : 0)} width="29" height="20" rx="3" fill="#3fb3a2" opacity={0.18 + v * 0.75} />;
+          return (
+            <rect
+              key={`${r} ${c}`}
+              x={24 + c * 33}
+              y={26 + r * 38 + (r > 2 ? 16 : 0)}
+              width="29"
+              height="20"
+              rx="3"
+              fill="#3fb3a2"
+              opacity={0.18 + v * 0.75}
+            />
+          );
         }),
       )}
       <path d="M24 228h60M104 228h60M184 228h60" stroke="#e2b04a" stroke-width="5" stroke-linecap="round" />

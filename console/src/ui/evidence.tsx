@@ -37,14 +37,26 @@ export function useBeside(collection: 'comments' | 'files', { c, r }: Given) {
   const column = columnOf(c) as string;
   return useQuery({
     queryKey: ['c', collection, 'of', column, r.id],
-    queryFn: async () => (await want(records(collection).select('*').eq(column, r.id).order('id', { ascending: false }).limit(shown + 1))).reverse(),
+    queryFn: async () =>
+      (
+        await want(
+          records(collection)
+            .select('*')
+            .eq(column, r.id)
+            .order('id', { ascending: false })
+            .limit(shown + 1),
+        )
+      ).reverse(),
     meta: { live: true },
   });
 }
 
 // renew reads again what is beside a record, and its timeline.
 const renew = (collection: string) =>
-  Promise.all([queryClient.invalidateQueries({ queryKey: ['c', collection] }), queryClient.invalidateQueries({ queryKey: ['c', 'timeline'] })]);
+  Promise.all([
+    queryClient.invalidateQueries({ queryKey: ['c', collection] }),
+    queryClient.invalidateQueries({ queryKey: ['c', 'timeline'] }),
+  ]);
 
 // The server lets an author change a comment for so many milliseconds.
 const editTime = 15 * 60_000;
@@ -122,7 +134,9 @@ export function Composer({ c, r, p }: Given) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
   const files = useSending(c.name, r.id);
-  const people = useCatalog()?.get('comments')?.fields.find((f) => f.name === 'mentions');
+  const people = useCatalog()
+    ?.get('comments')
+    ?.fields.find((f) => f.name === 'mentions');
   const send = async () => {
     setBusy(true);
     setError(null);
@@ -148,14 +162,24 @@ export function Composer({ c, r, p }: Given) {
       <Kept draft={draft} />
       <Area label={_('Say something about it')} value={text} put={setText} rows={2} required />
       {text && people && p.collections['members']?.read ? (
-        <ListField f={{ ...people, label: 'Mention', doc: 'They get a mail that leads here, if they may read it.' }} text={to} put={setTo} />
+        <ListField
+          f={{ ...people, label: 'Mention', doc: 'They get a mail that leads here, if they may read it.' }}
+          text={to}
+          put={setTo}
+        />
       ) : null}
       <Problem error={error} />
       <Problem error={files.error} />
       <p class="row">
         <Chooser label={_('Add files')} icon="upload" files={files} accept={accepted} multiple />
         <span class="by-thumb">
-          <Chooser label={_('Take a picture')} icon="camera" files={files} accept="image/jpeg,image/png,image/webp" capture="environment" />
+          <Chooser
+            label={_('Take a picture')}
+            icon="camera"
+            files={files}
+            accept="image/jpeg,image/png,image/webp"
+            capture="environment"
+          />
         </span>
         <span class="push" />
         <Button type="submit" kind="primary" busy={busy} disabled={!text.trim()}>
@@ -166,7 +190,8 @@ export function Composer({ c, r, p }: Given) {
   );
 }
 
-const sizeOf = (bytes: number) => (bytes < 1e6 ? `${number(Math.ceil(bytes / 1e3))} kB` : `${number(bytes / 1e6, 1)} MB`);
+const sizeOf = (bytes: number) =>
+  bytes < 1e6 ? `${number(Math.ceil(bytes / 1e3))} kB` : `${number(bytes / 1e6, 1)} MB`;
 
 // What the server keeps, for the chooser of files: pictures, PDF and office documents.
 const accepted = 'image/jpeg,image/png,image/webp,.pdf,.docx,.xlsx,.pptx,.odt,.ods,.odp';
@@ -202,7 +227,19 @@ function useSending(collection: string, id: string): Sending {
 }
 
 // Chooser is a button that asks for files, or for the camera.
-function Chooser({ label, icon, files, ...rest }: { label: string; icon: string; files: Sending; accept: string; multiple?: boolean; capture?: 'environment' }) {
+function Chooser({
+  label,
+  icon,
+  files,
+  ...rest
+}: {
+  label: string;
+  icon: string;
+  files: Sending;
+  accept: string;
+  multiple?: boolean;
+  capture?: 'environment';
+}) {
   return (
     <label class="btn take" aria-busy={!!files.what}>
       <Icon name={icon} size={16} />
@@ -227,7 +264,10 @@ export function Files(given: Given) {
   const all = q.data ?? [];
   const list = all.slice(-shown);
   return (
-    <Card title={list.length && all.length <= shown ? _('Files ({n})', { n: list.length }) : _('Files')} actions={<Earlier collection="files" c={c} r={r} n={all.length} />}>
+    <Card
+      title={list.length && all.length <= shown ? _('Files ({n})', { n: list.length }) : _('Files')}
+      actions={<Earlier collection="files" c={c} r={r} n={all.length} />}
+    >
       {q.isPending ? <Skeleton lines={2} /> : <Problem error={q.error} />}
       {list.length ? (
         <ul class="files">
@@ -247,7 +287,11 @@ function File({ x, p }: { x: Row; p: Permissions }) {
   const remove = () => want(records('files').delete().eq('id', x.id)).then(() => renew('files'), fail);
   return (
     <li>
-      {isPicture ? <Thumbnail path={`/v1/files/${x.id}/thumbnail`} name={String(x['name'])} /> : <Icon name="file" size={28} />}
+      {isPicture ? (
+        <Thumbnail path={`/v1/files/${x.id}/thumbnail`} name={String(x['name'])} />
+      ) : (
+        <Icon name="file" size={28} />
+      )}
       <span class="grow">
         <button type="button" class="link" onClick={() => void download(path, String(x['name'])).catch(fail)}>
           {String(x['name'])}
@@ -257,7 +301,15 @@ function File({ x, p }: { x: Row; p: Permissions }) {
           {x['note'] ? ` · ${String(x['note'])}` : ''}
         </span>
       </span>
-      {p.collections['files']?.delete ? <Button kind="quiet" size="small" icon="trash" label={_('Delete {what}', { what: String(x['name']) })} onClick={() => void remove()} /> : null}
+      {p.collections['files']?.delete ? (
+        <Button
+          kind="quiet"
+          size="small"
+          icon="trash"
+          label={_('Delete {what}', { what: String(x['name']) })}
+          onClick={() => void remove()}
+        />
+      ) : null}
     </li>
   );
 }
@@ -270,11 +322,14 @@ export function Thumbnail({ path, name }: { path: string; name: string }) {
     let isGone = false;
     call(path)
       .then((answer) => answer.blob())
-      .then((blob) => {
-        if (isGone) return;
-        made = URL.createObjectURL(blob);
-        setAddress(made);
-      }, () => undefined); // its name is shown beside
+      .then(
+        (blob) => {
+          if (isGone) return;
+          made = URL.createObjectURL(blob);
+          setAddress(made);
+        },
+        () => undefined,
+      ); // its name is shown beside
     return () => {
       isGone = true;
       if (made) URL.revokeObjectURL(made);

@@ -14,7 +14,21 @@ interface Around {
 }
 
 // Field puts a label, a help and the refusal around a control.
-export function Field({ label, help, wrong, required, whole, children }: Around & { children: (ids: { id: string; 'aria-describedby'?: string; 'aria-invalid'?: boolean; required?: boolean }) => ComponentChildren }) {
+export function Field({
+  label,
+  help,
+  wrong,
+  required,
+  whole,
+  children,
+}: Around & {
+  children: (ids: {
+    id: string;
+    'aria-describedby'?: string;
+    'aria-invalid'?: boolean;
+    required?: boolean;
+  }) => ComponentChildren;
+}) {
   const id = useId();
   const described = wrong ? `${id}-wrong` : help ? `${id}-help` : undefined;
   return (
@@ -38,13 +52,25 @@ export function Field({ label, help, wrong, required, whole, children }: Around 
   );
 }
 
-type InputProps = Around & Omit<JSX.InputHTMLAttributes<HTMLInputElement>, 'label' | 'onInput' | 'value'> & { value: string; put: (v: string) => void; unit?: string };
+type InputProps = Around &
+  Omit<JSX.InputHTMLAttributes<HTMLInputElement>, 'label' | 'onInput' | 'value'> & {
+    value: string;
+    put: (v: string) => void;
+    unit?: string;
+  };
 
 export function Input({ label, help, wrong, required, whole, unit, put, class: more, ...rest }: InputProps) {
   return (
     <Field {...{ label, help, wrong, required, whole }}>
       {(ids) => {
-        const box = <input {...rest} {...ids} class={`input ${(more as string) ?? ''}`} onInput={(e) => put(e.currentTarget.value)} />;
+        const box = (
+          <input
+            {...rest}
+            {...ids}
+            class={`input ${(more as string) ?? ''}`}
+            onInput={(e) => put(e.currentTarget.value)}
+          />
+        );
         return unit ? (
           <div class="with-unit">
             {box}
@@ -62,14 +88,50 @@ export function Input({ label, help, wrong, required, whole, unit, put, class: m
 export function Moment({ zone, help, ...rest }: InputProps & { zone: string }) {
   const at = Date.parse(momentOf(rest.value, zone)) || Date.now();
   const place = _('Time in {place}', { place: zonePlace(zone, at) });
-  return <Input {...rest} type="datetime-local" help={<>{help ? <>{help} </> : null}{place}</>} />;
+  return (
+    <Input
+      {...rest}
+      type="datetime-local"
+      help={
+        <>
+          {help ? <>{help} </> : null}
+          {place}
+        </>
+      }
+    />
+  );
 }
 
-export function Area({ label, help, wrong, required, whole, value, put, rows }: Around & { value: string; put: (v: string) => void; rows?: number }) {
-  return <Field {...{ label, help, wrong, required, whole }}>{(ids) => <textarea {...ids} rows={rows} class="input" value={value} onInput={(e) => put(e.currentTarget.value)} />}</Field>;
+export function Area({
+  label,
+  help,
+  wrong,
+  required,
+  whole,
+  value,
+  put,
+  rows,
+}: Around & { value: string; put: (v: string) => void; rows?: number }) {
+  return (
+    <Field {...{ label, help, wrong, required, whole }}>
+      {(ids) => (
+        <textarea {...ids} rows={rows} class="input" value={value} onInput={(e) => put(e.currentTarget.value)} />
+      )}
+    </Field>
+  );
 }
 
-export function Select({ label, help, wrong, required, whole, value, put, options, disabled }: Around & { value: string; put: (v: string) => void; options: [string, string][]; disabled?: boolean }) {
+export function Select({
+  label,
+  help,
+  wrong,
+  required,
+  whole,
+  value,
+  put,
+  options,
+  disabled,
+}: Around & { value: string; put: (v: string) => void; options: [string, string][]; disabled?: boolean }) {
   return (
     <Field {...{ label, help, wrong, required, whole }}>
       {(ids) => (
@@ -85,7 +147,17 @@ export function Select({ label, help, wrong, required, whole, value, put, option
   );
 }
 
-export function Check({ label, on, put, disabled }: { label: ComponentChildren; on: boolean; put: (v: boolean) => void; disabled?: boolean }) {
+export function Check({
+  label,
+  on,
+  put,
+  disabled,
+}: {
+  label: ComponentChildren;
+  on: boolean;
+  put: (v: boolean) => void;
+  disabled?: boolean;
+}) {
   return (
     <label class="check">
       <input type="checkbox" checked={on} disabled={disabled} onChange={(e) => put(e.currentTarget.checked)} />

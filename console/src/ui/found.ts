@@ -15,7 +15,9 @@ export function useFound(collection: string, sought: string): Found {
     queryKey: ['c', collection, 'names', sought],
     queryFn: () => {
       const safe = sought.replace(/[\\"%*]/g, ' ').trim();
-      let q = records(collection).select([id, ...names].join(',')).limit(20);
+      let q = records(collection)
+        .select([id, ...names].join(','))
+        .limit(20);
       if (safe && names.length) q = q.or(names.map((n) => `${n}.ilike."%${safe}%"`).join(','));
       return want(q);
     },

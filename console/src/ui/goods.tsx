@@ -37,7 +37,9 @@ function useLevels(c: Collection, r: Row) {
       want<Level[]>(
         supabase
           .from('stock_levels')
-          .select('id,item_id,zone_id,lot_id,serial,lpn,owner_id,stock_status,quantity,item:item_id(sku,base_uom),zone:zone_id(code),lot:lot_id(lot_no)')
+          .select(
+            'id,item_id,zone_id,lot_id,serial,lpn,owner_id,stock_status,quantity,item:item_id(sku,base_uom),zone:zone_id(code),lot:lot_id(lot_no)',
+          )
           .eq((columns[c.name] ?? 'id') as 'id', r.id)
           .gt('quantity', 0)
           .order('id')
@@ -48,14 +50,27 @@ function useLevels(c: Collection, r: Row) {
 
 // sayLevel says which goods a line of the stock is, as people tell them apart.
 function sayLevel(l: Level): string {
-  const which = [l.item?.sku, l.zone?.code, l.lot?.lot_no, l.serial, l.lpn, l.stock_status === 'available' ? '' : words(l.stock_status)].filter(Boolean).join(' · ');
+  const which = [
+    l.item?.sku,
+    l.zone?.code,
+    l.lot?.lot_no,
+    l.serial,
+    l.lpn,
+    l.stock_status === 'available' ? '' : words(l.stock_status),
+  ]
+    .filter(Boolean)
+    .join(' · ');
   return `${which}: ${number(Number(l.quantity))} ${l.item?.base_uom ?? ''}`;
 }
 
 // goodsOf names the goods of a line of the stock for a verb.
 function goodsOf(l: Level) {
   const parts = { lot_id: l.lot_id, serial: l.serial, lpn: l.lpn, owner_id: l.owner_id };
-  return { item_id: l.item_id, stock_status: l.stock_status as 'available', ...Object.fromEntries(Object.entries(parts).filter(([, v]) => v)) };
+  return {
+    item_id: l.item_id,
+    stock_status: l.stock_status as 'available',
+    ...Object.fromEntries(Object.entries(parts).filter(([, v]) => v)),
+  };
 }
 
 const placeField = (label: string) => ({ name: 'zone_id', type: 'uuid' as const, label, ref: 'zones' });
@@ -83,16 +98,38 @@ export function MoveStock({ c, r, done, close }: VerbGiven) {
       error={levels.error}
       act={async () => {
         if (!at) return;
-        await rpc('move_stock', { ...goodsOf(at), from_zone_id: at.zone_id, to_zone_id: to, quantity: Number(quantity) });
+        await rpc('move_stock', {
+          ...goodsOf(at),
+          from_zone_id: at.zone_id,
+          to_zone_id: to,
+          quantity: Number(quantity),
+        });
         toast(_('{n} × {sku} moved', { n: number(Number(quantity)), sku: at.item?.sku ?? '' }));
         done();
       }}
     >
-      {levels.isPending ? <Skeleton lines={2} /> : !levels.data?.length ? <Empty title={_('Nothing is in stock')} icon="box" /> : null}
+      {levels.isPending ? (
+        <Skeleton lines={2} />
+      ) : !levels.data?.length ? (
+        <Empty title={_('Nothing is in stock')} icon="box" />
+      ) : null}
       {levels.data?.length ? (
         <>
-          <Select label={_('Which goods?')} required value={at?.id ?? ''} put={setChosen} options={[...gone, ...levels.data.map((l): [string, string] => [l.id, sayLevel(l)])]} />
-          <NumberInput label={_('How much?')} unit={at?.item?.base_uom} value={quantity} put={type} required autofocus />
+          <Select
+            label={_('Which goods?')}
+            required
+            value={at?.id ?? ''}
+            put={setChosen}
+            options={[...gone, ...levels.data.map((l): [string, string] => [l.id, sayLevel(l)])]}
+          />
+          <NumberInput
+            label={_('How much?')}
+            unit={at?.item?.base_uom}
+            value={quantity}
+            put={type}
+            required
+            autofocus
+          />
           <Reference f={placeField('Into which place?')} text={to} put={setTo} required />
         </>
       ) : null}
@@ -100,7 +137,13 @@ export function MoveStock({ c, r, done, close }: VerbGiven) {
   );
 }
 
-const reasons: [string, string][] = [['damage', 'Damaged'], ['found', 'Found'], ['lost', 'Lost'], ['expired', 'Expired'], ['correction', 'A mistake is corrected']];
+const reasons: [string, string][] = [
+  ['damage', 'Damaged'],
+  ['found', 'Found'],
+  ['lost', 'Lost'],
+  ['expired', 'Expired'],
+  ['correction', 'A mistake is corrected'],
+];
 
 // AdjustStock corrects what the books say of a place; what is worth much waits for a second person.
 export function AdjustStock({ c, r, done, close }: VerbGiven) {
@@ -119,7 +162,11 @@ export function AdjustStock({ c, r, done, close }: VerbGiven) {
     if (at) setChosen(at.id);
     setQuantity(v);
   };
-  const other: [string, string][] = isGone ? [['', _('Choose')]] : c.name === 'stock_levels' ? [] : [['', _('Other goods')]];
+  const other: [string, string][] = isGone
+    ? [['', _('Choose')]]
+    : c.name === 'stock_levels'
+      ? []
+      : [['', _('Other goods')]];
   return (
     <Ask
       title={_('Adjust the stock: {what}', { what: nameOf(c, r) })}
@@ -129,16 +176,46 @@ export function AdjustStock({ c, r, done, close }: VerbGiven) {
       error={levels.error}
       act={async () => {
         const goods = at ? { ...goodsOf(at), zone_id: at.zone_id } : { item_id: item, zone_id: place };
-        const out = await rpc<{ approval: Row | null }>('adjust_stock', { ...goods, quantity: Number(way) * Number(quantity), reason_code: reason, ...(note ? { note } : {}) });
+        const out = await rpc<{ approval: Row | null }>('adjust_stock', {
+          ...goods,
+          quantity: Number(way) * Number(quantity),
+          reason_code: reason,
+          ...(note ? { note } : {}),
+        });
         toast(out.approval ? _('It waits for a second person') : _('The stock is adjusted'));
         done();
       }}
     >
       {levels.isPending ? <Skeleton lines={2} /> : null}
-      {levels.data ? <Select label={_('Which goods?')} required={isGone} value={at?.id ?? ''} put={setChosen} options={[...levels.data.map((l): [string, string] => [l.id, sayLevel(l)]), ...other]} /> : null}
-      {levels.data && !at && !isGone && c.name !== 'items' ? <Reference f={{ name: 'item_id', type: 'uuid', label: 'Item', ref: 'items' }} text={item} put={setItem} required /> : null}
-      {levels.data && !at && !isGone && c.name !== 'zones' ? <Reference f={placeField('Zone')} text={place} put={setPlace} required /> : null}
-      <Select label={_('More or less than the books say?')} value={way} put={setWay} options={[['-1', _('Less stock')], ['1', _('More stock')]]} />
+      {levels.data ? (
+        <Select
+          label={_('Which goods?')}
+          required={isGone}
+          value={at?.id ?? ''}
+          put={setChosen}
+          options={[...levels.data.map((l): [string, string] => [l.id, sayLevel(l)]), ...other]}
+        />
+      ) : null}
+      {levels.data && !at && !isGone && c.name !== 'items' ? (
+        <Reference
+          f={{ name: 'item_id', type: 'uuid', label: 'Item', ref: 'items' }}
+          text={item}
+          put={setItem}
+          required
+        />
+      ) : null}
+      {levels.data && !at && !isGone && c.name !== 'zones' ? (
+        <Reference f={placeField('Zone')} text={place} put={setPlace} required />
+      ) : null}
+      <Select
+        label={_('More or less than the books say?')}
+        value={way}
+        put={setWay}
+        options={[
+          ['-1', _('Less stock')],
+          ['1', _('More stock')],
+        ]}
+      />
       <NumberInput label={_('By how much?')} unit={at?.item?.base_uom} value={quantity} put={type} required />
       <Select label={_('Why?')} value={reason} put={setReason} options={reasons.map(([v, t]) => [v, _(t)])} />
       <Input label={_('Note')} value={note} put={setNote} />

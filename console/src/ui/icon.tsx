@@ -5,10 +5,12 @@ const paths: Record<string, string> = {
   box: 'M10 3 17 6.500v7L10 17l-7-3.500v-7zM3 6.500 10 10l7-3.500M10 10v7',
   cart: 'M4 3h12v14l-3-1.700-3 1.700-3-1.700L4 17zM7.500 7h5M7.500 10.500h5',
   pick: 'M7 4h6v2.500H7zM7 5H4.500v12h11V5H13M7 10.500l1.700 1.700L12.500 9',
-  truck: 'M2.500 5h9v9h-9zM11.500 8H15l2.500 3v3h-6M6 16.200a1.700 1.700 0 1 0 0-3.400 1.700 1.700 0 0 0 0 3.400M14 16.200a1.700 1.700 0 1 0 0-3.400 1.700 1.700 0 0 0 0 3.400',
+  truck:
+    'M2.500 5h9v9h-9zM11.500 8H15l2.500 3v3h-6M6 16.200a1.700 1.700 0 1 0 0-3.400 1.700 1.700 0 0 0 0 3.400M14 16.200a1.700 1.700 0 1 0 0-3.400 1.700 1.700 0 0 0 0 3.400',
   shield: 'M10 2.500 16 5v4.500c0 4-2.600 6.700-6 8-3.400-1.300-6-4-6-8V5zM7.500 9.800l1.900 1.900 3.300-3.600',
   alert: 'M10 3 18 16.500H2zM10 8v4M10 14.200v.1',
-  people: 'M7.500 9.500a3 3 0 1 0 0-6 3 3 0 0 0 0 6M2 16.500c.4-3 2.500-4.500 5.500-4.500s5.100 1.500 5.500 4.500M13 4a2.800 2.800 0 0 1 0 5.300M15 12.300c1.800.5 2.800 1.900 3 4.200',
+  people:
+    'M7.500 9.500a3 3 0 1 0 0-6 3 3 0 0 0 0 6M2 16.500c.4-3 2.500-4.500 5.500-4.500s5.100 1.500 5.500 4.500M13 4a2.800 2.800 0 0 1 0 5.300M15 12.300c1.800.5 2.800 1.900 3 4.200',
   upload: 'M10 13V3.500M6 7l4-3.700L14 7M3.500 12.500V16a1 1 0 0 0 1 1h11a1 1 0 0 0 1-1v-3.500',
   download: 'M10 3.500V13M6 9.500l4 3.700 4-3.700M3.500 13v3a1 1 0 0 0 1 1h11a1 1 0 0 0 1-1v-3',
   gear: 'M10 12.500a2.500 2.500 0 1 0 0-5 2.500 2.500 0 0 0 0 5M10 2.500v2.200M10 15.300v2.200M2.500 10h2.200M15.300 10h2.200M4.700 4.700l1.600 1.600M13.700 13.700l1.600 1.600M15.300 4.700l-1.600 1.600M6.300 13.700l-1.600 1.600',
@@ -48,7 +50,17 @@ const paths: Record<string, string> = {
 
 export function Icon({ name, size = 18 }: { name: string; size?: number }) {
   return (
-    <svg width={size} height={size} viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width={name === 'more' ? 2.6 : 1.6} stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">
+    <svg
+      width={size}
+      height={size}
+      viewBox="0 0 20 20"
+      fill="none"
+      stroke="currentColor"
+      stroke-width={name === 'more' ? 2.6 : 1.6}
+      stroke-linecap="round"
+      stroke-linejoin="round"
+      aria-hidden="true"
+    >
       <path d={paths[name] ?? paths['box']} />
     </svg>
   );

@@ -29,7 +29,18 @@ export function ItemStock({ i, p }: { i: Row; p: Permissions }) {
   const may = !!p.collections['stock_levels']?.read;
   const q = useQuery({
     queryKey: ['c', 'stock_levels', 'item', i.id],
-    queryFn: () => want<Level[]>(supabase.from('stock_levels').select('id,quantity,reserved,stock_status,serial,lpn,zone:zone_id(id,code,name),lot:lot_id(id,lot_no,expires_on,status)').eq('item_id', i.id).gt('quantity', 0).order('quantity', { ascending: false }).limit(200)),
+    queryFn: () =>
+      want<Level[]>(
+        supabase
+          .from('stock_levels')
+          .select(
+            'id,quantity,reserved,stock_status,serial,lpn,zone:zone_id(id,code,name),lot:lot_id(id,lot_no,expires_on,status)',
+          )
+          .eq('item_id', i.id)
+          .gt('quantity', 0)
+          .order('quantity', { ascending: false })
+          .limit(200),
+      ),
     enabled: may,
     meta: { live: true },
   });
@@ -44,10 +55,10 @@ export function ItemStock({ i, p }: { i: Row; p: Permissions }) {
       title={_('Stock')}
       actions={
         <>
-        <OfSeen p={p} of="stock_levels" fields={['quantity']} />
-        <a class="small" href={`/console/c/stock_movements?f=item_id.eq.${i.id}&order=occurred_at.desc`}>
-          {_('All movements')}
-        </a>
+          <OfSeen p={p} of="stock_levels" fields={['quantity']} />
+          <a class="small" href={`/console/c/stock_movements?f=item_id.eq.${i.id}&order=occurred_at.desc`}>
+            {_('All movements')}
+          </a>
         </>
       }
     >
@@ -62,13 +73,14 @@ export function ItemStock({ i, p }: { i: Row; p: Permissions }) {
         )
           .filter(([name]) => name in i)
           .map(([name, text]) => (
-          <div key={name}>
-            <dt>{text}</dt>
-            <dd class={name === 'available' && i['low_stock'] ? 'down' : ''}>
-              {name === 'stock_value' ? money(n(name)) : number(n(name))} {name === 'stock_value' ? '' : <small>{unit}</small>}
-            </dd>
-          </div>
-        ))}
+            <div key={name}>
+              <dt>{text}</dt>
+              <dd class={name === 'available' && i['low_stock'] ? 'down' : ''}>
+                {name === 'stock_value' ? money(n(name)) : number(n(name))}{' '}
+                {name === 'stock_value' ? '' : <small>{unit}</small>}
+              </dd>
+            </div>
+          ))}
       </dl>
       {reorder ? (
         <div class="reorder">
@@ -76,7 +88,14 @@ export function ItemStock({ i, p }: { i: Row; p: Permissions }) {
           <i style={{ insetInlineStart: `${Math.min(100, (reorder / full) * 100)}%` }} title={_('Reorder point')} />
         </div>
       ) : null}
-      {i['low_stock'] ? <p class="below down strong">{_('Below the reorder point: order {n} {unit}', { n: number(n('reorder_qty') || Math.max(0, full - n('available'))), unit })}</p> : null}
+      {i['low_stock'] ? (
+        <p class="below down strong">
+          {_('Below the reorder point: order {n} {unit}', {
+            n: number(n('reorder_qty') || Math.max(0, full - n('available'))),
+            unit,
+          })}
+        </p>
+      ) : null}
       <Problem error={q.error} />
       {q.isPending ? (
         <div class="body">
@@ -188,16 +207,31 @@ export function ItemPlan({ i, p }: { i: Row; p: Permissions }) {
   const since = new Date((now - 90 * day) * 1000).toISOString();
   const moves = useQuery({
     queryKey: ['c', 'stock_movements', 'plot', i.id],
-    queryFn: () => want<Movement[]>(supabase.from('stock_movements').select('id,occurred_at,type,quantity,from_zone_id,to_zone_id').eq('item_id', i.id).gte('occurred_at', since).order('occurred_at', { ascending: false }).limit(most)),
+    queryFn: () =>
+      want<Movement[]>(
+        supabase
+          .from('stock_movements')
+          .select('id,occurred_at,type,quantity,from_zone_id,to_zone_id')
+          .eq('item_id', i.id)
+          .gte('occurred_at', since)
+          .order('occurred_at', { ascending: false })
+          .limit(most),
+      ),
     enabled: may,
     meta: { live: true },
   });
-  const plan = useQuery({ queryKey: ['inventory-plan', i.id], queryFn: () => invoke('inventory-plan', `?item_id=${i.id}`), enabled: p.functions['inventory-plan'] === true, meta: { live: true } });
+  const plan = useQuery({
+    queryKey: ['inventory-plan', i.id],
+    queryFn: () => invoke('inventory-plan', `?item_id=${i.id}`),
+    enabled: p.functions['inventory-plan'] === true,
+    meta: { live: true },
+  });
   const list = moves.data;
   const h = useMemo(() => {
     if (!list?.length) return null;
     // Of an item with more movements than are read, the plot begins where they do.
-    const from = list.length < most ? now - 90 * day : Date.parse((list[list.length - 1] as Movement).occurred_at) / 1000;
+    const from =
+      list.length < most ? now - 90 * day : Date.parse((list[list.length - 1] as Movement).occurred_at) / 1000;
     return history(Number(i['on_hand'] ?? 0), list, from, now);
   }, [list, i['on_hand']]);
   const stock = useMemo(() => h && { name: _('On hand'), kind: 'line' as const, values: h.level }, [h]);
@@ -205,7 +239,19 @@ export function ItemPlan({ i, p }: { i: Row; p: Permissions }) {
   const x = plan.data?.items[0];
   if (!may) return null;
   return (
-    <Card title={_('How it moves')} actions={<><OfSeen p={p} of="stock_movements" fields={['quantity']} />{x ? <Badge tone={x.movement === 'dead' ? 'bad' : x.movement === 'slow' ? 'warn' : 'info'}>{words(x.movement)}</Badge> : null}</>}>
+    <Card
+      title={_('How it moves')}
+      actions={
+        <>
+          <OfSeen p={p} of="stock_movements" fields={['quantity']} />
+          {x ? (
+            <Badge tone={x.movement === 'dead' ? 'bad' : x.movement === 'slow' ? 'warn' : 'info'}>
+              {words(x.movement)}
+            </Badge>
+          ) : null}
+        </>
+      }
+    >
       <Problem error={moves.error ?? plan.error} />
       {moves.isPending ? (
         <Skeleton lines={5} />
@@ -220,8 +266,12 @@ export function ItemPlan({ i, p }: { i: Row; p: Permissions }) {
       {x ? (
         <p class="muted small">
           {_('{n} a day on average', { n: number(x.demand_per_day) })}
-          {x.suggested_reorder_point != null ? ` · ${_('suggested reorder point {n}, yours is {m}', { n: number(x.suggested_reorder_point), m: number(x.reorder_point) })}` : ''}
-          {x.lead_time_days != null ? ` · ${plural(Number(x.lead_time_days), '{n} day to get more', '{n} days to get more')}` : ''}
+          {x.suggested_reorder_point != null
+            ? ` · ${_('suggested reorder point {n}, yours is {m}', { n: number(x.suggested_reorder_point), m: number(x.reorder_point) })}`
+            : ''}
+          {x.lead_time_days != null
+            ? ` · ${plural(Number(x.lead_time_days), '{n} day to get more', '{n} days to get more')}`
+            : ''}
         </p>
       ) : null}
     </Card>

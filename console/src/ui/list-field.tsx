@@ -25,7 +25,12 @@ function Several({ f, text, put, wrong }: FieldGiven) {
       <legend class="label">{_(f.label)}</legend>
       <div class="row">
         {(f.one_of ?? []).map((v) => (
-          <Check key={v} label={words(v)} on={list.includes(v)} put={(on) => put(listText(on ? [...list, v] : list.filter((x) => x !== v)))} />
+          <Check
+            key={v}
+            label={words(v)}
+            on={list.includes(v)}
+            put={(on) => put(listText(on ? [...list, v] : list.filter((x) => x !== v)))}
+          />
         ))}
       </div>
       {wrong || f.doc ? (
@@ -71,13 +76,26 @@ function Words({ f, text, put, wrong }: FieldGiven) {
     tell([...done, ...parts.map((x) => x.trim()).filter(Boolean)], rest);
   };
   return (
-    <Around label={_(f.label)} help={f.doc ? `${_(f.doc)} ${_('Several with commas between')}` : _('Several with commas between')} wrong={wrong}>
+    <Around
+      label={_(f.label)}
+      help={f.doc ? `${_(f.doc)} ${_('Several with commas between')}` : _('Several with commas between')}
+      wrong={wrong}
+    >
       {(ids) => (
         <div class="stack tight">
           {done.length ? (
             <span class="row tight">
               {done.map((x, i) => (
-                <Chip key={`${i} ${x}`} name={x} drop={() => tell(done.filter((_x, n) => n !== i), typed)}>
+                <Chip
+                  key={`${i} ${x}`}
+                  name={x}
+                  drop={() =>
+                    tell(
+                      done.filter((_x, n) => n !== i),
+                      typed,
+                    )
+                  }
+                >
                   {x}
                 </Chip>
               ))}
@@ -120,7 +138,11 @@ function Records({ f, text, put, wrong }: FieldGiven) {
     if (typed) input(typed);
   }, [options.map(([id]) => id).join()]);
   return (
-    <Around label={_(f.label)} help={f.doc ? _(f.doc) : _('Type to find: {what}', { what: singular(collection) })} wrong={missing ? _('Choose one of those that are found') : wrong}>
+    <Around
+      label={_(f.label)}
+      help={f.doc ? _(f.doc) : _('Type to find: {what}', { what: singular(collection) })}
+      wrong={missing ? _('Choose one of those that are found') : wrong}
+    >
       {(ids) => (
         <div class="stack tight">
           {list.length ? (
@@ -132,7 +154,15 @@ function Records({ f, text, put, wrong }: FieldGiven) {
               ))}
             </span>
           ) : null}
-          <input {...ids} class="input" list={listId} value={typed} autocomplete="off" onInput={(e) => input(e.currentTarget.value)} onBlur={() => setMissing(typed.trim() !== '')} />
+          <input
+            {...ids}
+            class="input"
+            list={listId}
+            value={typed}
+            autocomplete="off"
+            onInput={(e) => input(e.currentTarget.value)}
+            onBlur={() => setMissing(typed.trim() !== '')}
+          />
           <datalist id={listId}>
             {options.map(([id, name]) => (
               <option key={id} value={name} />

@@ -23,7 +23,14 @@ export function useNumber(value: string, put: (v: string) => void) {
   const meanings = readNumber(text);
   const held = !text.trim() ? '' : meanings.length === 1 ? (meanings[0] as string) : unread(text);
   const chosen = meanings.includes(value) || text === writeNumber(value);
-  const doubt = !text.trim() || chosen ? '' : meanings.length > 1 ? _('Which number is meant?') : meanings.length ? '' : _('This is not a number.');
+  const doubt =
+    !text.trim() || chosen
+      ? ''
+      : meanings.length > 1
+        ? _('Which number is meant?')
+        : meanings.length
+          ? ''
+          : _('This is not a number.');
   // The form gave the field another number.
   useEffect(() => {
     if (value !== held && !chosen) setText(writeNumber(value));
@@ -64,7 +71,16 @@ export function NumberInput({ label, value, put, help, wrong, required, unit, au
       {(ids) => (
         <>
           <div class={unit ? 'with-unit' : undefined}>
-            <input {...ids} ref={n.box} class="input" inputMode="decimal" autocomplete="off" autofocus={autofocus} value={n.text} onInput={(e) => n.type(e.currentTarget.value)} />
+            <input
+              {...ids}
+              ref={n.box}
+              class="input"
+              inputMode="decimal"
+              autocomplete="off"
+              autofocus={autofocus}
+              value={n.text}
+              onInput={(e) => n.type(e.currentTarget.value)}
+            />
             {unit ? <span class="unit">{unit}</span> : null}
           </div>
           <Meanings list={n.meanings} mean={n.mean} />

@@ -7,7 +7,21 @@ import { Button } from './basic';
 import { Icon } from './icon';
 
 // Menu is a popover beside its button.
-export function Menu({ label, icon, text, children, kind, size = 'small' }: { label: string; icon?: string; text?: ComponentChildren; children: (close: () => void) => ComponentChildren; kind?: 'quiet' | 'primary'; size?: 'small' }) {
+export function Menu({
+  label,
+  icon,
+  text,
+  children,
+  kind,
+  size = 'small',
+}: {
+  label: string;
+  icon?: string;
+  text?: ComponentChildren;
+  children: (close: () => void) => ComponentChildren;
+  kind?: 'quiet' | 'primary';
+  size?: 'small';
+}) {
   const [open, setOpen] = useState(false);
   const button = useRef<HTMLSpanElement>(null);
   const panel = useRef<HTMLDivElement>(null);
@@ -37,7 +51,16 @@ export function Menu({ label, icon, text, children, kind, size = 'small' }: { la
   };
   return (
     <span ref={button}>
-      <Button kind={kind} size={size} icon={icon} label={label} aria-haspopup="true" aria-expanded={open} aria-controls={id} onClick={() => setOpen(!open)}>
+      <Button
+        kind={kind}
+        size={size}
+        icon={icon}
+        label={label}
+        aria-haspopup="true"
+        aria-expanded={open}
+        aria-controls={id}
+        onClick={() => setOpen(!open)}
+      >
         {text}
       </Button>
       {open ? (
@@ -77,7 +100,10 @@ export function toast(text: string, action?: [string, () => void]): void {
 // fail says that it was not done, why, and what to do about it.
 export function fail(e: unknown): void {
   const f = toFault(e);
-  show({ text: f.message + (f.requestId ? ` (${f.requestId.slice(0, 8)})` : ''), failed: true, advice: f.advice }, 9000);
+  show(
+    { text: f.message + (f.requestId ? ` (${f.requestId.slice(0, 8)})` : ''), failed: true, advice: f.advice },
+    9000,
+  );
 }
 
 function show(t: Omit<Toast, 'n'>, ms: number): void {

@@ -36,11 +36,28 @@ export function Pack({ c, r, done, close }: VerbGiven) {
   const target = c.name === 'orders' ? { order_id: r.id } : { shipment_id: r.id };
   const lines = useQuery({
     queryKey: ['c', 'order_lines', 'pack', r.id],
-    queryFn: () => want<Line[]>(supabase.from('order_lines').select('id,line_no,qty_picked,qty_packed,item:item_id(sku,name,base_uom)').in('order_id', orders).order('line_no').limit(500)),
+    queryFn: () =>
+      want<Line[]>(
+        supabase
+          .from('order_lines')
+          .select('id,line_no,qty_picked,qty_packed,item:item_id(sku,name,base_uom)')
+          .in('order_id', orders)
+          .order('line_no')
+          .limit(500),
+      ),
   });
   const open = useQuery({
     queryKey: ['c', 'packages', 'open', r.id],
-    queryFn: () => want(supabase.from('packages').select('id,package_no').eq(c.name === 'orders' ? 'order_id' : 'shipment_id', r.id).eq('status', 'open').order('id').limit(50)),
+    queryFn: () =>
+      want(
+        supabase
+          .from('packages')
+          .select('id,package_no')
+          .eq(c.name === 'orders' ? 'order_id' : 'shipment_id', r.id)
+          .eq('status', 'open')
+          .order('id')
+          .limit(50),
+      ),
   });
   const draft = useDraft(`pack ${r.id}`);
   const [into, setInto] = draft.field('into', '');
@@ -60,7 +77,15 @@ export function Pack({ c, r, done, close }: VerbGiven) {
       draft={draft}
       error={lines.error ?? open.error}
       act={async () => {
-        const made = packed ?? (await rpc<{ package: Package }>('pack', { ...target, ...(into ? { package_id: into } : {}), lines: chosen.map((l) => ({ order_line_id: l.id, quantity: Number(quantity(l)) })) })).package;
+        const made =
+          packed ??
+          (
+            await rpc<{ package: Package }>('pack', {
+              ...target,
+              ...(into ? { package_id: into } : {}),
+              lines: chosen.map((l) => ({ order_line_id: l.id, quantity: Number(quantity(l)) })),
+            })
+          ).package;
         // Where closing is refused the goods are packed all the same: what is sent next only closes.
         setPacked(made);
         if (full) await rpc('close_package', { package_id: made.id, ...(weight ? { weight_kg: Number(weight) } : {}) });
@@ -71,9 +96,23 @@ export function Pack({ c, r, done, close }: VerbGiven) {
       {lines.isPending ? <Skeleton lines={3} /> : null}
       {lines.data && !loose.length ? <Empty title={_('Nothing is picked that is not packed')} icon="box" /> : null}
       {loose.map((l) => (
-        <NumberInput key={l.id} label={`${l.item?.sku ?? l.line_no} · ${l.item?.name ?? ''}`} unit={l.item?.base_uom} help={_('{n} picked and not packed', { n: number(looseOf(l)) })} value={quantity(l)} put={(v) => setTyped((now) => ({ ...now, [l.id]: v }))} />
+        <NumberInput
+          key={l.id}
+          label={`${l.item?.sku ?? l.line_no} · ${l.item?.name ?? ''}`}
+          unit={l.item?.base_uom}
+          help={_('{n} picked and not packed', { n: number(looseOf(l)) })}
+          value={quantity(l)}
+          put={(v) => setTyped((now) => ({ ...now, [l.id]: v }))}
+        />
       ))}
-      {open.data?.length ? <Select label={_('Into which package?')} value={into} put={setInto} options={[['', _('A new one')], ...open.data.map((x): [string, string] => [x.id, String(x['package_no'])])]} /> : null}
+      {open.data?.length ? (
+        <Select
+          label={_('Into which package?')}
+          value={into}
+          put={setInto}
+          options={[['', _('A new one')], ...open.data.map((x): [string, string] => [x.id, String(x['package_no'])])]}
+        />
+      ) : null}
       <Check label={_('It is full: close it, and give it its number and label')} on={full} put={setFull} />
       {full ? <NumberInput label={_('Weight')} unit="kg" value={weight} put={setWeight} /> : null}
     </Ask>
@@ -98,8 +137,16 @@ export function CreateShipment({ c, r, done, close }: VerbGiven) {
       close={close}
       draft={draft}
       act={async () => {
-        const given = { carrier_id: carrier, driver_id: driver, vehicle_id: vehicle, planned_at: planned ? momentOf(planned, zone) : '' };
-        const made = await rpc<{ shipment: { shipment_no: string } }>('create_shipment', { order_ids: [r.id], ...Object.fromEntries(Object.entries(given).filter(([, v]) => v)) });
+        const given = {
+          carrier_id: carrier,
+          driver_id: driver,
+          vehicle_id: vehicle,
+          planned_at: planned ? momentOf(planned, zone) : '',
+        };
+        const made = await rpc<{ shipment: { shipment_no: string } }>('create_shipment', {
+          order_ids: [r.id],
+          ...Object.fromEntries(Object.entries(given).filter(([, v]) => v)),
+        });
         toast(_('{what} was made', { what: made.shipment.shipment_no }));
         done();
       }}

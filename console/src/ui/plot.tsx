@@ -27,7 +27,19 @@ function colours(): { ink: string; line: string; fill: string; grid: string } {
 }
 
 // Plot draws figures over time; the same stand in a table below, for those who do not see it.
-export function Plot({ label, at, series, unit, height = 200 }: { label: string; at: number[]; series: Series; unit?: string; height?: number }) {
+export function Plot({
+  label,
+  at,
+  series,
+  unit,
+  height = 200,
+}: {
+  label: string;
+  at: number[];
+  series: Series;
+  unit?: string;
+  height?: number;
+}) {
   const box = useRef<HTMLDivElement>(null);
   const look = useStore(theme);
   useStore(zones);
@@ -46,7 +58,11 @@ export function Plot({ label, at, series, unit, height = 200 }: { label: string;
     const c = colours();
     const font = '12px system-ui, sans-serif';
     const axis = { stroke: c.ink, font, grid: { stroke: c.grid, width: 1 }, ticks: { show: false } };
-    const days = new Intl.DateTimeFormat(lang === 'en' ? 'en-GB' : lang, { day: 'numeric', month: 'short', timeZone: zone });
+    const days = new Intl.DateTimeFormat(lang === 'en' ? 'en-GB' : lang, {
+      day: 'numeric',
+      month: 'short',
+      timeZone: zone,
+    });
     const plot = new uPlot(
       {
         width: el.clientWidth,
@@ -55,8 +71,22 @@ export function Plot({ label, at, series, unit, height = 200 }: { label: string;
         tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), zone),
         cursor: { drag: { x: false, y: false }, points: { size: 7 } },
         scales: { y: { range: (_u, _low, high) => [0, high > 0 ? high * 1.12 : 1] } },
-        axes: [{ ...axis, grid: { show: false }, values: (_u, v) => v.map((x) => days.format(x * 1000)) }, { ...axis, size: 52, values: (_u, v) => v.map((x) => number(x, 1)) }],
-        series: [{}, { label: series.name, stroke: c.line, fill: series.kind === 'bars' ? c.line : c.fill, width: 1.6, points: { show: false }, paths: series.kind === 'bars' ? uPlot.paths.bars?.({ size: [0.7, 40] }) : uPlot.paths.stepped?.({ align: 1 }) }],
+        axes: [
+          { ...axis, grid: { show: false }, values: (_u, v) => v.map((x) => days.format(x * 1000)) },
+          { ...axis, size: 52, values: (_u, v) => v.map((x) => number(x, 1)) },
+        ],
+        series: [
+          {},
+          {
+            label: series.name,
+            stroke: c.line,
+            fill: series.kind === 'bars' ? c.line : c.fill,
+            width: 1.6,
+            points: { show: false },
+            paths:
+              series.kind === 'bars' ? uPlot.paths.bars?.({ size: [0.7, 40] }) : uPlot.paths.stepped?.({ align: 1 }),
+          },
+        ],
       },
       [at, series.values],
       el,
@@ -75,7 +105,15 @@ export function Plot({ label, at, series, unit, height = 200 }: { label: string;
         <b>{label}</b>
         {unit ? <span class="muted small">{unit}</span> : null}
       </figcaption>
-      <div ref={box} role="img" aria-label={_('{what}: {n} on {when}', { what: label, n: number(series.values[last] ?? 0), when: date((at[last] ?? 0) * 1000) })} />
+      <div
+        ref={box}
+        role="img"
+        aria-label={_('{what}: {n} on {when}', {
+          what: label,
+          n: number(series.values[last] ?? 0),
+          when: date((at[last] ?? 0) * 1000),
+        })}
+      />
       <details class="small">
         <summary>{_('As a table')}</summary>
         <div class="table" tabIndex={0} role="region" aria-label={label} style={{ maxBlockSize: '220px' }}>

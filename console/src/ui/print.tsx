@@ -19,7 +19,10 @@ export const labelled = ['packages', 'zones', 'items', 'lots'];
 
 // paperOf is the label or paper of a record, undefined where it has none: a package has one once it is closed.
 function paperOf(c: Collection, r: Row): Paper | undefined {
-  if (c.name === 'shipments') return r['direction'] === 'outbound' ? { says: _('Delivery note'), path: `/v1/shipments/${r.id}/delivery-note.pdf` } : undefined;
+  if (c.name === 'shipments')
+    return r['direction'] === 'outbound'
+      ? { says: _('Delivery note'), path: `/v1/shipments/${r.id}/delivery-note.pdf` }
+      : undefined;
   if (c.name === 'osha_cases') return { says: _('Form 301'), path: `/v1/osha/301.pdf?case_id=${r.id}` };
   if (c.name === 'report_links') return { says: _('QR code'), path: `/v1/report-links/${r.id}/qr.png`, ending: 'png' };
   if (c.name === 'pick_lists') return { says: _('Print'), path: `/v1/pick-lists/${r.id}/pick-list.pdf` };
@@ -28,7 +31,8 @@ function paperOf(c: Collection, r: Row): Paper | undefined {
   return { says: _('Print label'), path, zpl: `${path}&format=zpl` };
 }
 
-const save = (c: Collection, r: Row, path: string, ending: string) => void download(path, `${nameOf(c, r).replace(/[^\w.-]+/g, '-')}.${ending}`).catch(fail);
+const save = (c: Collection, r: Row, path: string, ending: string) =>
+  void download(path, `${nameOf(c, r).replace(/[^\w.-]+/g, '-')}.${ending}`).catch(fail);
 
 export function PrintButton({ c, r }: { c: Collection; r: Row }) {
   const p = paperOf(c, r);

@@ -185,7 +185,9 @@ function PartCard({ x, rows, r, catalog, p }: { x: Part; rows: Row[]; r: Row; ca
       ) : (
         <Rows c={c} rows={rows.slice(0, limit)} shown={shown} />
       )}
-      {isCut ? <p class="body muted small">{_('The first {n} stand here; all of them are in the list.', { n: limit })}</p> : null}
+      {isCut ? (
+        <p class="body muted small">{_('The first {n} stand here; all of them are in the list.', { n: limit })}</p>
+      ) : null}
     </Card>
   );
 }

@@ -31,7 +31,8 @@ export function Recall({ c, r, done, close }: VerbGiven) {
         title={_('{verb}: {what}?', { verb: _('Recall'), what: nameOf(c, r) })}
         text={_('What is not packed goes on hold. Then you see where it lies and who was sent it.')}
         yes={_('Recall')}
-        close={() => sent.current || close()} draft={draft}
+        close={() => sent.current || close()}
+        draft={draft}
         act={async () => {
           const answer = await rpc<Recalled>('recall_lot', { lot_id: r.id, reason });
           sent.current = true;
@@ -45,9 +46,21 @@ export function Recall({ c, r, done, close }: VerbGiven) {
     close();
     done();
   };
-  const letter = _('We recall lot {lot}. Reason: {reason}. Please do not use or sell these goods and tell us how many you have.', { lot: String(r['lot_no']), reason });
+  const letter = _(
+    'We recall lot {lot}. Reason: {reason}. Please do not use or sell these goods and tell us how many you have.',
+    { lot: String(r['lot_no']), reason },
+  );
   return (
-    <Dialog kind="wide" title={_('{what} is recalled', { what: nameOf(c, r) })} close={end} footer={<Button kind="primary" onClick={end}>{_('Close')}</Button>}>
+    <Dialog
+      kind="wide"
+      title={_('{what} is recalled', { what: nameOf(c, r) })}
+      close={end}
+      footer={
+        <Button kind="primary" onClick={end}>
+          {_('Close')}
+        </Button>
+      }
+    >
       <h3>{_('Who was sent it')}</h3>
       {result.customers.length ? (
         <ul class="lines">
@@ -81,7 +94,8 @@ export function Recall({ c, r, done, close }: VerbGiven) {
       <ul class="lines">
         {result.orders.map((o) => (
           <li key={o.id}>
-            <a href={hrefOf('orders', o.id)}>{String(o['order_no'])}</a> <span class="muted">{String(o['party_name'] ?? '')}</span>
+            <a href={hrefOf('orders', o.id)}>{String(o['order_no'])}</a>{' '}
+            <span class="muted">{String(o['party_name'] ?? '')}</span>
           </li>
         ))}
         {result.shipments.map((s) => (

@@ -21,7 +21,15 @@ function OfCollection({ collection, ...given }: Given & { collection: string }) 
   const [sought, setSought] = useState(typedOf(given.text) ?? '');
   const options = useFound(collection, sought);
   const called = useCalled(collection, given.start ? '' : given.text);
-  return <Chooser {...given} options={options} called={given.start ?? called} seek={setSought} help={_('Type to find: {what}', { what: singular(collection) })} />;
+  return (
+    <Chooser
+      {...given}
+      options={options}
+      called={given.start ?? called}
+      seek={setSought}
+      help={_('Type to find: {what}', { what: singular(collection) })}
+    />
+  );
 }
 
 // Person is an account of the organisation, by the name and the address that colleagues know.
@@ -30,7 +38,15 @@ function Person(given: Given) {
   const people = usePeople(p);
   const options = people.length || !p ? people : [[p.user_id, _('Me')] as const];
   const called = options.find(([id]) => id === given.text)?.[1];
-  return <Chooser {...given} options={options} called={called} seek={() => undefined} help={_('Type to find: {what}', { what: _('Person') })} />;
+  return (
+    <Chooser
+      {...given}
+      options={options}
+      called={called}
+      seek={() => undefined}
+      help={_('Type to find: {what}', { what: _('Person') })}
+    />
+  );
 }
 
 const codeOf = (name: string) => (name.split(' · ')[0] ?? '').trim().toLowerCase();
@@ -44,7 +60,17 @@ function hitOf(options: Found, typed: string): string | undefined {
   return parts.length === 1 ? parts[0]?.[0] : undefined;
 }
 
-function Chooser({ f, text, put, wrong, required, called, options, seek, help }: Given & { called?: string; options: Found; seek: (v: string) => void; help: string }) {
+function Chooser({
+  f,
+  text,
+  put,
+  wrong,
+  required,
+  called,
+  options,
+  seek,
+  help,
+}: Given & { called?: string; options: Found; seek: (v: string) => void; help: string }) {
   const [typed, setTyped] = useState(typedOf(text));
   const box = useRef<HTMLInputElement>(null);
   const list = useId();
@@ -71,7 +97,16 @@ function Chooser({ f, text, put, wrong, required, called, options, seek, help }:
     <Around label={_(f.label)} help={f.doc ? _(f.doc) : help} wrong={left && doubt ? doubt : wrong} required={required}>
       {(ids) => (
         <>
-          <input {...ids} ref={box} class="input" list={list} value={typed ?? called ?? ''} autocomplete="off" onInput={(e) => input(e.currentTarget.value)} onBlur={() => setLeft(true)} />
+          <input
+            {...ids}
+            ref={box}
+            class="input"
+            list={list}
+            value={typed ?? called ?? ''}
+            autocomplete="off"
+            onInput={(e) => input(e.currentTarget.value)}
+            onBlur={() => setLeft(true)}
+          />
           <datalist id={list}>
             {options.map(([id, name]) => (
               <option key={id} value={name} />

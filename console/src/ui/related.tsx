@@ -28,7 +28,11 @@ export function Rows({ c, rows, shown }: { c: Collection; rows: Row[]; shown: st
         </thead>
         <tbody>
           {rows.map((r) => (
-            <tr key={r.id} class="go" onClick={(e) => !(e.target as HTMLElement).closest('a') && route(hrefOf(c.name, r.id))}>
+            <tr
+              key={r.id}
+              class="go"
+              onClick={(e) => !(e.target as HTMLElement).closest('a') && route(hrefOf(c.name, r.id))}
+            >
               {fields.map((f, j) => (
                 <td key={f.name} class={numeric(f) ? 'num' : ''} data-label={_(f.label)}>
                   {j === 0 && !f.ref ? (
@@ -49,12 +53,35 @@ export function Rows({ c, rows, shown }: { c: Collection; rows: Row[]; shown: st
 }
 
 // Children is a short table of the records of a collection that point to one.
-export function Children({ c, column, id, catalog, p, columns, limit = 8 }: { c: Collection; column: string; id: string; catalog: Catalog; p: Permissions; columns?: string[]; limit?: number }) {
+export function Children({
+  c,
+  column,
+  id,
+  catalog,
+  p,
+  columns,
+  limit = 8,
+}: {
+  c: Collection;
+  column: string;
+  id: string;
+  catalog: Catalog;
+  p: Permissions;
+  columns?: string[];
+  limit?: number;
+}) {
   const shown = (columns ?? columnsOf(c, p.collections[c.name]).filter((n) => n !== column)).slice(0, 9);
   const place = c.fields.find((f) => f.name === 'line_no' || f.name === 'seq');
   const q = useQuery({
     queryKey: ['c', c.name, 'of', column, id, shown.join()],
-    queryFn: () => want(records(c.name).select(selection(c, shown, catalog, p)).eq(column, id).order(place?.name ?? 'id', { ascending: !!place }).limit(limit + 1)),
+    queryFn: () =>
+      want(
+        records(c.name)
+          .select(selection(c, shown, catalog, p))
+          .eq(column, id)
+          .order(place?.name ?? 'id', { ascending: !!place })
+          .limit(limit + 1),
+      ),
     meta: { live: true },
   });
   if (q.isPending)
@@ -95,7 +122,9 @@ export function Diff({ c, e }: { c?: Collection; e: Pick<Entry, 'action' | 'befo
   const zone = useWhere();
   if (!e.before || !e.after) return <span class="small muted">{words(e.action.split('.').pop() ?? e.action)}</span>;
   const skip = new Set(['updated_at', 'version']);
-  const changed = [...new Set([...Object.keys(e.before), ...Object.keys(e.after)])].filter((k) => !skip.has(k) && JSON.stringify(e.before?.[k]) !== JSON.stringify(e.after?.[k]));
+  const changed = [...new Set([...Object.keys(e.before), ...Object.keys(e.after)])].filter(
+    (k) => !skip.has(k) && JSON.stringify(e.before?.[k]) !== JSON.stringify(e.after?.[k]),
+  );
   const text = (k: string, v: unknown) => {
     const f = c?.fields.find((x) => x.name === k);
     return v == null || v === '' ? _('empty') : f ? value(f, v, zone) : flat(v);
@@ -104,7 +133,8 @@ export function Diff({ c, e }: { c?: Collection; e: Pick<Entry, 'action' | 'befo
     <ul class="small">
       {changed.map((k) => (
         <li key={k}>
-          <span class="muted">{_(c?.fields.find((x) => x.name === k)?.label ?? words(k))}:</span> {text(k, e.before?.[k])} → <b>{text(k, e.after?.[k])}</b>
+          <span class="muted">{_(c?.fields.find((x) => x.name === k)?.label ?? words(k))}:</span>{' '}
+          {text(k, e.before?.[k])} → <b>{text(k, e.after?.[k])}</b>
         </li>
       ))}
     </ul>

@@ -17,7 +17,17 @@ export interface Said {
 // outside a field goes into this one. Scanners are faster than a network, so
 // codes wait for those before them; one that its page left behind is told by
 // the low sound.
-export function ScanField({ label, put, said, busy }: { label: string; put: (code: string) => Promise<void>; said?: Said | null; busy?: boolean }) {
+export function ScanField({
+  label,
+  put,
+  said,
+  busy,
+}: {
+  label: string;
+  put: (code: string) => Promise<void>;
+  said?: Said | null;
+  busy?: boolean;
+}) {
   const [text, setText] = useState('');
   const box = useRef<HTMLInputElement>(null);
   const latest = useRef<typeof put | null>(put);
@@ -31,7 +41,15 @@ export function ScanField({ label, put, said, busy }: { label: string; put: (cod
   useLayoutEffect(() => {
     const press = (e: KeyboardEvent) => {
       const at = e.target as HTMLElement;
-      if (e.key.length !== 1 || e.key === ' ' || e.ctrlKey || e.metaKey || e.altKey || at.closest('input, textarea, select, dialog, [contenteditable]')) return;
+      if (
+        e.key.length !== 1 ||
+        e.key === ' ' ||
+        e.ctrlKey ||
+        e.metaKey ||
+        e.altKey ||
+        at.closest('input, textarea, select, dialog, [contenteditable]')
+      )
+        return;
       e.stopPropagation();
       box.current?.focus();
     };
@@ -54,7 +72,17 @@ export function ScanField({ label, put, said, busy }: { label: string; put: (cod
       <label class="scan-box">
         <span class="sr">{label}</span>
         <Icon name="scan" size={22} />
-        <input ref={box} value={text} onInput={(e) => setText(e.currentTarget.value)} placeholder={label} autocomplete="off" autocapitalize="off" spellcheck={false} enterkeyhint="go" aria-busy={busy || undefined} />
+        <input
+          ref={box}
+          value={text}
+          onInput={(e) => setText(e.currentTarget.value)}
+          placeholder={label}
+          autocomplete="off"
+          autocapitalize="off"
+          spellcheck={false}
+          enterkeyhint="go"
+          aria-busy={busy || undefined}
+        />
       </label>
       <button type="submit" class="btn big">
         {_('Enter')}
@@ -67,7 +95,19 @@ export function ScanField({ label, put, said, busy }: { label: string; put: (cod
 }
 
 // Amount is a quantity that a thumb sets.
-export function Amount({ label, unit, value, put, max }: { label: string; unit?: string; value: string; put: (v: string) => void; max?: number }) {
+export function Amount({
+  label,
+  unit,
+  value,
+  put,
+  max,
+}: {
+  label: string;
+  unit?: string;
+  value: string;
+  put: (v: string) => void;
+  max?: number;
+}) {
   const typed = useNumber(value, put);
   const n = Number(value) || 0;
   const step = (by: number) => put(String(Math.max(0, Math.min(max ?? Infinity, Math.round((n + by) * 1e4) / 1e4))));
@@ -78,7 +118,14 @@ export function Amount({ label, unit, value, put, max }: { label: string; unit?:
       </button>
       <label>
         <span class="small muted">{unit ? `${label} (${unit})` : label}</span>
-        <input ref={typed.box} class="input" inputMode="decimal" autocomplete="off" value={typed.text} onInput={(e) => typed.type(e.currentTarget.value)} />
+        <input
+          ref={typed.box}
+          class="input"
+          inputMode="decimal"
+          autocomplete="off"
+          value={typed.text}
+          onInput={(e) => typed.type(e.currentTarget.value)}
+        />
       </label>
       <button type="button" class="btn big" aria-label={_('One more')} onClick={() => step(1)}>
         +

@@ -10,14 +10,34 @@ import { Ask } from './dialog';
 import { Input, Select } from './form';
 import { toast } from './overlay';
 
-const problems: [string, string][] = [['REFUSED', 'Refused'], ['DAMAGED', 'Damaged'], ['LOST', 'Lost'], ['ADDRESS_UNKNOWN', 'Wrong address'], ['NOBODY_THERE', 'Nobody there'], ['OTHER', 'Something else']];
+const problems: [string, string][] = [
+  ['REFUSED', 'Refused'],
+  ['DAMAGED', 'Damaged'],
+  ['LOST', 'Lost'],
+  ['ADDRESS_UNKNOWN', 'Wrong address'],
+  ['NOBODY_THERE', 'Nobody there'],
+  ['OTHER', 'Something else'],
+];
 
 // Outcome says what became of a shipment on the road: it was handed over, or something was wrong.
-export function Outcome({ s, p, size = 'small' }: { s: Row & { shipment_no: string; status: string; direction: string }; p: Permissions; size?: 'small' | 'big' | 'plain' }) {
+export function Outcome({
+  s,
+  p,
+  size = 'small',
+}: {
+  s: Row & { shipment_no: string; status: string; direction: string };
+  p: Permissions;
+  size?: 'small' | 'big' | 'plain';
+}) {
   const [asking, setAsking] = useState<'deliver' | 'exception' | null>(null);
   const button = size === 'plain' ? undefined : size;
   const may = (v: string) => p.verbs?.[v] === true;
-  if (s.direction !== 'outbound' || !['in_transit', 'exception'].includes(s.status) || !(may('deliver') || may('report_exception'))) return null;
+  if (
+    s.direction !== 'outbound' ||
+    !['in_transit', 'exception'].includes(s.status) ||
+    !(may('deliver') || may('report_exception'))
+  )
+    return null;
   return (
     <>
       <div class={size === 'big' ? 'two' : 'row tight'}>
@@ -43,7 +63,8 @@ interface Asked {
   close: () => void;
 }
 
-const again = () => queryClient.invalidateQueries({ predicate: (q) => q.queryKey[1] === 'shipments' || q.queryKey[1] === 'routes' });
+const again = () =>
+  queryClient.invalidateQueries({ predicate: (q) => q.queryKey[1] === 'shipments' || q.queryKey[1] === 'routes' });
 
 function HandOver({ s, close }: Asked) {
   const draft = useDraft(`deliver ${s.id}`);

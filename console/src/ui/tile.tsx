@@ -21,7 +21,11 @@ export function Tile({ name, icon, value, show = brief, note, kind = '', href, t
         <Icon name={icon} size={16} />
         {name}
       </span>
-      {value === undefined ? <span class="skeleton" style={{ inlineSize: '56%', blockSize: '28px', marginBlock: '3px' }} /> : <span class="value">{show(value)}</span>}
+      {value === undefined ? (
+        <span class="skeleton" style={{ inlineSize: '56%', blockSize: '28px', marginBlock: '3px' }} />
+      ) : (
+        <span class="value">{show(value)}</span>
+      )}
       {note ? <span class="sub">{note}</span> : null}
       {trend ? <Spark values={trend} /> : null}
     </a>

@@ -21,13 +21,22 @@ export function TripMap({ t, at }: { t: Trip; at?: string }) {
     ) : null;
   return (
     <div class="routes trip-map">
-      <svg viewBox={`-8 -6 ${p.width + 28} ${p.height + 12}`} role="img" aria-label={_('The way of {no}, to scale, without roads', { no: t.route_no })}>
+      <svg
+        viewBox={`-8 -6 ${p.width + 28} ${p.height + 12}`}
+        role="img"
+        aria-label={_('The way of {no}, to scale, without roads', { no: t.route_no })}
+      >
         <polyline class="way k0" points={way.map((x) => `${p.x(x)},${p.y(x)}`).join(' ')} />
         {home ? <rect class="home" x={p.x(home) - 1.6} y={p.y(home) - 1.6} width="3.2" height="3.2" rx="0.5" /> : null}
         {home ? name('home', home, nameOf(start), true) : null}
         {stops.map(([s, x]) => (
           <g key={s.id}>
-            <circle cx={p.x(x)} cy={p.y(x)} r="2.2" class={`stop ${open(s) ? 'driven' : ''} ${s.id === at ? 'at' : ''}`} />
+            <circle
+              cx={p.x(x)}
+              cy={p.y(x)}
+              r="2.2"
+              class={`stop ${open(s) ? 'driven' : ''} ${s.id === at ? 'at' : ''}`}
+            />
             <text class={`seq ${open(s) ? 'on' : ''}`} x={p.x(x)} y={p.y(x) + 0.85}>
               {s.stop_seq ?? ''}
             </text>

@@ -1,6 +1,17 @@
 import { useContext } from 'preact/hooks';
 import { records, want } from '../lib/client';
-import { nameFields, nameOf, singular, useCatalog, usePermissions, words, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
+import {
+  nameFields,
+  nameOf,
+  singular,
+  useCatalog,
+  usePermissions,
+  words,
+  type Catalog,
+  type Collection,
+  type Field,
+  type Permissions,
+} from '../lib/catalog';
 import { ago, flat, isMoney, number, unitOf, value } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
@@ -11,7 +22,16 @@ import { Badge, Meter } from './basic';
 import { Where } from './where';
 import '../records.css';
 
-const badged = new Set(['severity', 'potential_severity', 'stage', 'status', 'stock_status', 'outcome', 'cluster', 'result']);
+const badged = new Set([
+  'severity',
+  'potential_severity',
+  'stage',
+  'status',
+  'stock_status',
+  'outcome',
+  'cluster',
+  'result',
+]);
 
 export const numeric = (f: Field) => ['integer', 'decimal', 'float'].includes(f.type);
 
@@ -57,7 +77,12 @@ export function Value({ c, f, row, full }: { c: Collection; f: Field; row: Recor
     );
   if (f.type === 'array' && Array.isArray(v)) {
     if (!f.names && v.every(isId)) return <>{number(v.length)}</>; // of a collection that the field does not name
-    if (f.names) return full ? <Named collection={f.names} ids={v.map(String).slice(0, 50)} /> : <span class="muted">{number(v.length)}</span>;
+    if (f.names)
+      return full ? (
+        <Named collection={f.names} ids={v.map(String).slice(0, 50)} />
+      ) : (
+        <span class="muted">{number(v.length)}</span>
+      );
     return (
       <span class="row tight">
         {v.slice(0, full ? 50 : 3).map((x) => (
@@ -71,13 +96,20 @@ export function Value({ c, f, row, full }: { c: Collection; f: Field; row: Recor
   if (f.type === 'json') return full ? <Json v={v} /> : <span class="muted clip">{flat(v)}</span>;
   const to = f.type === 'uuid' ? meantBy(f, row) : undefined;
   if (to) return <Named collection={to} ids={[String(v)]} />;
-  if (f.name === 'entity_id' && row['entity_type']) return <Named collection={collectionOf(String(row['entity_type']))} ids={[String(v)]} />;
+  if (f.name === 'entity_id' && row['entity_type'])
+    return <Named collection={collectionOf(String(row['entity_type']))} ids={[String(v)]} />;
   if (f.type === 'uuid') return <code title={String(v)}>{String(v).slice(0, 8)}</code>;
   if (f.type === 'date') return <span class="nobreak">{value(f, v)}</span>;
   const unit = f.name === 'unit_price' ? priceUnit(row) : '';
   if (isMoney(f) && unit) return <span class="nobreak">{`${value(f, v)} / ${unit}`}</span>;
   if (isMoney(f)) return <span class="nobreak">{value(f, v)}</span>;
-  if (numeric(f) && !full) return <>{number(Number(v), f.type === 'float' ? 4 : 2)}{unitOf(f) === '%' ? ' %' : ''}</>;
+  if (numeric(f) && !full)
+    return (
+      <>
+        {number(Number(v), f.type === 'float' ? 4 : 2)}
+        {unitOf(f) === '%' ? ' %' : ''}
+      </>
+    );
   return isCode(v) ? <span class="nobreak">{value(f, v)}</span> : <>{value(f, v)}</>;
 }
 
@@ -169,7 +201,15 @@ function nameRow(c: Collection, fields: string, id: string): Promise<Row | null>
     const ids = new Set<string>();
     const rows = new Promise((turn) => setTimeout(turn)).then(async () => {
       if (waiting.get(c.name)?.ids === ids) waiting.delete(c.name);
-      return new Map((await want(records(c.name).select(fields).in('id', [...ids]))).map((r) => [r.id, r]));
+      return new Map(
+        (
+          await want(
+            records(c.name)
+              .select(fields)
+              .in('id', [...ids]),
+          )
+        ).map((r) => [r.id, r]),
+      );
     });
     waiting.set(c.name, (w = { ids, rows }));
   }
@@ -184,9 +224,15 @@ export function useCalled(collection: string, id: string): string | undefined {
   const c = catalog?.get(collection);
   const right = p?.collections[collection]?.read;
   const names = c ? nameFields(c).filter((n) => !right?.fields || right.fields.includes(n)) : [];
-  const worker = !names.length && c?.fields.some((f) => f.name === 'worker_id') ? [`${refKey('worker_id')}:worker_id(id,name)`] : [];
+  const worker =
+    !names.length && c?.fields.some((f) => f.name === 'worker_id') ? [`${refKey('worker_id')}:worker_id(id,name)`] : [];
   const fields = ['id', ...names, ...worker].join(',');
-  const row = useQuery({ queryKey: ['c', collection, 'named', id], queryFn: () => nameRow(c as Collection, fields, id), enabled: !!c && !!right && /^[0-9a-f-]{36}$/.test(id), staleTime: 60_000 }).data;
+  const row = useQuery({
+    queryKey: ['c', collection, 'named', id],
+    queryFn: () => nameRow(c as Collection, fields, id),
+    enabled: !!c && !!right && /^[0-9a-f-]{36}$/.test(id),
+    staleTime: 60_000,
+  }).data;
   return row ? calledIn(catalog, collection, row) : undefined;
 }
 
@@ -236,7 +282,11 @@ export function Json({ v }: { v: unknown }) {
       return (
         <span>
           {words(kind)} <Named collection={collectionOf(kind)} ids={[id]} />
-          {Object.keys(rest).length ? <>; <Json v={rest} /></> : null}
+          {Object.keys(rest).length ? (
+            <>
+              ; <Json v={rest} />
+            </>
+          ) : null}
         </span>
       );
     return (

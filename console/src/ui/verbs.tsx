@@ -37,16 +37,32 @@ interface Way {
   href: (r: Row) => string;
 }
 
-const is = (...states: string[]) => (r: Row) => states.includes(String(r['status']));
+const is =
+  (...states: string[]) =>
+  (r: Row) =>
+    states.includes(String(r['status']));
 const isOpenOrder = is('confirmed', 'in_progress');
 const outbound = (r: Row) => ['outbound', 'transfer'].includes(String(r['type'] ?? r['direction']));
 // Goods of a transfer come in once they have left.
-const comesIn = (r: Row) => r['type'] === 'inbound' || (r['type'] === 'transfer' && has(r, 'qty_shipped') > has(r, 'qty_received'));
+const comesIn = (r: Row) =>
+  r['type'] === 'inbound' || (r['type'] === 'transfer' && has(r, 'qty_shipped') > has(r, 'qty_received'));
 const has = (r: Row, name: string) => Number(r[name] ?? 0);
 
 // Plain asks whether, and for a reason where the verb takes one.
-function plain<V extends Verb>(verb: V, text: string, said: string, args: (r: Row, reason: string) => VerbArgs<V>, { reason, danger, note }: { reason?: boolean; danger?: boolean; note?: string } = {}): Saying['form'] {
-  return ({ c, r, done, close }) => <Plain title={`${_(text)}: ${nameOf(c, r)}`} {...{ text, said, reason, danger, note, done, close }} act={(why) => rpc(verb, args(r, why))} />;
+function plain<V extends Verb>(
+  verb: V,
+  text: string,
+  said: string,
+  args: (r: Row, reason: string) => VerbArgs<V>,
+  { reason, danger, note }: { reason?: boolean; danger?: boolean; note?: string } = {},
+): Saying['form'] {
+  return ({ c, r, done, close }) => (
+    <Plain
+      title={`${_(text)}: ${nameOf(c, r)}`}
+      {...{ text, said, reason, danger, note, done, close }}
+      act={(why) => rpc(verb, args(r, why))}
+    />
+  );
 }
 
 function ClosePackage({ c, r, done, close }: Given & { close: () => void }) {
@@ -72,36 +88,155 @@ function ClosePackage({ c, r, done, close }: Given & { close: () => void }) {
 
 const sayings: Record<string, Saying[]> = {
   orders: [
-    { verb: 'release_picks', text: 'Release to pick', kind: 'primary', when: (r) => outbound(r) && isOpenOrder(r) && has(r, 'qty_allocated') > has(r, 'qty_picked') && r['stage'] !== 'picking', form: plain('release_picks', 'Release to pick', 'The pick list is released', (r) => ({ order_ids: [r.id] })) },
-    { verb: 'pack', text: 'Pack', kind: 'primary', when: (r) => outbound(r) && isOpenOrder(r) && has(r, 'qty_picked') > has(r, 'qty_packed'), form: (given) => <Pack {...given} /> },
-    { verb: 'create_shipment', text: 'Make a shipment', when: (r) => outbound(r) && isOpenOrder(r) && has(r, 'qty_allocated') > has(r, 'qty_shipped'), form: (given) => <CreateShipment {...given} /> },
+    {
+      verb: 'release_picks',
+      text: 'Release to pick',
+      kind: 'primary',
+      when: (r) =>
+        outbound(r) && isOpenOrder(r) && has(r, 'qty_allocated') > has(r, 'qty_picked') && r['stage'] !== 'picking',
+      form: plain('release_picks', 'Release to pick', 'The pick list is released', (r) => ({ order_ids: [r.id] })),
+    },
+    {
+      verb: 'pack',
+      text: 'Pack',
+      kind: 'primary',
+      when: (r) => outbound(r) && isOpenOrder(r) && has(r, 'qty_picked') > has(r, 'qty_packed'),
+      form: (given) => <Pack {...given} />,
+    },
+    {
+      verb: 'create_shipment',
+      text: 'Make a shipment',
+      when: (r) => outbound(r) && isOpenOrder(r) && has(r, 'qty_allocated') > has(r, 'qty_shipped'),
+      form: (given) => <CreateShipment {...given} />,
+    },
   ],
   packages: [
-    { verb: 'close_package', text: 'Close the package', kind: 'primary', when: is('open'), form: (given) => <ClosePackage {...given} /> },
-    { verb: 'unpack', text: 'Unpack', kind: 'danger', when: is('open', 'closed'), form: plain('unpack', 'Unpack', 'The package is empty', (r) => ({ package_id: r.id }), { danger: true, note: 'All of its goods lie in the lane again. The number of a closed package is not used again.' }) },
+    {
+      verb: 'close_package',
+      text: 'Close the package',
+      kind: 'primary',
+      when: is('open'),
+      form: (given) => <ClosePackage {...given} />,
+    },
+    {
+      verb: 'unpack',
+      text: 'Unpack',
+      kind: 'danger',
+      when: is('open', 'closed'),
+      form: plain('unpack', 'Unpack', 'The package is empty', (r) => ({ package_id: r.id }), {
+        danger: true,
+        note: 'All of its goods lie in the lane again. The number of a closed package is not used again.',
+      }),
+    },
   ],
   shipments: [
-    { verb: 'pack', text: 'Pack', kind: 'primary', when: (r) => outbound(r) && is('planned', 'packed')(r), form: (given) => <Pack {...given} /> },
-    { verb: 'dispatch', text: 'Dispatch', kind: 'primary', when: (r) => outbound(r) && is('planned', 'packed', 'ready')(r), form: plain('dispatch', 'Dispatch', 'The shipment is on its way', (r) => ({ shipment_id: r.id }), { note: 'Its goods leave the stock. Where it may not leave yet, this says why.' }) },
-    { verb: 'return_shipment', text: 'Take back', when: (r) => outbound(r) && is('in_transit', 'exception')(r), form: plain('return_shipment', 'Take back', 'The shipment comes back', (r, note) => ({ shipment_id: r.id, note }), { reason: true, note: 'Its goods come in under a return order.' }) },
+    {
+      verb: 'pack',
+      text: 'Pack',
+      kind: 'primary',
+      when: (r) => outbound(r) && is('planned', 'packed')(r),
+      form: (given) => <Pack {...given} />,
+    },
+    {
+      verb: 'dispatch',
+      text: 'Dispatch',
+      kind: 'primary',
+      when: (r) => outbound(r) && is('planned', 'packed', 'ready')(r),
+      form: plain('dispatch', 'Dispatch', 'The shipment is on its way', (r) => ({ shipment_id: r.id }), {
+        note: 'Its goods leave the stock. Where it may not leave yet, this says why.',
+      }),
+    },
+    {
+      verb: 'return_shipment',
+      text: 'Take back',
+      when: (r) => outbound(r) && is('in_transit', 'exception')(r),
+      form: plain(
+        'return_shipment',
+        'Take back',
+        'The shipment comes back',
+        (r, note) => ({ shipment_id: r.id, note }),
+        { reason: true, note: 'Its goods come in under a return order.' },
+      ),
+    },
   ],
-  lots: [{ verb: 'recall_lot', text: 'Recall', kind: 'danger', when: is('released', 'quarantine', 'expired'), form: (given) => <Recall {...given} /> }],
+  lots: [
+    {
+      verb: 'recall_lot',
+      text: 'Recall',
+      kind: 'danger',
+      when: is('released', 'quarantine', 'expired'),
+      form: (given) => <Recall {...given} />,
+    },
+  ],
   count_tasks: [
-    { verb: 'approve_count', text: 'Approve', kind: 'primary', when: is('counted'), form: plain('approve_count', 'Approve', 'The count is booked', (r, reason) => ({ count_task_id: r.id, reason }), { reason: true }) },
-    { verb: 'recount', text: 'Count again', when: is('counted'), form: plain('recount', 'Count again', 'It is counted again', (r, reason) => ({ count_task_id: r.id, reason }), { reason: true }) },
+    {
+      verb: 'approve_count',
+      text: 'Approve',
+      kind: 'primary',
+      when: is('counted'),
+      form: plain('approve_count', 'Approve', 'The count is booked', (r, reason) => ({ count_task_id: r.id, reason }), {
+        reason: true,
+      }),
+    },
+    {
+      verb: 'recount',
+      text: 'Count again',
+      when: is('counted'),
+      form: plain('recount', 'Count again', 'It is counted again', (r, reason) => ({ count_task_id: r.id, reason }), {
+        reason: true,
+      }),
+    },
   ],
-  pick_lines: [{ verb: 'unpick', text: 'Put back', when: (r) => has(r, 'qty_picked') > 0, form: (given) => <PutBack {...given} /> }],
-  goods_owners: [{ verb: 'owner_activity', text: 'What was done', when: () => true, form: (given) => <OwnerActivity {...given} /> }],
+  pick_lines: [
+    {
+      verb: 'unpick',
+      text: 'Put back',
+      when: (r) => has(r, 'qty_picked') > 0,
+      form: (given) => <PutBack {...given} />,
+    },
+  ],
+  goods_owners: [
+    { verb: 'owner_activity', text: 'What was done', when: () => true, form: (given) => <OwnerActivity {...given} /> },
+  ],
   stock_adjustments: [
-    { verb: 'approve_adjustment', text: 'Approve', kind: 'primary', when: is('waiting'), form: plain('approve_adjustment', 'Approve', 'The adjustment is booked', (r, reason) => ({ adjustment_id: r.id, reason }), { reason: true }) },
-    { verb: 'reject_adjustment', text: 'Reject', kind: 'danger', when: is('waiting'), form: plain('reject_adjustment', 'Reject', 'The adjustment is refused', (r, reason) => ({ adjustment_id: r.id, reason }), { reason: true, danger: true }) },
+    {
+      verb: 'approve_adjustment',
+      text: 'Approve',
+      kind: 'primary',
+      when: is('waiting'),
+      form: plain(
+        'approve_adjustment',
+        'Approve',
+        'The adjustment is booked',
+        (r, reason) => ({ adjustment_id: r.id, reason }),
+        { reason: true },
+      ),
+    },
+    {
+      verb: 'reject_adjustment',
+      text: 'Reject',
+      kind: 'danger',
+      when: is('waiting'),
+      form: plain(
+        'reject_adjustment',
+        'Reject',
+        'The adjustment is refused',
+        (r, reason) => ({ adjustment_id: r.id, reason }),
+        { reason: true, danger: true },
+      ),
+    },
   ],
   ...Object.fromEntries(
     ['items', 'zones', 'stock_levels'].map((name): [string, Saying[]] => [
       name,
       [
         { verb: 'move_stock', text: 'Move goods', when: () => true, form: (given) => <MoveStock {...given} /> },
-        { verb: 'adjust_stock', text: 'Adjust the stock', when: () => true, form: (given) => <AdjustStock {...given} /> },
+        {
+          verb: 'adjust_stock',
+          text: 'Adjust the stock',
+          when: () => true,
+          form: (given) => <AdjustStock {...given} />,
+        },
       ],
     ]),
   ),
@@ -109,15 +244,52 @@ const sayings: Record<string, Saying[]> = {
 
 const ways: Record<string, Way[]> = {
   orders: [
-    { verb: 'receive', text: 'Receive', when: (r) => comesIn(r) && isOpenOrder(r), href: (r) => `/console/floor/receive?order=${r.id}` },
-    { verb: 'receive_return', text: 'Take in', when: (r) => r['type'] === 'return' && isOpenOrder(r), href: () => '/console/plan?part=returns' },
+    {
+      verb: 'receive',
+      text: 'Receive',
+      when: (r) => comesIn(r) && isOpenOrder(r),
+      href: (r) => `/console/floor/receive?order=${r.id}`,
+    },
+    {
+      verb: 'receive_return',
+      text: 'Take in',
+      when: (r) => r['type'] === 'return' && isOpenOrder(r),
+      href: () => '/console/plan?part=returns',
+    },
   ],
-  pick_lists: [{ verb: 'claim_pick_list', text: 'Pick', when: is('released', 'in_progress'), href: (r) => `/console/floor/pick/${r.id}` }],
-  putaway_tasks: [{ verb: 'put_away', text: 'Put away', when: is('open', 'in_progress'), href: (r) => `/console/floor/put/${r.id}` }],
-  replenish_tasks: [{ verb: 'replenish', text: 'Bring it', when: is('open', 'in_progress'), href: () => '/console/plan?part=replenish' }],
-  waves: [{ verb: 'release_picks', text: 'Release to pick', when: is('planned'), href: () => '/console/plan?part=waves' }],
-  count_tasks: [{ verb: 'enter_count', text: 'Count', when: is('open', 'counting'), href: (r) => `/console/floor/count/${r.id}` }],
-  zones: [{ verb: 'start_count', text: 'Count this place', when: (r) => r['status'] !== 'archived', href: (r) => `/console/floor/count?zone=${r.id}` }],
+  pick_lists: [
+    {
+      verb: 'claim_pick_list',
+      text: 'Pick',
+      when: is('released', 'in_progress'),
+      href: (r) => `/console/floor/pick/${r.id}`,
+    },
+  ],
+  putaway_tasks: [
+    { verb: 'put_away', text: 'Put away', when: is('open', 'in_progress'), href: (r) => `/console/floor/put/${r.id}` },
+  ],
+  replenish_tasks: [
+    {
+      verb: 'replenish',
+      text: 'Bring it',
+      when: is('open', 'in_progress'),
+      href: () => '/console/plan?part=replenish',
+    },
+  ],
+  waves: [
+    { verb: 'release_picks', text: 'Release to pick', when: is('planned'), href: () => '/console/plan?part=waves' },
+  ],
+  count_tasks: [
+    { verb: 'enter_count', text: 'Count', when: is('open', 'counting'), href: (r) => `/console/floor/count/${r.id}` },
+  ],
+  zones: [
+    {
+      verb: 'start_count',
+      text: 'Count this place',
+      when: (r) => r['status'] !== 'archived',
+      href: (r) => `/console/floor/count?zone=${r.id}`,
+    },
+  ],
   routes: [{ verb: 'start_route', text: 'To the route', when: () => true, href: (r) => `/console/routes/${r.id}` }],
 };
 
@@ -133,11 +305,50 @@ export function isBare(c: Collection, r: Row, to: string, p: Permissions): boole
 }
 
 const verbOf: Record<string, string> = {
-  confirmed: 'Confirm', in_progress: 'Start', on_hold: 'Put on hold', cancelled: 'Cancel', completed: 'Complete', released: 'Release', active: 'Activate', blocked: 'Block', archived: 'Archive', discontinued: 'Discontinue',
-  done: 'Mark as done', verified: 'Verify', triaged: 'Triage', investigating: 'Investigate', closed: 'Close', packed: 'Mark as packed', ready: 'Mark as ready', in_transit: 'Dispatch', delivered: 'Mark as delivered',
-  exception: 'Report an exception', returned: 'Mark as returned', arrived: 'Mark as arrived', received: 'Mark as received', quarantine: 'Put in quarantine', recalled: 'Recall', approved: 'Approve', paused: 'Pause', ended: 'End',
-  published: 'Publish', in_service: 'Put in service', maintenance: 'Send to maintenance', out_of_service: 'Take out of service', retired: 'Retire', picked: 'Mark as picked', short: 'Mark as short', assigned: 'Assign', available: 'Make available',
-  on_trip: 'Send on a trip', off_duty: 'End duty', suspended: 'Suspend', on_leave: 'Send on leave', left: 'Mark as left', failed: 'Mark as failed', void: 'Void',
+  confirmed: 'Confirm',
+  in_progress: 'Start',
+  on_hold: 'Put on hold',
+  cancelled: 'Cancel',
+  completed: 'Complete',
+  released: 'Release',
+  active: 'Activate',
+  blocked: 'Block',
+  archived: 'Archive',
+  discontinued: 'Discontinue',
+  done: 'Mark as done',
+  verified: 'Verify',
+  triaged: 'Triage',
+  investigating: 'Investigate',
+  closed: 'Close',
+  packed: 'Mark as packed',
+  ready: 'Mark as ready',
+  in_transit: 'Dispatch',
+  delivered: 'Mark as delivered',
+  exception: 'Report an exception',
+  returned: 'Mark as returned',
+  arrived: 'Mark as arrived',
+  received: 'Mark as received',
+  quarantine: 'Put in quarantine',
+  recalled: 'Recall',
+  approved: 'Approve',
+  paused: 'Pause',
+  ended: 'End',
+  published: 'Publish',
+  in_service: 'Put in service',
+  maintenance: 'Send to maintenance',
+  out_of_service: 'Take out of service',
+  retired: 'Retire',
+  picked: 'Mark as picked',
+  short: 'Mark as short',
+  assigned: 'Assign',
+  available: 'Make available',
+  on_trip: 'Send on a trip',
+  off_duty: 'End duty',
+  suspended: 'Suspend',
+  on_leave: 'Send on leave',
+  left: 'Mark as left',
+  failed: 'Mark as failed',
+  void: 'Void',
 };
 
 // verbFor is what leads to a state, as a button says it.

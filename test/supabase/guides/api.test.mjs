@@ -21,8 +21,11 @@ const mark = '\u001e';
 // not printed for the page to show, it wrote into these files.
 const reader = 'curl() { command curl --fail-with-body "$@"; }\n';
 const files = [
-  ['stock.csv', /^sku,name\n/], ['dock-3.svg', /^<svg|^<\?xml/], ['database.ts', /\bexport type Database\b/],
-  ['holdfast/types.go', /^package holdfast$/m], ['holdfast.py', /^class ItemsRow\b/m],
+  ['stock.csv', /^sku,name\n/],
+  ['dock-3.svg', /^<svg|^<\?xml/],
+  ['database.ts', /\bexport type Database\b/],
+  ['holdfast/types.go', /^package holdfast$/m],
+  ['holdfast.py', /^class ItemsRow\b/m],
 ];
 
 let folder;
@@ -39,11 +42,21 @@ after(() => rm(folder, { recursive: true, force: true }));
 test('the snippets of the API by example answer what it shows', async () => {
   const shell = snippets(blocks, 'sh');
   assert.ok(shell.filter((s) => s.answer).length >= 12, 'the page shows answers');
-  await writeFile(join(folder, 'page.sh'), reader + shell.map((s, i) => `printf '\\036${i}\\036'\n${s.body}`).join('\n'));
+  await writeFile(
+    join(folder, 'page.sh'),
+    reader + shell.map((s, i) => `printf '\\036${i}\\036'\n${s.body}`).join('\n'),
+  );
   const env = { ...process.env, U: process.env.HOLDFAST_URL, PATH: join(folder, 'bin') + delimiter + process.env.PATH };
-  const { stdout } = await execute('bash', ['-euo', 'pipefail', 'page.sh'], { cwd: folder, env, timeout: 240_000, maxBuffer: 1 << 26 })
-    .catch((error) => assert.fail(`${error.message}\n${error.stdout.slice(-2000)}\n${error.stderr}`));
-  const outputs = stdout.split(mark).slice(1).filter((_, i) => i % 2 === 1);
+  const { stdout } = await execute('bash', ['-euo', 'pipefail', 'page.sh'], {
+    cwd: folder,
+    env,
+    timeout: 240_000,
+    maxBuffer: 1 << 26,
+  }).catch((error) => assert.fail(`${error.message}\n${error.stdout.slice(-2000)}\n${error.stderr}`));
+  const outputs = stdout
+    .split(mark)
+    .slice(1)
+    .filter((_, i) => i % 2 === 1);
   assert.equal(outputs.length, shell.length, 'every snippet ran');
   outputs.forEach((output, i) => {
     try {
@@ -64,10 +77,26 @@ test('its TypeScript compiles strictly against the types it fetched', async () =
   assert.ok(programs.length > 0);
   await symlink(here('../node_modules'), join(folder, 'node_modules'));
   const program = [...programs.map((b) => b.body), "const { data } = await holdfast.from('items').select('sku,name');"];
-  await writeFile(join(folder, 'page.ts'), `${program.join('\n')}\nexport const names: string[] | undefined = data?.map((item) => item.name);\n`);
-  const how = ['--strict', '--noEmit', '--target', 'es2022', '--module', 'esnext', '--moduleResolution', 'bundler', '--skipLibCheck', '--types', ''];
-  await execute(here('../node_modules/.bin/tsc'), [...how, 'page.ts'], { cwd: folder, timeout: 120_000 })
-    .catch((error) => assert.fail(error.stdout || error.message));
+  await writeFile(
+    join(folder, 'page.ts'),
+    `${program.join('\n')}\nexport const names: string[] | undefined = data?.map((item) => item.name);\n`,
+  );
+  const how = [
+    '--strict',
+    '--noEmit',
+    '--target',
+    'es2022',
+    '--module',
+    'esnext',
+    '--moduleResolution',
+    'bundler',
+    '--skipLibCheck',
+    '--types',
+    '',
+  ];
+  await execute(here('../node_modules/.bin/tsc'), [...how, 'page.ts'], { cwd: folder, timeout: 120_000 }).catch(
+    (error) => assert.fail(error.stdout || error.message),
+  );
 });
 
 // The look at the log for secrets wants to know some.

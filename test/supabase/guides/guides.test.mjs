@@ -12,7 +12,18 @@ import { after, before, describe, test } from 'node:test';
 import { compare, read, snippets } from './page.mjs';
 import { makeRoom } from './room.mjs';
 
-const names = ['sign-in', 'list', 'embed', 'write-safely', 'import', 'events', 'verbs', 'act-for-a-tenant', 'demonstration', 'go-live'];
+const names = [
+  'sign-in',
+  'list',
+  'embed',
+  'write-safely',
+  'import',
+  'events',
+  'verbs',
+  'act-for-a-tenant',
+  'demonstration',
+  'go-live',
+];
 const mark = '\u001e';
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -38,12 +49,22 @@ before(async () => {
 after(() => rm(folder, { recursive: true, force: true }));
 
 function run([program, ...args], cwd) {
-  const env = { ...process.env, U: process.env.HOLDFAST_URL, KEY: process.env.PUBLISHABLE_KEY, SERVICE_KEY: process.env.SECRET_KEY };
+  const env = {
+    ...process.env,
+    U: process.env.HOLDFAST_URL,
+    KEY: process.env.PUBLISHABLE_KEY,
+    SERVICE_KEY: process.env.SECRET_KEY,
+  };
   return new Promise((done, fail) => {
-    const child = execFile(program, args, { cwd, env, timeout: 120_000, maxBuffer: 1 << 24 }, (error, stdout, stderr) => {
-      if (error) return fail(new Error(`${error.message}\n${stdout}\n${stderr}`));
-      return done(stdout);
-    });
+    const child = execFile(
+      program,
+      args,
+      { cwd, env, timeout: 120_000, maxBuffer: 1 << 24 },
+      (error, stdout, stderr) => {
+        if (error) return fail(new Error(`${error.message}\n${stdout}\n${stderr}`));
+        return done(stdout);
+      },
+    );
     child.stdin.end();
   });
 }
@@ -78,7 +99,10 @@ describe('guides', { concurrency: 2 }, () => {
     for (const language of ['sh', 'js']) {
       test(`${name}, ${language}`, async () => {
         const blocks = snippets(await read(name), language);
-        assert.ok(blocks.some((s) => s.answer), 'the page shows an answer');
+        assert.ok(
+          blocks.some((s) => s.answer),
+          'the page shows an answer',
+        );
         const outputs = await play(name, language, blocks);
         outputs.forEach((output, i) => {
           try {
@@ -103,11 +127,23 @@ test('a comparison fails where it should', () => {
   const text = { language: 'text', body: 'HTTP/1.1 200 OK\nETag: "..."\n' };
   compare('HTTP/1.1 200 OK\nDate: x\nETag: "3-a"\n', text);
   for (const [output, answer] of [
-    ['{"a":2}', json('{"a":1}')], ['{"a":1,"b":2}', json('{"a":1}')], ['{}', json('{"a":1}')], ['{"a":"1"}', json('{"a":1}')],
-    ['{"id":"x"}', json(`{"id":${id}}`)], ['["a","b"]', json('["a"]')], ['["b"]', json('["a..."]')], ['[]', json('["a","..."]')],
-    ['[{"n":"5"}]', json('[{"n":1}]', true)], ['[]', json('[{"n":1}]', true)], ['{"error":"x"}', json('{"n":1}', true)], ['null', json('{}')],
-    ['HTTP/1.1 200 OK\n', text], ['ETag: "3"\nHTTP/1.1 200 OK\n', text], ['anything', undefined],
-  ]) assert.throws(() => compare(output, answer), { code: 'ERR_ASSERTION' }, `${output} for ${answer?.body}`);
+    ['{"a":2}', json('{"a":1}')],
+    ['{"a":1,"b":2}', json('{"a":1}')],
+    ['{}', json('{"a":1}')],
+    ['{"a":"1"}', json('{"a":1}')],
+    ['{"id":"x"}', json(`{"id":${id}}`)],
+    ['["a","b"]', json('["a"]')],
+    ['["b"]', json('["a..."]')],
+    ['[]', json('["a","..."]')],
+    ['[{"n":"5"}]', json('[{"n":1}]', true)],
+    ['[]', json('[{"n":1}]', true)],
+    ['{"error":"x"}', json('{"n":1}', true)],
+    ['null', json('{}')],
+    ['HTTP/1.1 200 OK\n', text],
+    ['ETag: "3"\nHTTP/1.1 200 OK\n', text],
+    ['anything', undefined],
+  ])
+    assert.throws(() => compare(output, answer), { code: 'ERR_ASSERTION' }, `${output} for ${answer?.body}`);
 });
 
 // The look at the log for secrets wants to know some.

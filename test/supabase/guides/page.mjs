@@ -16,7 +16,11 @@ export async function read(name, languages = ['sh', 'js', 'json', 'text']) {
     assert.ok(!how.length || info === 'json shape', `${name}: "${info}" is compared in no known way`);
     blocks.push({ language, shape: how.length > 0, body });
   }
-  assert.equal(blocks.length * 2, text.match(/^\s*```/gm).length, `${name}: a fence that is not closed, or not at the margin`);
+  assert.equal(
+    blocks.length * 2,
+    text.match(/^\s*```/gm).length,
+    `${name}: a fence that is not closed, or not at the margin`,
+  );
   return blocks;
 }
 
@@ -85,7 +89,13 @@ const id = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
 
 function pattern(text) {
-  return new RegExp(`^${text.split('...').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('.*')}$`, 's');
+  return new RegExp(
+    `^${text
+      .split('...')
+      .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+      .join('.*')}$`,
+    's',
+  );
 }
 
 function same(got, want, shape, at) {
@@ -109,7 +119,10 @@ function list(got, want, shape, at) {
   }
   const more = want.at(-1) === '...';
   const shown = more ? want.slice(0, -1) : want;
-  assert.ok(more ? got.length >= shown.length : got.length === shown.length, `${at} has ${got.length} elements, and the page ${want.length}`);
+  assert.ok(
+    more ? got.length >= shown.length : got.length === shown.length,
+    `${at} has ${got.length} elements, and the page ${want.length}`,
+  );
   shown.forEach((v, i) => same(got[i], v, shape, `${at}[${i}]`));
 }
 
@@ -117,6 +130,10 @@ function list(got, want, shape, at) {
 function members(got, want, shape, at) {
   const { '...': more, ...shown } = want;
   const names = Object.keys(got);
-  assert.deepEqual(more === undefined ? names.sort() : names.filter((n) => n in shown).sort(), Object.keys(shown).sort(), `members of ${at}`);
+  assert.deepEqual(
+    more === undefined ? names.sort() : names.filter((n) => n in shown).sort(),
+    Object.keys(shown).sort(),
+    `members of ${at}`,
+  );
   for (const [name, v] of Object.entries(shown)) same(got[name], v, shape, `${at}.${name}`);
 }

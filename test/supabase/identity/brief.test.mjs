@@ -15,7 +15,10 @@ const refused = ({ error }) => [error?.status, error?.code];
 test('addresses are off: they sign nobody up or in, by password or by code', async () => {
   const email = newAddress('nobody');
   assert.deepEqual(refused(await client().auth.signUp({ email, password })), [400, 'email_provider_disabled']);
-  assert.deepEqual(refused(await client().auth.signInWithPassword({ email, password })), [422, 'email_provider_disabled']);
+  assert.deepEqual(refused(await client().auth.signInWithPassword({ email, password })), [
+    422,
+    'email_provider_disabled',
+  ]);
   assert.deepEqual(refused(await client().auth.resetPasswordForEmail(email)), [400, 'email_provider_disabled']);
   assert.deepEqual(refused(await client().auth.signInWithOtp({ email })), [422, 'email_provider_disabled']);
   assert.equal((await (await fetch(`${url}/auth/v1/settings`)).json()).external.email, false);
@@ -46,10 +49,20 @@ test('who guesses passwords is told to wait', async () => {
     [{ 'X-Supabase-Api-Version': '2024-01-01' }, { code: 'over_request_rate_limit' }],
     [{}, { code: 429, error_code: 'over_request_rate_limit' }],
   ]) {
-    const response = await fetch(`${url}/auth/v1/token?grant_type=password`, { method: 'POST', headers: { 'Content-Type': 'application/json', ...headers }, body: JSON.stringify({ phone, password: 'one-guess-more' }) });
+    const response = await fetch(`${url}/auth/v1/token?grant_type=password`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...headers },
+      body: JSON.stringify({ phone, password: 'one-guess-more' }),
+    });
     const { error, message, retry_after, limit, remaining, reset_at, msg, ...rest } = await response.json();
     assert.deepEqual([response.status, error, remaining, rest], [429, 'rate_limit_exceeded', 0, want]);
-    assert.deepEqual([response.headers.get('retry-after'), typeof message, msg ?? message], [String(retry_after), 'string', message]);
-    assert.ok(retry_after > 0 && limit > 0 && Date.parse(reset_at) > Date.now(), JSON.stringify({ retry_after, limit, reset_at }));
+    assert.deepEqual(
+      [response.headers.get('retry-after'), typeof message, msg ?? message],
+      [String(retry_after), 'string', message],
+    );
+    assert.ok(
+      retry_after > 0 && limit > 0 && Date.parse(reset_at) > Date.now(),
+      JSON.stringify({ retry_after, limit, reset_at }),
+    );
   }
 });

@@ -32,4 +32,3 @@ export async function code(phone, n = 1) {
   }
   assert.fail(`no text message to ${phone}`);
 }
-

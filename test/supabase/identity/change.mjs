@@ -7,7 +7,7 @@ import { confirmed, newAddress, pkce, press } from './rig.mjs';
 
 const halfway = 'Confirmation link accepted. Please proceed to confirm link sent to the other email';
 
-test('updateUser: data is merged, null deletes, the application\'s own is out of reach', async () => {
+test("updateUser: data is merged, null deletes, the application's own is out of reach", async () => {
   const { c } = await confirmed('data', { a: 1, b: { c: 2 } });
   const { user } = ok(await c.auth.updateUser({ data: { b: null, d: 'x' } }));
   assert.deepEqual([user.user_metadata.a, user.user_metadata.b, user.user_metadata.d], [1, undefined, 'x']);
@@ -26,7 +26,10 @@ test('updateUser: a new password ends the other sessions', async () => {
   const weak = await refused({ password: 'zq9-x' });
   assert.deepEqual([weak.status, weak.code, weak.reasons], [422, 'weak_password', ['length']]);
   assert.equal((await refused({ password: 'x'.repeat(2000) })).status < 500, true);
-  assert.equal((await refused({ password: 'a-new-password-1', current_password: 'not-it' })).code, 'current_password_invalid');
+  assert.equal(
+    (await refused({ password: 'a-new-password-1', current_password: 'not-it' })).code,
+    'current_password_invalid',
+  );
   ok(await c.auth.updateUser({ password: 'a-new-password-1', current_password: password }));
   ok(await c.auth.getUser());
   assert.equal((await other.auth.getUser()).error.name, 'AuthSessionMissingError');
@@ -68,7 +71,11 @@ test('resend of an address change', async () => {
   await letter(next, /new address/);
   ok(await client().auth.resend({ type: 'email_change', email }));
   const fresh = await letter(next, /new address/, 2);
-  const half = await fetch(`${url}/auth/v1/verify`, { method: 'POST', headers: { apikey: anonKey, 'Content-Type': 'application/json' }, body: JSON.stringify({ email: next, token: fresh.code, type: 'email_change' }) });
+  const half = await fetch(`${url}/auth/v1/verify`, {
+    method: 'POST',
+    headers: { apikey: anonKey, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ email: next, token: fresh.code, type: 'email_change' }),
+  });
   assert.deepEqual([half.status, await half.json()], [200, { msg: halfway, code: '200' }]);
   assert.equal(ok(await c.auth.getUser()).user.email, email);
 });
@@ -78,9 +85,15 @@ test('an address change by its two links: the first leads to the site with a mes
   const next = newAddress('by-link-moved');
   ok(await c.auth.updateUser({ email: next }));
   const first = await press((await letter(next, /new address/)).link);
-  assert.deepEqual([new URLSearchParams(first.hash.slice(1)).get('message'), first.hash.includes('access_token')], [halfway, false]);
+  assert.deepEqual(
+    [new URLSearchParams(first.hash.slice(1)).get('message'), first.hash.includes('access_token')],
+    [halfway, false],
+  );
   const second = await press((await letter(email, /change of your address/)).link);
-  assert.equal(ok(await client().auth.getUser(new URLSearchParams(second.hash.slice(1)).get('access_token'))).user.email, next);
+  assert.equal(
+    ok(await client().auth.getUser(new URLSearchParams(second.hash.slice(1)).get('access_token'))).user.email,
+    next,
+  );
 });
 
 // updateUser of the client drops its verifier again, so no code of these links can
@@ -102,7 +115,9 @@ test('reauthenticate: a mailed nonce entitles to a new password, once', async ()
   const { c, email } = await confirmed('nonce');
   ok(await c.auth.reauthenticate());
   const { code } = await letter(email, /confirmation code/);
-  const wrong = (await c.auth.updateUser({ password: 'a-new-password-2', nonce: code === '000000' ? '000001' : '000000' })).error;
+  const wrong = (
+    await c.auth.updateUser({ password: 'a-new-password-2', nonce: code === '000000' ? '000001' : '000000' })
+  ).error;
   assert.deepEqual([wrong.status, wrong.code], [422, 'reauthentication_not_valid']);
   ok(await c.auth.updateUser({ password: 'a-new-password-2', nonce: code }));
   const again = (await c.auth.updateUser({ password: 'a-new-password-3', nonce: code })).error;

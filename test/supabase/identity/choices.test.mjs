@@ -21,16 +21,23 @@ function decoy({ user, session }, id, want) {
   assert.equal(session, null);
   assert.notEqual(user.id, id);
   assert.match(user.id, /^[0-9a-f]{8}-[0-9a-f]{4}-4/);
-  for (const member of ['confirmation_sent_at', 'created_at', 'updated_at']) assert.ok(Date.parse(user[member]), member);
+  for (const member of ['confirmation_sent_at', 'created_at', 'updated_at'])
+    assert.ok(Date.parse(user[member]), member);
   const { id: _, confirmation_sent_at, created_at, updated_at, ...rest } = user;
   assert.deepEqual(rest, { aud: 'authenticated', role: '', identities: [], is_anonymous: false, ...want });
 }
 
 test('signUp with a taken address: no identities, no role, and a mail to the owner', async () => {
   const { email, id } = await confirmed('told', { name: 'Owner' });
-  const again = () => client().auth.signUp({ email, password: 'some-other-password', options: { data: { name: 'Asker' } } });
+  const again = () =>
+    client().auth.signUp({ email, password: 'some-other-password', options: { data: { name: 'Asker' } } });
   const first = ok(await again());
-  decoy(first, id, { email, phone: '', user_metadata: { name: 'Asker' }, app_metadata: { provider: 'email', providers: ['email'] } });
+  decoy(first, id, {
+    email,
+    phone: '',
+    user_metadata: { name: 'Asker' },
+    app_metadata: { provider: 'email', providers: ['email'] },
+  });
   assert.notEqual(ok(await again()).user.id, first.user.id, 'a random id each time');
   await mailbox.letter(email, /already have an account/);
   ok(await client().auth.signInWithPassword({ email, password }));
@@ -50,7 +57,12 @@ test('signUp with a taken number', async () => {
   ok(await c.auth.signUp({ phone, password }));
   ok(await c.auth.verifyOtp({ phone, token: await carrier.code(phone), type: 'sms' }));
   const { id } = ok(await c.auth.getUser()).user;
-  decoy(ok(await client().auth.signUp({ phone, password: 'some-other-password' })), id, { email: '', phone, user_metadata: {}, app_metadata: { provider: 'phone', providers: ['phone'] } });
+  decoy(ok(await client().auth.signUp({ phone, password: 'some-other-password' })), id, {
+    email: '',
+    phone,
+    user_metadata: {},
+    app_metadata: { provider: 'phone', providers: ['phone'] },
+  });
   assert.equal(carrier.textsTo(phone).length, 1);
 });
 
@@ -65,8 +77,14 @@ test('signInWithOtp without shouldCreateUser: whoever has no account is told so'
   }
 });
 
-const invite = async (c, body) => call(c, '/auth/v1/invitations', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
-const redeem = (link) => client().auth.verifyOtp({ token_hash: new URL(link).searchParams.get('token'), type: 'invite' });
+const invite = async (c, body) =>
+  call(c, '/auth/v1/invitations', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+const redeem = (link) =>
+  client().auth.verifyOtp({ token_hash: new URL(link).searchParams.get('token'), type: 'invite' });
 
 test('an invitation to hand over: its link opens the account of the invited address, once, and joins it', async () => {
   const { c: owner, tenant } = await founder();
@@ -79,7 +97,11 @@ test('an invitation to hand over: its link opens the account of the invited addr
   assert.equal((await redeem(body.link)).error.code, 'otp_expired', 'used');
   assert.deepEqual(mailbox.letters(email, /./), [], 'nothing is mailed');
   const listed = ok(await owner.from('invitations').select('*').eq('email', email));
-  assert.deepEqual([listed.length, listed[0].status, listed[0].token_hash, 'link' in listed[0]], [1, 'accepted', null, false], 'the link was shown once');
+  assert.deepEqual(
+    [listed.length, listed[0].status, listed[0].token_hash, 'link' in listed[0]],
+    [1, 'accepted', null, false],
+    'the link was shown once',
+  );
 });
 
 test('an invitation to hand over: renewed, revoked, and no key to an account in use', async () => {
@@ -107,7 +129,10 @@ const refused = ({ error }) => [error?.status, error?.code];
 async function back(from, cookies = '') {
   const asked = new URL(from).searchParams;
   const answer = new URLSearchParams({ state: asked.get('state'), code: 'any' });
-  const response = await fetch(`${asked.get('redirect_uri')}?${answer}`, { redirect: 'manual', headers: { Cookie: cookies } });
+  const response = await fetch(`${asked.get('redirect_uri')}?${answer}`, {
+    redirect: 'manual',
+    headers: { Cookie: cookies },
+  });
   return new URL(response.headers.get('location')).searchParams.get('error_code');
 }
 
@@ -117,21 +142,36 @@ test('exchangeCodeForSession too late: flow_state_expired', async () => {
   ok(await c.auth.signUp({ email, password, options: { emailRedirectTo: `${site}/in` } }));
   const at = await press((await mailbox.letter(email, /Confirm/)).link);
   await past();
-  assert.deepEqual(refused(await c.auth.exchangeCodeForSession(at.searchParams.get('code'))), [422, 'flow_state_expired']);
+  assert.deepEqual(refused(await c.auth.exchangeCodeForSession(at.searchParams.get('code'))), [
+    422,
+    'flow_state_expired',
+  ]);
 });
 
 test('back from a provider too late: bad_oauth_state, and saml_relay_state_expired from one of an organisation', async () => {
   const c = client(undefined, pkce());
-  const { url: address } = ok(await c.auth.signInWithOAuth({ provider: 'own', options: { redirectTo: `${site}/in`, skipBrowserRedirect: true } }));
+  const { url: address } = ok(
+    await c.auth.signInWithOAuth({ provider: 'own', options: { redirectTo: `${site}/in`, skipBrowserRedirect: true } }),
+  );
   const first = await fetch(address, { redirect: 'manual' });
   const { tenant } = await founder();
   const identifier = `custom:${unique('late').toLowerCase()}`;
   const made = await fetch(`${url}/auth/v1/admin/custom-providers`, {
-    method: 'POST', headers: { apikey: serviceKey, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ tenant_id: tenant, identifier, name: 'Corp', client_id: own.clientId, client_secret: 'the-secret-of-holdfast', issuer: own.issuer }),
+    method: 'POST',
+    headers: { apikey: serviceKey, 'Content-Type': 'application/json' },
+    body: JSON.stringify({
+      tenant_id: tenant,
+      identifier,
+      name: 'Corp',
+      client_id: own.clientId,
+      client_secret: 'the-secret-of-holdfast',
+      issuer: own.issuer,
+    }),
   });
   const { id } = await made.json();
-  const { url: theirs } = ok(await c.auth.signInWithSSO({ providerId: id, options: { redirectTo: `${site}/in`, skipBrowserRedirect: true } }));
+  const { url: theirs } = ok(
+    await c.auth.signInWithSSO({ providerId: id, options: { redirectTo: `${site}/in`, skipBrowserRedirect: true } }),
+  );
   await past();
   assert.equal(await back(first.headers.get('location'), own.cookiesOf(first)), 'bad_oauth_state');
   assert.equal(await back(theirs), 'saml_relay_state_expired');
@@ -139,7 +179,9 @@ test('back from a provider too late: bad_oauth_state, and saml_relay_state_expir
 
 test('mfa.verify and passkeys too late: mfa_challenge_expired, webauthn_challenge_expired', async () => {
   const { email } = await confirmed('late');
-  const c = client(undefined, { auth: { persistSession: false, autoRefreshToken: false, experimental: { passkey: true } } });
+  const c = client(undefined, {
+    auth: { persistSession: false, autoRefreshToken: false, experimental: { passkey: true } },
+  });
   ok(await c.auth.signInWithPassword({ email, password }));
   const { id: factorId } = ok(await c.auth.mfa.enroll({ factorType: 'totp' }));
   const { id: challengeId } = ok(await c.auth.mfa.challenge({ factorId }));
@@ -147,7 +189,26 @@ test('mfa.verify and passkeys too late: mfa_challenge_expired, webauthn_challeng
   const device = authenticator();
   const entering = ok(await c.auth.passkey.startAuthentication());
   await past();
-  assert.deepEqual(refused(await c.auth.mfa.verify({ factorId, challengeId, code: '000000' })), [422, 'mfa_challenge_expired']);
-  assert.deepEqual(refused(await c.auth.passkey.verifyRegistration({ challengeId: registering.challenge_id, credential: device.create(registering.options) })), [400, 'webauthn_challenge_expired']);
-  assert.deepEqual(refused(await c.auth.passkey.verifyAuthentication({ challengeId: entering.challenge_id, credential: device.get(entering.options) })), [400, 'webauthn_challenge_expired']);
+  assert.deepEqual(refused(await c.auth.mfa.verify({ factorId, challengeId, code: '000000' })), [
+    422,
+    'mfa_challenge_expired',
+  ]);
+  assert.deepEqual(
+    refused(
+      await c.auth.passkey.verifyRegistration({
+        challengeId: registering.challenge_id,
+        credential: device.create(registering.options),
+      }),
+    ),
+    [400, 'webauthn_challenge_expired'],
+  );
+  assert.deepEqual(
+    refused(
+      await c.auth.passkey.verifyAuthentication({
+        challengeId: entering.challenge_id,
+        credential: device.get(entering.options),
+      }),
+    ),
+    [400, 'webauthn_challenge_expired'],
+  );
 });

@@ -5,7 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 
-const flags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+const flags = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
 const patience = 60_000;
 
 // launch starts a browser with a fresh profile. One that hangs while it starts is
@@ -14,7 +22,13 @@ async function launch(profiles, viewport) {
   for (let tries = 3; ; tries--) {
     profiles.push(mkdtempSync(join(tmpdir(), 'holdfast-chromium-')));
     try {
-      return await chromium.launchPersistentContext(profiles.at(-1), { executablePath: '/usr/bin/chromium', headless: true, args: flags, timeout: patience, viewport });
+      return await chromium.launchPersistentContext(profiles.at(-1), {
+        executablePath: '/usr/bin/chromium',
+        headless: true,
+        args: flags,
+        timeout: patience,
+        viewport,
+      });
     } catch (err) {
       if (tries === 1) throw err;
       console.error(`chromium did not start: ${String(err).split('\n')[0]}`);
@@ -30,7 +44,7 @@ export async function visit(script, viewport = { width: 1440, height: 900 }) {
   try {
     browser = await launch(profiles, viewport);
     browser.setDefaultTimeout(patience);
-    await script(browser.pages()[0] ?? await browser.newPage());
+    await script(browser.pages()[0] ?? (await browser.newPage()));
   } finally {
     await browser?.close();
     for (const dir of profiles) rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
@@ -43,7 +57,14 @@ export async function authenticator(page, transport) {
   const wire = await page.context().newCDPSession(page);
   await wire.send('WebAuthn.enable');
   await wire.send('WebAuthn.addVirtualAuthenticator', {
-    options: { protocol: 'ctap2', transport, hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
+    options: {
+      protocol: 'ctap2',
+      transport,
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
   });
 }
 

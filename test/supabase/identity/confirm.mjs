@@ -11,18 +11,24 @@ const fragment = (address) => new URLSearchParams(address.hash.slice(1));
 test('signUp: a user without a session, until the mailed code is given', async () => {
   const email = newAddress('sign-up');
   const c = client();
-  const { user, session } = ok(await c.auth.signUp({ email: email.toUpperCase(), password, options: { data: { name: 'Sue' } } }));
+  const { user, session } = ok(
+    await c.auth.signUp({ email: email.toUpperCase(), password, options: { data: { name: 'Sue' } } }),
+  );
   assert.equal(session, null);
   assert.equal(user.email, email);
   assert.ok(user.confirmation_sent_at);
   assert.equal(user.email_confirmed_at, undefined);
-  assert.deepEqual([user.user_metadata.name, user.user_metadata.email, user.user_metadata.sub], ['Sue', email, user.id]);
+  assert.deepEqual(
+    [user.user_metadata.name, user.user_metadata.email, user.user_metadata.sub],
+    ['Sue', email, user.id],
+  );
   const early = (await client().auth.signInWithPassword({ email, password })).error;
   assert.deepEqual([early.status, early.code, early.message], [400, 'email_not_confirmed', 'Email not confirmed']);
   const wrong = (await client().auth.signInWithPassword({ email, password: 'another-password' })).error;
   assert.equal(wrong.code, 'invalid_credentials', 'the state of an account is told to its owner');
   const mail = await letter(email, /Confirm/);
-  const bad = (await c.auth.verifyOtp({ email, token: mail.code === '000000' ? '000001' : '000000', type: 'email' })).error;
+  const bad = (await c.auth.verifyOtp({ email, token: mail.code === '000000' ? '000001' : '000000', type: 'email' }))
+    .error;
   assert.deepEqual([bad.status, bad.code], [403, 'otp_expired']);
   const verified = ok(await c.auth.verifyOtp({ email, token: mail.code, type: 'email' }));
   assert.ok(verified.user.email_confirmed_at);
@@ -37,11 +43,23 @@ test('signUp with a taken address: a decoy that looks like a new account', async
   assert.equal(session, null);
   assert.notEqual(user.id, id);
   const { user: real } = ok(await client().auth.signUp({ email: newAddress('real'), password }));
-  const shape = (v) => (Array.isArray(v) ? v.map(shape) : v && typeof v === 'object' ? Object.fromEntries(Object.keys(v).sort().map((k) => [k, shape(v[k])])) : typeof v);
+  const shape = (v) =>
+    Array.isArray(v)
+      ? v.map(shape)
+      : v && typeof v === 'object'
+        ? Object.fromEntries(
+            Object.keys(v)
+              .sort()
+              .map((k) => [k, shape(v[k])]),
+          )
+        : typeof v;
   assert.deepEqual(shape(user), shape(real), 'who asks does not learn that the address has an account');
   assert.equal(user.identities.length, 1);
   await letter(email, /already have an account/);
-  assert.equal((await client().auth.signInWithPassword({ email, password: 'some-other-password' })).error.code, 'invalid_credentials');
+  assert.equal(
+    (await client().auth.signInWithPassword({ email, password: 'some-other-password' })).error.code,
+    'invalid_credentials',
+  );
   ok(await client().auth.signInWithPassword({ email, password }));
 });
 
@@ -52,7 +70,10 @@ test('signUp again before the address was proved: mailed again, the later passwo
   ok(await client().auth.signUp({ email, password: 'a-squatter-s-password' }));
   const { code } = await letter(email, /Confirm/, 2);
   ok(await client().auth.verifyOtp({ email, token: code, type: 'signup' }));
-  assert.equal((await client().auth.signInWithPassword({ email, password: 'a-squatter-s-password' })).error.code, 'invalid_credentials');
+  assert.equal(
+    (await client().auth.signInWithPassword({ email, password: 'a-squatter-s-password' })).error.code,
+    'invalid_credentials',
+  );
 });
 
 test('resend: another mail for those who wait for one, the same answer for all', async () => {
@@ -71,7 +92,8 @@ test('the link of a mail: opening it is not enough, pressing the button is; the 
   ok(await client().auth.signUp({ email, password, options: { emailRedirectTo: `${site}/welcome?a=1` } }));
   const { link } = await letter(email, /Confirm/);
   assert.equal(new URL(link).origin, url);
-  for (const method of ['GET', 'HEAD', 'GET']) await fetch(link, { method, redirect: 'manual', headers: { Accept: 'text/html' } });
+  for (const method of ['GET', 'HEAD', 'GET'])
+    await fetch(link, { method, redirect: 'manual', headers: { Accept: 'text/html' } });
   const at = await press(link);
   assert.equal(at.origin + at.pathname + at.search, `${site}/welcome?a=1`);
   const got = fragment(at);
@@ -92,7 +114,11 @@ test('PKCE: the link brings a code that only the asking client can redeem', asyn
   const code = at.searchParams.get('code');
   assert.ok(code);
   assert.equal(at.hash, '');
-  const guess = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ auth_code: code, code_verifier: 'a'.repeat(64) }) };
+  const guess = {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ auth_code: code, code_verifier: 'a'.repeat(64) }),
+  };
   const thief = await fetch(`${url}/auth/v1/token?grant_type=pkce`, guess);
   assert.deepEqual([thief.status, (await thief.json()).error_code], [400, 'bad_code_verifier']);
   const { session } = ok(await asking.auth.exchangeCodeForSession(code));
@@ -115,7 +141,10 @@ test('signInWithOtp: a known address gets link and code, a new one signs up', as
   ok(await asking.auth.signInWithOtp({ email, options: { emailRedirectTo: `${site}/in` } }));
   const by = await press((await letter(email, /sign-in link/, 3)).link);
   const exchanged = ok(await asking.auth.exchangeCodeForSession(by.searchParams.get('code'))).session;
-  assert.deepEqual([session, exchanged].map((s) => claims(s.access_token).amr[0].method), ['otp', 'magiclink']);
+  assert.deepEqual(
+    [session, exchanged].map((s) => claims(s.access_token).amr[0].method),
+    ['otp', 'magiclink'],
+  );
 
   const fresh = newAddress('otp-new');
   ok(await client().auth.signInWithOtp({ email: fresh, options: { data: { shift: 'early' } } }));
@@ -163,10 +192,18 @@ test('token_hash: what a page of the customer redeems', async () => {
 test('grant types: told in the query, in the body, or inferred; another one is refused', async () => {
   const { email } = await confirmed('grant');
   const ask = async (query, body) => {
-    const response = await fetch(`${url}/auth/v1/token${query}`, { method: 'POST', headers: { apikey: anonKey, 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
+    const response = await fetch(`${url}/auth/v1/token${query}`, {
+      method: 'POST',
+      headers: { apikey: anonKey, 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    });
     return [response.status, await response.json()];
   };
-  for (const [query, more] of [['?grant_type=password', {}], ['', { grant_type: 'password' }], ['', {}]]) {
+  for (const [query, more] of [
+    ['?grant_type=password', {}],
+    ['', { grant_type: 'password' }],
+    ['', {}],
+  ]) {
     const [status, got] = await ask(query, { email, password, ...more });
     assert.equal(status, 200, JSON.stringify(got));
     const [refreshed, next] = await ask('', { refresh_token: got.refresh_token });
@@ -177,8 +214,14 @@ test('grant types: told in the query, in the body, or inferred; another one is r
 
 test('settings and health', async () => {
   const settings = await (await fetch(`${url}/auth/v1/settings`)).json();
-  assert.deepEqual([settings.external.email, settings.external.anonymous_users, settings.external.own, settings.external.glewlwyd], [true, true, true, true]);
-  assert.deepEqual([settings.disable_signup, settings.mailer_autoconfirm, settings.saml_enabled, settings.passkeys_enabled], [false, false, true, true]);
+  assert.deepEqual(
+    [settings.external.email, settings.external.anonymous_users, settings.external.own, settings.external.glewlwyd],
+    [true, true, true, true],
+  );
+  assert.deepEqual(
+    [settings.disable_signup, settings.mailer_autoconfirm, settings.saml_enabled, settings.passkeys_enabled],
+    [false, false, true, true],
+  );
   const health = await (await fetch(`${url}/auth/v1/health`)).json();
   assert.ok(health.version && health.name && health.description);
 });

@@ -57,7 +57,9 @@ function parse(raw) {
   const subject = /^Subject: (.*)$/im.exec(raw)?.[1] ?? '';
   const part = /Content-Type: text\/plain[\s\S]*?\r\n\r\n([\s\S]*?)\r\n--/i.exec(raw);
   assert.ok(part, `no text part in ${raw}`);
-  const text = part[1].replace(/=\r\n/g, '').replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
+  const text = part[1]
+    .replace(/=\r\n/g, '')
+    .replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
   return { subject, text, link: /https?:\/\/\S+\/verify\?\S+/.exec(text)?.[0], code: /Code: (\S+)/.exec(text)?.[1] };
 }
 
@@ -72,6 +74,7 @@ export async function letter(to, subject, n = 1) {
     if (found.length >= n) return found[n - 1];
     await sleep(50);
   }
-  assert.fail(`no mail ${subject} to ${to}, only ${JSON.stringify(kept.filter((m) => m.to.includes(to)).map((m) => m.subject))}`);
+  assert.fail(
+    `no mail ${subject} to ${to}, only ${JSON.stringify(kept.filter((m) => m.to.includes(to)).map((m) => m.subject))}`,
+  );
 }
-

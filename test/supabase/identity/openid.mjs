@@ -24,7 +24,9 @@ let cookies = '';
 // back to the given addresses.
 export async function open(redirects) {
   dir = mkdtempSync(join(tmpdir(), 'holdfast-openid-'));
-  execFileSync('sqlite3', [join(dir, 'glewlwyd.db')], { input: readFileSync('/usr/share/dbconfig-common/data/glewlwyd/install/sqlite3') });
+  execFileSync('sqlite3', [join(dir, 'glewlwyd.db')], {
+    input: readFileSync('/usr/share/dbconfig-common/data/glewlwyd/install/sqlite3'),
+  });
   copyPages();
   writeFileSync(join(dir, 'glewlwyd.conf'), settings());
   server = spawn('glewlwyd', [`--config-file=${join(dir, 'glewlwyd.conf')}`], { stdio: 'ignore' });
@@ -37,7 +39,11 @@ export async function open(redirects) {
 // package's links, and one of them leads to a folder in place of a file.
 function copyPages() {
   const pages = join(dir, 'pages');
-  cpSync('/usr/share/glewlwyd/webapp', pages, { recursive: true, dereference: true, filter: (file) => !file.endsWith('config.json') });
+  cpSync('/usr/share/glewlwyd/webapp', pages, {
+    recursive: true,
+    dereference: true,
+    filter: (file) => !file.endsWith('config.json'),
+  });
   cpSync('/etc/glewlwyd/config-2.7.json/config.json', join(pages, 'config.json'));
 }
 
@@ -45,10 +51,20 @@ function copyPages() {
 // a file of its own.
 function settings() {
   const own = {
-    port, external_url: `"${base}"`, bind_address: '"127.0.0.1"', static_files_path: `"${join(dir, 'pages')}/"`, log_mode: '"file"', log_level: '"WARNING"', log_file: `"${join(dir, 'log')}"`,
-    cookie_domain: '"localhost"', cookie_secure: '0', database: `{ type = "sqlite3" path = "${join(dir, 'glewlwyd.db')}" };`,
+    port,
+    external_url: `"${base}"`,
+    bind_address: '"127.0.0.1"',
+    static_files_path: `"${join(dir, 'pages')}/"`,
+    log_mode: '"file"',
+    log_level: '"WARNING"',
+    log_file: `"${join(dir, 'log')}"`,
+    cookie_domain: '"localhost"',
+    cookie_secure: '0',
+    database: `{ type = "sqlite3" path = "${join(dir, 'glewlwyd.db')}" };`,
   };
-  const kept = readFileSync('/usr/share/glewlwyd/templates/glewlwyd-debian.conf.properties', 'utf8').split('\n').filter((line) => !(line.split('=')[0] in own) && !line.startsWith('@include'));
+  const kept = readFileSync('/usr/share/glewlwyd/templates/glewlwyd-debian.conf.properties', 'utf8')
+    .split('\n')
+    .filter((line) => !(line.split('=')[0] in own) && !line.startsWith('@include'));
   return [...kept, ...Object.entries(own).map(([name, value]) => `${name}=${value}`), ''].join('\n');
 }
 
@@ -65,10 +81,18 @@ export async function answering(address) {
 }
 
 async function call(method, path, body) {
-  const response = await fetch(`${base}/api${path}`, { method, headers: { 'Content-Type': 'application/json', Cookie: cookies }, body: body && JSON.stringify(body) });
+  const response = await fetch(`${base}/api${path}`, {
+    method,
+    headers: { 'Content-Type': 'application/json', Cookie: cookies },
+    body: body && JSON.stringify(body),
+  });
   const text = await response.text();
   assert.ok(response.ok, `glewlwyd: ${method} ${path}: ${response.status} ${text}`);
-  if (response.headers.getSetCookie().length) cookies = response.headers.getSetCookie().map((c) => c.split(';')[0]).join('; ');
+  if (response.headers.getSetCookie().length)
+    cookies = response.headers
+      .getSetCookie()
+      .map((c) => c.split(';')[0])
+      .join('; ');
   return text ? JSON.parse(text) : null;
 }
 
@@ -80,14 +104,52 @@ async function configure(redirects) {
   people.parameters['data-format'].groups = { ...field, multiple: true };
   await call('PUT', '/mod/user/database', people);
   await call('PUT', '/mod/user/database/reset');
-  for (const name of ['email', 'profile']) await call('POST', '/scope/', { name, display_name: name, description: name, password_required: true, password_max_age: 0, scheme: {} });
-  await call('PUT', '/scope/openid', { name: 'openid', display_name: 'openid', description: 'openid', password_required: true, password_max_age: 0, scheme: {} });
-  await call('POST', '/mod/plugin/', { module: 'oidc', name: 'oidc', display_name: 'OpenID', enabled: true, parameters: plugin() });
+  for (const name of ['email', 'profile'])
+    await call('POST', '/scope/', {
+      name,
+      display_name: name,
+      description: name,
+      password_required: true,
+      password_max_age: 0,
+      scheme: {},
+    });
+  await call('PUT', '/scope/openid', {
+    name: 'openid',
+    display_name: 'openid',
+    description: 'openid',
+    password_required: true,
+    password_max_age: 0,
+    scheme: {},
+  });
+  await call('POST', '/mod/plugin/', {
+    module: 'oidc',
+    name: 'oidc',
+    display_name: 'OpenID',
+    enabled: true,
+    parameters: plugin(),
+  });
   const scope = ['openid', 'email', 'profile'];
-  await call('POST', '/user/', { username: gloria.name, name: 'Gloria', email: gloria.email, email_verified: '1', groups: ['wms-managers'], password: gloria.password, scope, enabled: true });
+  await call('POST', '/user/', {
+    username: gloria.name,
+    name: 'Gloria',
+    email: gloria.email,
+    email_verified: '1',
+    groups: ['wms-managers'],
+    password: gloria.password,
+    scope,
+    enabled: true,
+  });
   await call('POST', '/client/', {
-    client_id: client.id, name: 'Holdfast', confidential: true, password: client.secret, client_secret: client.secret, enabled: true, redirect_uri: redirects, scope: [],
-    authorization_type: ['code'], token_endpoint_auth_method: ['client_secret_basic', 'client_secret_post'],
+    client_id: client.id,
+    name: 'Holdfast',
+    confidential: true,
+    password: client.secret,
+    client_secret: client.secret,
+    enabled: true,
+    redirect_uri: redirects,
+    scope: [],
+    authorization_type: ['code'],
+    token_endpoint_auth_method: ['client_secret_basic', 'client_secret_post'],
   });
   const administrator = cookies;
   cookies = '';
@@ -97,15 +159,49 @@ async function configure(redirects) {
 }
 
 function plugin() {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048, publicKeyEncoding: { type: 'spki', format: 'pem' }, privateKeyEncoding: { type: 'pkcs8', format: 'pem' } });
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
   return {
-    iss: issuer, 'jwt-type': 'rsa', 'jwt-key-size': '256', key: privateKey, cert: publicKey, 'jwks-show': true, 'subject-type': 'public', 'allowed-scope': ['openid', 'email', 'profile'],
-    'access-token-duration': 3600, 'refresh-token-duration': 3600, 'code-duration': 60, 'refresh-token-rolling': false, 'allow-non-oidc': false,
-    'auth-type-code-enabled': true, 'auth-type-token-enabled': false, 'auth-type-id-token-enabled': true, 'auth-type-none-enabled': false, 'auth-type-password-enabled': false,
-    'auth-type-client-enabled': false, 'auth-type-device-enabled': false, 'auth-type-refresh-enabled': false, 'pkce-allowed': true, 'pkce-required': true, 'pkce-method-plain-allowed': false,
-    'oauth-as-iss-id': true, 'name-claim': 'mandatory', 'email-claim': 'mandatory',
+    iss: issuer,
+    'jwt-type': 'rsa',
+    'jwt-key-size': '256',
+    key: privateKey,
+    cert: publicKey,
+    'jwks-show': true,
+    'subject-type': 'public',
+    'allowed-scope': ['openid', 'email', 'profile'],
+    'access-token-duration': 3600,
+    'refresh-token-duration': 3600,
+    'code-duration': 60,
+    'refresh-token-rolling': false,
+    'allow-non-oidc': false,
+    'auth-type-code-enabled': true,
+    'auth-type-token-enabled': false,
+    'auth-type-id-token-enabled': true,
+    'auth-type-none-enabled': false,
+    'auth-type-password-enabled': false,
+    'auth-type-client-enabled': false,
+    'auth-type-device-enabled': false,
+    'auth-type-refresh-enabled': false,
+    'pkce-allowed': true,
+    'pkce-required': true,
+    'pkce-method-plain-allowed': false,
+    'oauth-as-iss-id': true,
+    'name-claim': 'mandatory',
+    'email-claim': 'mandatory',
     claims: [
-      { name: 'email_verified', 'user-property': 'email_verified', type: 'boolean', 'boolean-value-true': '1', 'boolean-value-false': '0', mandatory: true, scope: [] },
+      {
+        name: 'email_verified',
+        'user-property': 'email_verified',
+        type: 'boolean',
+        'boolean-value-true': '1',
+        'boolean-value-false': '0',
+        mandatory: true,
+        scope: [],
+      },
       { name: 'groups', 'user-property': 'groups', type: 'string', mandatory: true, scope: [] },
     ],
   };

@@ -30,18 +30,37 @@ export function open() {
 function serve(path, form) {
   switch (path) {
     case '/.well-known/openid-configuration':
-      return [200, {
-        issuer, authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/token`, jwks_uri: `${issuer}/jwks`, response_types_supported: ['code'],
-        subject_types_supported: ['public'], id_token_signing_alg_values_supported: ['RS256'],
-      }];
+      return [
+        200,
+        {
+          issuer,
+          authorization_endpoint: `${issuer}/authorize`,
+          token_endpoint: `${issuer}/token`,
+          jwks_uri: `${issuer}/jwks`,
+          response_types_supported: ['code'],
+          subject_types_supported: ['public'],
+          id_token_signing_alg_values_supported: ['RS256'],
+        },
+      ];
     case '/jwks':
       return [200, { keys: [jwk] }];
     case '/token': {
       const issued = codes.get(form.get('code'));
       codes.delete(form.get('code'));
-      const challenge = createHash('sha256').update(form.get('code_verifier') ?? '').digest('base64url');
+      const challenge = createHash('sha256')
+        .update(form.get('code_verifier') ?? '')
+        .digest('base64url');
       if (!issued || challenge !== issued.challenge) return [400, { error: 'invalid_grant' }];
-      return [200, { access_token: 'at-the-provider', refresh_token: 'rt-of-the-provider', token_type: 'Bearer', expires_in: 60, id_token: idToken(issued.claims) }];
+      return [
+        200,
+        {
+          access_token: 'at-the-provider',
+          refresh_token: 'rt-of-the-provider',
+          token_type: 'Bearer',
+          expires_in: 60,
+          id_token: idToken(issued.claims),
+        },
+      ];
     }
   }
   return [404, {}];
@@ -64,12 +83,21 @@ export function idToken(claims, header = {}) {
 // given person, and returns where it lands. back follows the provider's answer.
 export async function go(address, who, back = byRedirect) {
   const first = address.startsWith(url) ? await fetch(address, { redirect: 'manual' }) : null;
-  return finish({ location: first ? first.headers.get('location') : address, cookies: first ? cookiesOf(first) : '' }, who, back);
+  return finish(
+    { location: first ? first.headers.get('location') : address, cookies: first ? cookiesOf(first) : '' },
+    who,
+    back,
+  );
 }
 
-export const cookiesOf = (response) => response.headers.getSetCookie().map((c) => c.split(';')[0]).join('; ');
+export const cookiesOf = (response) =>
+  response.headers
+    .getSetCookie()
+    .map((c) => c.split(';')[0])
+    .join('; ');
 
-const byRedirect = (address, answer, cookies) => fetch(`${address}?${answer}`, { redirect: 'manual', headers: { Cookie: cookies } });
+const byRedirect = (address, answer, cookies) =>
+  fetch(`${address}?${answer}`, { redirect: 'manual', headers: { Cookie: cookies } });
 
 // byForm is a page of the provider that posts the answer, as Apple's does: a
 // browser sends no cookie with it.
@@ -82,6 +110,10 @@ export async function finish({ location, cookies }, who, back = byRedirect) {
   const asked = new URL(location).searchParams;
   const code = randomUUID();
   codes.set(code, { challenge: asked.get('code_challenge'), claims: { nonce: asked.get('nonce'), ...who } });
-  const response = await back(asked.get('redirect_uri'), new URLSearchParams({ state: asked.get('state'), code }), cookies);
+  const response = await back(
+    asked.get('redirect_uri'),
+    new URLSearchParams({ state: asked.get('state'), code }),
+    cookies,
+  );
   return new URL(response.headers.get('location'));
 }

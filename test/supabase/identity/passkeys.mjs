@@ -30,11 +30,20 @@ test('a challenge is answered once, by who was asked', async () => {
   const answer = { challengeId: asked.challenge_id, credential: device.get(asked.options) };
   const { session } = ok(await withPasskeys().auth.passkey.verifyAuthentication(answer));
   assert.equal(claims(session.access_token).amr[0].method, 'passkey');
-  assert.deepEqual(refused(await withPasskeys().auth.passkey.verifyAuthentication(answer)), [400, 'webauthn_challenge_not_found']);
+  assert.deepEqual(refused(await withPasskeys().auth.passkey.verifyAuthentication(answer)), [
+    400,
+    'webauthn_challenge_not_found',
+  ]);
   const { challenge_id: challengeId, options } = ok(await c.auth.passkey.startRegistration());
   const registration = { challengeId, credential: authenticator().create(options) };
-  assert.deepEqual(refused(await (await holder()).auth.passkey.verifyRegistration(registration)), [400, 'webauthn_challenge_not_found']);
-  assert.deepEqual(refused(await c.auth.passkey.verifyRegistration({ ...registration, challengeId: randomUUID() })), [400, 'webauthn_challenge_not_found']);
+  assert.deepEqual(refused(await (await holder()).auth.passkey.verifyRegistration(registration)), [
+    400,
+    'webauthn_challenge_not_found',
+  ]);
+  assert.deepEqual(refused(await c.auth.passkey.verifyRegistration({ ...registration, challengeId: randomUUID() })), [
+    400,
+    'webauthn_challenge_not_found',
+  ]);
   ok(await c.auth.passkey.verifyRegistration(registration));
 });
 
@@ -42,7 +51,8 @@ test('a passkey is registered once, by one account', async () => {
   const device = authenticator();
   const c = await holder();
   ok(await register(c, device));
-  for (const again of [c, await holder()]) assert.deepEqual(refused(await register(again, device)), [422, 'webauthn_credential_exists']);
+  for (const again of [c, await holder()])
+    assert.deepEqual(refused(await register(again, device)), [422, 'webauthn_credential_exists']);
 });
 
 test('registerPasskey: no more than ten', async () => {
@@ -51,7 +61,7 @@ test('registerPasskey: no more than ten', async () => {
   assert.deepEqual(refused(await c.auth.passkey.startRegistration()), [422, 'too_many_passkeys']);
 });
 
-test('admin.passkey: the service key sees and removes an account\'s passkeys', async () => {
+test("admin.passkey: the service key sees and removes an account's passkeys", async () => {
   const c = await holder();
   const device = authenticator();
   const made = ok(await register(c, device));
@@ -63,11 +73,20 @@ test('admin.passkey: the service key sees and removes an account\'s passkeys', a
     const { error } = await stranger.auth.admin.passkey.listPasskeys({ userId });
     assert.ok([401, 403].includes(error?.status), JSON.stringify(error));
   }
-  assert.deepEqual(refused(await passkey.deletePasskey({ userId: randomUUID(), passkeyId: made.id })), [404, 'user_not_found']);
-  assert.deepEqual(refused(await passkey.deletePasskey({ userId, passkeyId: randomUUID() })), [404, 'webauthn_credential_not_found']);
+  assert.deepEqual(refused(await passkey.deletePasskey({ userId: randomUUID(), passkeyId: made.id })), [
+    404,
+    'user_not_found',
+  ]);
+  assert.deepEqual(refused(await passkey.deletePasskey({ userId, passkeyId: randomUUID() })), [
+    404,
+    'webauthn_credential_not_found',
+  ]);
   ok(await passkey.deletePasskey({ userId, passkeyId: made.id }));
   assert.deepEqual(ok(await passkey.listPasskeys({ userId })), []);
   const { challenge_id: challengeId, options } = ok(await withPasskeys().auth.passkey.startAuthentication());
-  assert.deepEqual(refused(await withPasskeys().auth.passkey.verifyAuthentication({ challengeId, credential: device.get(options) })), [400, 'webauthn_verification_failed']);
+  assert.deepEqual(
+    refused(await withPasskeys().auth.passkey.verifyAuthentication({ challengeId, credential: device.get(options) })),
+    [400, 'webauthn_verification_failed'],
+  );
   ok(await register(c, device)); // the key is free again
 });

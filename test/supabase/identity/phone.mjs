@@ -12,7 +12,8 @@ test('signInWithOtp by text message: signs up, then signs in', async () => {
   const phone = newNumber();
   assert.match(ok(await client().auth.signInWithOtp({ phone: `+${phone}` })).messageId, /^[0-9a-f-]{36}$/);
   const first = await code(phone);
-  const wrong = (await client().auth.verifyOtp({ phone, token: first === '000000' ? '000001' : '000000', type: 'sms' })).error;
+  const wrong = (await client().auth.verifyOtp({ phone, token: first === '000000' ? '000001' : '000000', type: 'sms' }))
+    .error;
   assert.deepEqual([wrong.status, wrong.code], [403, 'otp_expired']);
   const { user, session } = ok(await client().auth.verifyOtp({ phone, token: first, type: 'sms' }));
   assert.deepEqual([user.phone, user.email, user.app_metadata.provider], [phone, '', 'phone']);
@@ -27,7 +28,8 @@ test('a test number has a fixed code and gets no message', async () => {
   const phone = '15550001111';
   ok(await client().auth.signInWithOtp({ phone }));
   let user = null;
-  for (let tries = 0; tries < 600 && !user; tries++) { // the code is made after the answer
+  for (let tries = 0; tries < 600 && !user; tries++) {
+    // the code is made after the answer
     ({ user } = (await client().auth.verifyOtp({ phone, token: '424242', type: 'sms' })).data);
     if (!user) await sleep(50);
   }
@@ -44,7 +46,10 @@ test('signUp with number and password, resend, signInWithPassword', async () => 
   ok(await client().auth.resend({ type: 'sms', phone }));
   ok(await client().auth.verifyOtp({ phone, token: await code(phone, 2), type: 'sms' }));
   ok(await client().auth.signInWithPassword({ phone, password }));
-  assert.equal((await client().auth.signInWithPassword({ phone, password: 'wrong-password' })).error.code, 'invalid_credentials');
+  assert.equal(
+    (await client().auth.signInWithPassword({ phone, password: 'wrong-password' })).error.code,
+    'invalid_credentials',
+  );
 });
 
 test('updateUser: a number is added when its code is given', async () => {
@@ -73,7 +78,11 @@ test("channel: 'whatsapp' of signUp, signInWithOtp and updateUser reaches who ca
       const phone = newNumber();
       ok(await ask(phone, channel));
       await code(phone);
-      assert.deepEqual(textsTo(phone).map((t) => t.channel), [channel ?? 'sms'], name);
+      assert.deepEqual(
+        textsTo(phone).map((t) => t.channel),
+        [channel ?? 'sms'],
+        name,
+      );
     }
     const { error } = await ask(newNumber(), 'pigeon');
     assert.deepEqual([error?.status, error?.code], [400, 'validation_failed'], name);

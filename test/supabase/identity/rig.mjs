@@ -16,7 +16,7 @@ export async function confirmed(name = 'person', data = {}, options) {
   assert.equal(session, null, 'an address has to be proved');
   const { code } = await mailbox.letter(email, /Confirm/);
   ok(await c.auth.verifyOtp({ email, token: code, type: 'signup' }));
-  return { c, email, id: (ok(await c.auth.getUser())).user.id };
+  return { c, email, id: ok(await c.auth.getUser()).user.id };
 }
 
 // founder owns a tenant of his own.
@@ -30,17 +30,28 @@ export async function founder() {
 // a browser's storage holds.
 export function pkce() {
   const kept = new Map();
-  const storage = { getItem: (k) => kept.get(k) ?? null, setItem: (k, v) => void kept.set(k, v), removeItem: (k) => void kept.delete(k) };
-  return { auth: { flowType: 'pkce', storage, persistSession: true, autoRefreshToken: false, detectSessionInUrl: false } };
+  const storage = {
+    getItem: (k) => kept.get(k) ?? null,
+    setItem: (k, v) => void kept.set(k, v),
+    removeItem: (k) => void kept.delete(k),
+  };
+  return {
+    auth: { flowType: 'pkce', storage, persistSession: true, autoRefreshToken: false, detectSessionInUrl: false },
+  };
 }
 
 // press opens a mailed link as a person does: the page, then its button.
 export async function press(link) {
   const shown = await fetch(link, { redirect: 'manual', headers: { Accept: 'text/html' } });
   if (shown.status !== 200) return new URL(shown.headers.get('location'));
-  const done = await fetch(link, { method: 'POST', redirect: 'manual', headers: { Accept: 'text/html', 'Content-Type': 'application/x-www-form-urlencoded' } });
+  const done = await fetch(link, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { Accept: 'text/html', 'Content-Type': 'application/x-www-form-urlencoded' },
+  });
   return new URL(done.headers.get('location'));
 }
 
 // withPasskeys is a client that may use passkeys.
-export const withPasskeys = (key) => client(key, { auth: { persistSession: false, autoRefreshToken: false, experimental: { passkey: true } } });
+export const withPasskeys = (key) =>
+  client(key, { auth: { persistSession: false, autoRefreshToken: false, experimental: { passkey: true } } });

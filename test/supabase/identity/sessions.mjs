@@ -14,9 +14,14 @@ test('refresh: the parent of the newest token is forgiven, an older one ends the
   assert.notEqual(second.refresh_token, first.refresh_token);
   const lost = ok(await refreshed(first.refresh_token)).session;
   assert.equal(lost.refresh_token, second.refresh_token, 'a client that lost the answer gets it again');
-  for (const s of [second, lost]) assert.equal(claims(s.access_token).session_id, claims(first.access_token).session_id);
+  for (const s of [second, lost])
+    assert.equal(claims(s.access_token).session_id, claims(first.access_token).session_id);
   const parallel = await Promise.all(Array.from({ length: 8 }, () => refreshed(second.refresh_token)));
-  assert.equal(new Set(parallel.map((r) => ok(r).session.refresh_token)).size, 1, 'tabs that refresh at once end up with one token');
+  assert.equal(
+    new Set(parallel.map((r) => ok(r).session.refresh_token)).size,
+    1,
+    'tabs that refresh at once end up with one token',
+  );
   for (const forged of ['AAAAAAAAAAAAAAAAAAAAAAAA', `${second.refresh_token.slice(0, -2)}xx`, 'short']) {
     const { error } = await refreshed(forged);
     assert.deepEqual([error.status, error.code], [400, 'validation_failed'], forged);
@@ -31,7 +36,10 @@ test('amr and session survive a refresh', async () => {
   const { session } = ok(await c.auth.signInWithPassword({ email, password }));
   const next = ok(await c.auth.refreshSession()).session;
   const [before, after] = [claims(session.access_token), claims(next.access_token)];
-  assert.deepEqual([after.session_id, after.amr, after.aal, after.role, after.is_anonymous], [before.session_id, before.amr, 'aal1', 'authenticated', false]);
+  assert.deepEqual(
+    [after.session_id, after.amr, after.aal, after.role, after.is_anonymous],
+    [before.session_id, before.amr, 'aal1', 'authenticated', false],
+  );
   assert.equal(after.amr[0].method, 'password');
 });
 
@@ -53,10 +61,16 @@ test('signOut: this session, the others, all', async () => {
   assert.equal((await e.auth.signOut({ scope: 'global' })).error, null);
   assert.deepEqual(await alive(b, e), [false, false]);
   const { error } = await refreshed(ended);
-  assert.deepEqual([error.status, error.code, error.message], [400, 'refresh_token_not_found', 'Invalid Refresh Token: Refresh Token Not Found']);
+  assert.deepEqual(
+    [error.status, error.code, error.message],
+    [400, 'refresh_token_not_found', 'Invalid Refresh Token: Refresh Token Not Found'],
+  );
   const f = await enter();
   const token = ok(await f.auth.getSession()).session.access_token;
-  const { status } = await fetch(`${url}/auth/v1/logout?scope=sideways`, { method: 'POST', headers: { Authorization: `Bearer ${token}` } });
+  const { status } = await fetch(`${url}/auth/v1/logout?scope=sideways`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${token}` },
+  });
   assert.equal(status, 400);
   assert.deepEqual(await alive(f), [true]);
 });
@@ -92,7 +106,8 @@ test('keys in both forms, as client and as administrator', async () => {
     const { error } = await client(key).auth.admin.listUsers();
     assert.ok([401, 403].includes(error.status), 'a public key administers nothing');
   }
-  for (const key of [serviceKey, opaque.service]) assert.ok(ok(await client(key).auth.admin.listUsers()).users.length > 0);
+  for (const key of [serviceKey, opaque.service])
+    assert.ok(ok(await client(key).auth.admin.listUsers()).users.length > 0);
   const forged = `${serviceKey.split('.').slice(0, 2).join('.')}.AAAA`;
   assert.ok((await client(forged).auth.admin.listUsers()).error);
 });
@@ -126,16 +141,29 @@ test("administrators see and end a member's sessions, the service key anybody's"
   const { c: own, id: self } = await founder();
   const bearer = async (c) => ok(await c.auth.getSession()).session.access_token;
   const ask = async (path, token, method = 'GET') => {
-    const answer = await fetch(`${url}/auth/v1${path}`, { method, headers: { apikey: anonKey, Authorization: `Bearer ${token}` } });
+    const answer = await fetch(`${url}/auth/v1${path}`, {
+      method,
+      headers: { apikey: anonKey, Authorization: `Bearer ${token}` },
+    });
     const text = await answer.text();
     return [answer.status, text === '' ? undefined : JSON.parse(text)];
   };
   const [mine, list] = await ask(`/tenant/members/${self}/sessions`, await bearer(own));
   assert.equal(mine, 200);
-  assert.deepEqual(list.sessions.map((s) => s.current), [true]);
-  assert.equal((await ask(`/tenant/members/${self}/sessions`, await bearer(boss)))[0], 404, 'a stranger to the tenant is missing');
+  assert.deepEqual(
+    list.sessions.map((s) => s.current),
+    [true],
+  );
+  assert.equal(
+    (await ask(`/tenant/members/${self}/sessions`, await bearer(boss)))[0],
+    404,
+    'a stranger to the tenant is missing',
+  );
   const [, all] = await ask(`/admin/users/${self}/sessions`, serviceKey);
-  assert.deepEqual(all.sessions.map((s) => s.id), list.sessions.map((s) => s.id));
+  assert.deepEqual(
+    all.sessions.map((s) => s.id),
+    list.sessions.map((s) => s.id),
+  );
   assert.equal((await ask(`/admin/users/${self}/sessions`, await bearer(own)))[0], 403);
   const { last_seen_at: seen } = ok(await own.from('members').select('last_seen_at').eq('user_id', self).single());
   assert.ok(Date.parse(seen) > Date.now() - 3600_000);

@@ -8,7 +8,9 @@ import { anonKey, url } from '../client.mjs';
 
 export const site = `http://localhost:${process.env.PORT_SITE}`;
 
-const library = readFileSync(join(dirname(createRequire(import.meta.url).resolve('@supabase/supabase-js')), 'umd/supabase.js'));
+const library = readFileSync(
+  join(dirname(createRequire(import.meta.url).resolve('@supabase/supabase-js')), 'umd/supabase.js'),
+);
 
 // ?flow=implicit is the library's own default.
 const page = `<!doctype html>

@@ -48,39 +48,73 @@ test('a captcha: no answer and a wrong one are refused, by sign-in, recovery and
       await client().auth.signInWithPassword({ email, password, options }),
       await client().auth.signInWithOtp({ email, options }),
       await client().auth.resetPasswordForEmail(email, options),
-    ]) assert.deepEqual(refused(answer), [400, 'captcha_failed']);
+    ])
+      assert.deepEqual(refused(answer), [400, 'captcha_failed']);
   }
 });
 
 test('no sign-up: by password, by code, without an address', async () => {
   const options = { captchaToken };
-  assert.deepEqual(refused(await client().auth.signUp({ email: newAddress('closed'), password, options })), [422, 'signup_disabled']);
-  assert.deepEqual(refused(await client().auth.signUp({ phone: '4917012345678', password, options })), [422, 'signup_disabled']);
+  assert.deepEqual(refused(await client().auth.signUp({ email: newAddress('closed'), password, options })), [
+    422,
+    'signup_disabled',
+  ]);
+  assert.deepEqual(refused(await client().auth.signUp({ phone: '4917012345678', password, options })), [
+    422,
+    'signup_disabled',
+  ]);
   assert.deepEqual(refused(await client().auth.signInAnonymously({ options })), [422, 'anonymous_provider_disabled']);
   const unknown = newAddress('unknown');
   ok(await client().auth.signInWithOtp({ email: unknown, options }));
-  assert.deepEqual(ok(await service().auth.admin.listUsers({ perPage: 1000 })).users.filter((u) => u.email === unknown), []);
+  assert.deepEqual(
+    ok(await service().auth.admin.listUsers({ perPage: 1000 })).users.filter((u) => u.email === unknown),
+    [],
+  );
 });
 
 test('what is off says so', async () => {
   const { c } = await person({}, pkce());
   assert.deepEqual(refused(await c.auth.linkIdentity({ provider: 'google' })), [404, 'manual_linking_disabled']);
-  assert.deepEqual(refused(await c.auth.mfa.enroll({ factorType: 'phone', phone: '+15550009999' })), [422, 'mfa_phone_enroll_not_enabled']);
+  assert.deepEqual(refused(await c.auth.mfa.enroll({ factorType: 'phone', phone: '+15550009999' })), [
+    422,
+    'mfa_phone_enroll_not_enabled',
+  ]);
   assert.deepEqual(refused(await c.auth.signInWithSSO({ domain: 'corp.example' })), [404, 'saml_provider_disabled']);
-  const keys = client(undefined, { auth: { persistSession: false, autoRefreshToken: false, experimental: { passkey: true } } });
+  const keys = client(undefined, {
+    auth: { persistSession: false, autoRefreshToken: false, experimental: { passkey: true } },
+  });
   assert.deepEqual(refused(await keys.auth.passkey.startAuthentication()), [404, 'passkey_disabled']);
   ok(await keys.auth.setSession(ok(await c.auth.getSession()).session));
   assert.deepEqual(refused(await keys.auth.passkey.startRegistration()), [404, 'passkey_disabled']);
-  const web3 = await fetch(`${url}/auth/v1/token?grant_type=web3`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"chain":"ethereum","message":"m","signature":"0x"}' });
+  const web3 = await fetch(`${url}/auth/v1/token?grant_type=web3`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: '{"chain":"ethereum","message":"m","signature":"0x"}',
+  });
   assert.deepEqual([web3.status, (await web3.json()).error_code], [422, 'web3_provider_disabled']);
   const settings = await (await fetch(`${url}/auth/v1/settings`)).json();
-  assert.deepEqual([settings.disable_signup, settings.saml_enabled, settings.passkeys_enabled, settings.external.anonymous_users, settings.external.phone], [true, false, false, false, true]);
+  assert.deepEqual(
+    [
+      settings.disable_signup,
+      settings.saml_enabled,
+      settings.passkeys_enabled,
+      settings.external.anonymous_users,
+      settings.external.phone,
+    ],
+    [true, false, false, false, true],
+  );
 });
 
 test('a new password: by who knows the one so far, with letters and digits, and none that everybody uses', async () => {
   const { c, email } = await person();
-  assert.deepEqual(refused(await c.auth.updateUser({ password: 'a-new-password-1' })), [400, 'current_password_required']);
-  for (const [weak, reason] of [['only-letters-here', 'characters'], ['password123', 'pwned']]) {
+  assert.deepEqual(refused(await c.auth.updateUser({ password: 'a-new-password-1' })), [
+    400,
+    'current_password_required',
+  ]);
+  for (const [weak, reason] of [
+    ['only-letters-here', 'characters'],
+    ['password123', 'pwned'],
+  ]) {
     const { error } = await c.auth.updateUser({ password: weak, current_password: password });
     assert.deepEqual([error.status, error.code, error.reasons], [422, 'weak_password', [reason]]);
   }

@@ -12,7 +12,9 @@ const wrong = (right) => (right[0] === '0' ? '1' : '0') + right.slice(1);
 async function protectedAccount() {
   const phone = newNumber();
   const person = await confirmed('texted');
-  const factor = ok(await person.c.auth.mfa.enroll({ factorType: 'phone', friendlyName: 'Telephone', phone: `+${phone}` }));
+  const factor = ok(
+    await person.c.auth.mfa.enroll({ factorType: 'phone', friendlyName: 'Telephone', phone: `+${phone}` }),
+  );
   const { id } = ok(await person.c.auth.mfa.challenge({ factorId: factor.id, channel: 'sms' }));
   ok(await person.c.auth.mfa.verify({ factorId: factor.id, challengeId: id, code: await code(phone) }));
   return { ...person, phone, factor };
@@ -28,13 +30,20 @@ test("mfa.enroll({factorType: 'phone'}), challenge, verify: the code that was te
   assert.ok(challenge.type === 'phone' && left > 0 && left <= 300, JSON.stringify(challenge));
   const right = await code(phone);
   assert.equal(textsTo(phone)[0].channel, 'whatsapp');
-  const refused = (await c.auth.mfa.verify({ factorId: factor.id, challengeId: challenge.id, code: wrong(right) })).error;
+  const refused = (await c.auth.mfa.verify({ factorId: factor.id, challengeId: challenge.id, code: wrong(right) }))
+    .error;
   assert.deepEqual([refused.status, refused.code], [422, 'mfa_verification_failed']);
   const session = ok(await c.auth.mfa.verify({ factorId: factor.id, challengeId: challenge.id, code: right }));
-  assert.deepEqual([claims(session.access_token).aal, claims(session.access_token).amr[0].method], ['aal2', 'mfa/phone']);
+  assert.deepEqual(
+    [claims(session.access_token).aal, claims(session.access_token).amr[0].method],
+    ['aal2', 'mfa/phone'],
+  );
   const used = (await c.auth.mfa.verify({ factorId: factor.id, challengeId: challenge.id, code: right })).error;
   assert.deepEqual([used.status, used.code], [404, 'mfa_factor_not_found']);
-  assert.deepEqual(ok(await c.auth.mfa.listFactors()).phone.map((f) => [f.phone, f.status]), [[phone, 'verified']]);
+  assert.deepEqual(
+    ok(await c.auth.mfa.listFactors()).phone.map((f) => [f.phone, f.status]),
+    [[phone, 'verified']],
+  );
   const twice = (await c.auth.mfa.enroll({ factorType: 'phone', phone })).error;
   assert.deepEqual([twice.status, twice.code], [422, 'mfa_verified_factor_exists']);
   const bad = (await c.auth.mfa.challenge({ factorId: factor.id, channel: 'pigeon' })).error;
@@ -69,7 +78,11 @@ test('an operator gives a factor another number', async () => {
   const { c, id, phone, factor } = await protectedAccount();
   const next = newNumber();
   const headers = { apikey: serviceKey, 'Content-Type': 'application/json' };
-  const changed = await fetch(`${url}/auth/v1/admin/users/${id}/factors/${factor.id}`, { method: 'PUT', headers, body: JSON.stringify({ phone: `+${next}` }) });
+  const changed = await fetch(`${url}/auth/v1/admin/users/${id}/factors/${factor.id}`, {
+    method: 'PUT',
+    headers,
+    body: JSON.stringify({ phone: `+${next}` }),
+  });
   assert.equal((await changed.json()).phone, next);
   const challenge = ok(await c.auth.mfa.challenge({ factorId: factor.id, channel: 'sms' }));
   ok(await c.auth.mfa.verify({ factorId: factor.id, challengeId: challenge.id, code: await code(next) }));
