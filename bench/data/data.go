@@ -13,7 +13,9 @@ import (
 	"holdfast/internal/audit"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
+	"holdfast/internal/decimal"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/pricing"
 )
 
 // Tenant says how many records a tenant has.
@@ -282,14 +284,31 @@ func (w *writer) orders() error {
 	})
 }
 
+// ordered is what each line of an order asks for.
+const ordered = 5 * decimal.One
+
+// lineAmounts are what the lines of orders 0 to 39 are worth: those cost 1 to 40, and the next begin anew.
+func lineAmounts() (amounts [40]decimal.Dec, err error) {
+	for o := range amounts {
+		if amounts[o], err = pricing.MultiplyPrice(ordered, decimal.FromInt(int64(1+o)), decimal.One); err != nil {
+			return amounts, err
+		}
+	}
+	return amounts, nil
+}
+
 func (w *writer) lines() error {
+	amounts, err := lineAmounts()
+	if err != nil {
+		return err
+	}
 	return w.table("order_lines", line, w.t.Orders*w.t.Lines,
 		[]string{"order_id", "line_no", "item_id", "uom", "qty_ordered",
 			"qty_cancelled", "qty_allocated", "qty_picked", "qty_packed",
-			"qty_shipped", "qty_received", "unit_price"}, func(i int, args []any) []any {
+			"qty_shipped", "qty_received", "unit_price", "price_qty", "amount"}, func(i int, args []any) []any {
 			o := i / w.t.Lines
 			return append(args, w.id(order, o, w.t.Orders), i%w.t.Lines+1, w.id(item, w.rng.IntN(w.t.Items), w.t.Items), "EA",
-				50000, 0, 0, 0, 0, 0, 0, int64(1+o%40)*10000)
+				int64(ordered), 0, 0, 0, 0, 0, 0, int64(1+o%40)*10000, int64(decimal.One), int64(amounts[o%40]))
 		})
 }
 
