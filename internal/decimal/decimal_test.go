@@ -89,9 +89,12 @@ func TestMulDiv(t *testing.T) {
 	for range 2000 {
 		a, b, by := Dec(rand.Int64N(1e12)-5e11), Dec(rand.Int64N(1e9)), Dec(1+rand.Int64N(1e7))
 		exact := new(big.Rat).SetFrac(new(big.Int).Mul(big.NewInt(int64(a)), big.NewInt(int64(b))), big.NewInt(int64(by)))
-		if got, err := a.MulDiv(b, by); err != nil || strconv.FormatInt(int64(got), 10) != exact.FloatString(0) &&
-			exact.Sign() != 0 && got != 0 {
-			t.Errorf("%s x %s / %s = %s, %v; want %s ten-thousandths", a, b, by, got, err, exact.FloatString(0))
+		want := exact.FloatString(0)
+		if want == "-0" {
+			want = "0"
+		}
+		if got, err := a.MulDiv(b, by); err != nil || strconv.FormatInt(int64(got), 10) != want {
+			t.Errorf("%s x %s / %s = %s, %v; want %s ten-thousandths", a, b, by, got, err, want)
 		}
 	}
 	for _, by := range []Dec{0, -1} {
