@@ -517,6 +517,38 @@ func TestClocksOfImports(t *testing.T) {
 		if r.Status != http.StatusConflict || !strings.Contains(string(r.Body), "legal clocks") {
 			t.Errorf("with a clock that is met: %d %s", r.Status, r.Body)
 		}
+
+		job, said = c.importInjury("ARRAS-1", "By-a-machine", now.Add(-7*24*time.Hour))
+		clock = c.wantStates("to be declared", said, "FR-DAT running")["FR-DAT"]
+		by := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/legal_clocks?id=eq." + clock.ID, Bearer: k.Service(),
+			Body: map[string]any{"met_at": stamp(now), "proof_ref": "AR 123"}})
+		if by.Status/100 != 2 {
+			t.Fatalf("a machine declares it: %d %s", by.Status, by.Body)
+		}
+		if r := c.rollOn("rollback-import-job", job); r.Status != http.StatusConflict {
+			t.Errorf("with a clock that a machine met: %d %s", r.Status, r.Body)
+		}
+		c.wantStates("kept", said, "FR-DAT late, FR-RES running")
+	})
+}
+
+// What begins by time alone begins though its end is long past: an eighth day away, two
+// months after the accident.
+func TestClocksOfALateAbsence(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		c := givenSite(t, k, "LEEDS", "SE", "Europe/London") // a country without clocks
+		day := func(ago int) string { return time.Now().AddDate(0, 0, -ago).Format(time.DateOnly) }
+		hurt := func(from, until any) string {
+			id := c.addInjury(time.Now().AddDate(0, 0, -60), nil)
+			osha := k.Insert(t, testkit.As(actor.Safety), "osha_cases", map[string]any{"incident_id": id})
+			k.Insert(t, testkit.As(actor.Safety), "absences",
+				map[string]any{"case_id": osha, "kind": "away", "from_on": from, "until_on": until})
+			return id
+		}
+		still, long := hurt(day(9), nil), hurt(day(58), day(45))
+		c.mustPatch(actor.Admin, "/v1/sites?id=eq."+c.site, map[string]any{"country": "GB"})
+		c.wantStates("away now", still, "GB-7D running")
+		c.wantStates("back for six weeks", long, "")
 	})
 }
 

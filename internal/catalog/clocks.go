@@ -22,7 +22,7 @@ func legalClocks() Resource {
 			{Name: "lapsed", Type: Bool, Required: true, Default: "false", ReadOnly: true,
 				Doc: "The facts no longer ask for it."},
 		},
-		Follows: "incident_id", Binds: "met_by IS NOT NULL OR (state = 'not_required' AND lapsed = FALSE)",
+		Follows: "incident_id", Binds: "met_at IS NOT NULL OR (state = 'not_required' AND lapsed = FALSE)",
 		Unique:  [][]string{{"incident_id", "code"}},
 		Indexes: [][]string{{"state", "due_at"}},
 		Access: Access{

@@ -276,14 +276,21 @@ const dropFollowingSQL = `
 			FROM {resource}
 			WHERE tenant_id = $1
 				AND {ids}
-				AND version = $3)`
+				AND version = $3)
+		AND {unbound}`
 
 // dropFollowing deletes what follows those of the rows that are still at a version
-// (catalog.Resource.Follows), unread.
+// (catalog.Resource.Follows), unread. What binds a row stays, and the database refuses to
+// delete the row then: somebody may have said it since it was looked for.
 func (tx *Tx) dropFollowing(r *catalog.Resource, ids []string, version int64) {
 	for _, p := range tx.Store.cat.Following(r) {
-		tx.Queue(db.FillWords(dropFollowingSQL, "{following}", p.Name, "{column}", p.Follows, "{resource}", r.Name,
-			"{ids}", tx.DB().InUUID("id", 2)), []any{tx.TenantID, query.List(ids), version}, nil)
+		unbound := "TRUE"
+		if p.Binds != "" {
+			unbound = "NOT (" + p.Binds + ")"
+		}
+		text := db.FillWords(dropFollowingSQL, "{following}", p.Name, "{column}", p.Follows, "{resource}", r.Name,
+			"{ids}", tx.DB().InUUID("id", 2), "{unbound}", unbound)
+		tx.Queue(text, []any{tx.TenantID, query.List(ids), version}, nil)
 	}
 }
 

@@ -24,7 +24,7 @@ const batch = 200
 func Effects() store.Effects {
 	return store.Effects{
 		First:  map[string]store.First{Resource: lockFirst},
-		Before: map[string]store.Effect{Resource: checkActs},
+		Before: map[string]store.Effect{Resource: safety.PerTenant(checkActs)},
 		After: map[string]store.Effect{
 			"incidents":  onlyAudited(followIncidents),
 			"osha_cases": onlyAudited(followCases),

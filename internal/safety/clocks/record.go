@@ -71,7 +71,7 @@ func Refresh(tx *store.Tx, incidents []string) error { return refreshSince(tx, i
 const tooOld = 30 * 24 * time.Hour
 
 // CatchUp is Refresh where nobody said anything of the incidents: it starts no clock whose
-// end is long past, so that the history that an import brings, or a site's country, is no
+// end is long past, unless somebody was away or at restricted work since, so that the history that an import brings, or a site's country, is no
 // flood of duties that were done before records were kept here.
 func CatchUp(tx *store.Tx, incidents []string) error {
 	return refreshSince(tx, incidents, tx.Now().Add(-tooOld))
@@ -102,11 +102,16 @@ func (p *plan) compareClocks(r *records, incident string, now time.Time) error {
 	kept := r.clocks[incident]
 	closing := factsWords
 	var wanted []Clock
+	since := p.since
 	in := r.incidents[incident]
 	if in.Text(statusColumn) == "void" {
 		closing = voidWords
 	} else if isHealth(in.Text(kindColumn)) {
-		wanted = Running(r.factsOf(incident, now))
+		f := r.factsOf(incident, now)
+		wanted = Running(f)
+		if f.LastUnfitDay().After(since) {
+			since = time.Time{} // the days go on, and an eighth of them may have begun a clock that ends before it
+		}
 	}
 
 	told := noticesOf(wanted, r.cases[incident][toldColumn], kept)
@@ -125,7 +130,7 @@ func (p *plan) compareClocks(r *records, incident string, now time.Time) error {
 		}
 		if old := kept[c.Code]; old != nil {
 			p.moveClock(old, row, now)
-		} else if !c.Due.Before(p.since) {
+		} else if !c.Due.Before(since) {
 			row[stateColumn] = stateOf(row)
 			if isOptionOver(row, now) {
 				row[stateColumn], row[reasonColumn], row[lapsedColumn] = notRequired, reservedTime, true

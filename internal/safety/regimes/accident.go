@@ -168,6 +168,16 @@ func (c *Accident) daysOf(p absence.Period) (from, until time.Time) {
 	return from, until
 }
 
+// LastUnfitDay is the last day that has passed away or at restricted work; zero without one.
+func (c *Accident) LastUnfitDay() (last time.Time) {
+	for _, p := range c.Periods {
+		if from, until := c.daysOf(p); !until.Before(from) && until.After(last) {
+			last = until
+		}
+	}
+	return last
+}
+
 // awayDays counts the calendar days away from one day to another, both included.
 func (c *Accident) awayDays(first, last time.Time) int64 {
 	n := int64(0)
