@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -277,19 +278,15 @@ const dropFollowingSQL = `
 			WHERE tenant_id = $1
 				AND {ids}
 				AND version = $3)
-		AND {unbound}`
+		AND NOT ({binds})`
 
 // dropFollowing deletes what follows those of the rows that are still at a version
 // (catalog.Resource.Follows), unread. What binds a row stays, and the database refuses to
 // delete the row then: somebody may have said it since it was looked for.
 func (tx *Tx) dropFollowing(r *catalog.Resource, ids []string, version int64) {
 	for _, p := range tx.Store.cat.Following(r) {
-		unbound := "TRUE"
-		if p.Binds != "" {
-			unbound = "NOT (" + p.Binds + ")"
-		}
 		text := db.FillWords(dropFollowingSQL, "{following}", p.Name, "{column}", p.Follows, "{resource}", r.Name,
-			"{ids}", tx.DB().InUUID("id", 2), "{unbound}", unbound)
+			"{ids}", tx.DB().InUUID("id", 2), "{binds}", cmp.Or(p.Binds, "FALSE"))
 		tx.Queue(text, []any{tx.TenantID, query.List(ids), version}, nil)
 	}
 }

@@ -110,7 +110,7 @@ func (p *plan) compareClocks(r *records, incident string, now time.Time) error {
 		f := r.factsOf(incident, now)
 		wanted = Running(f)
 		if f.LastUnfitDay().After(since) {
-			since = time.Time{} // the days go on, and an eighth of them may have begun a clock that ends before it
+			since = time.Time{} // an eighth of the days may begin a clock that ended before
 		}
 	}
 
