@@ -71,8 +71,9 @@ func Refresh(tx *store.Tx, incidents []string) error { return refreshSince(tx, i
 const tooOld = 30 * 24 * time.Hour
 
 // CatchUp is Refresh where nobody said anything of the incidents: it starts no clock whose
-// end is long past, unless somebody was away or at restricted work since, so that the history that an import brings, or a site's country, is no
-// flood of duties that were done before records were kept here.
+// end is long past, unless somebody was away or at restricted work since. So the history
+// that an import brings, or a site's country, is no flood of duties that were done before
+// records were kept here.
 func CatchUp(tx *store.Tx, incidents []string) error {
 	return refreshSince(tx, incidents, tx.Now().Add(-tooOld))
 }
