@@ -19,14 +19,14 @@ const anyUnit = "EA"
 // promised, picked, shipped and received. What was ordered in another unit stays
 // beside. The price follows, where it comes out even; a price with a unit of its own stays
 // as it is.
-// A file's line in a unit that the item does not know is left as it is, and is
-// refused when its order is confirmed. So is a line of goods that come in whose
-// price does not come out even: it is received in whole units of its own.
+// A file's line in a unit that the item does not know, or at a price that does not come
+// out even, is left as it is, and is refused when its order is confirmed; its price, or
+// the unit of that, turns it into base units later. A line of goods that come in whose
+// price does not come out even is left as well: it is received in whole units of its own.
 func rebaseOrderLines(tx *db.Tx, a actor.Actor, changes []store.Change, strict bool) error {
 	var items, orders set
 	for _, c := range changes {
-		if c.Op == store.Insert || isAltered(c, "uom") || isAltered(c, "item_id") || pricing.IsUnitSet(c) ||
-			isInParts(c) {
+		if c.Op == store.Insert || pricing.IsUnitSet(c) || isAltered(c, "unit_price") || isInParts(c) {
 			items.addID(c.After.Text("item_id"))
 			orders.addID(c.After.Text("order_id"))
 		}
@@ -60,7 +60,15 @@ func keepOrdered(changes []store.Change, u *units, outbound map[string]bool, str
 			if u == nil || u.base[l.Text("item_id")] == "" {
 				continue // no such item: the reference refuses it
 			}
+			if err := u.checkUnitSaid(c); err != nil && strict {
+				return nameRow(err, i, len(changes))
+			}
 			if err := u.rebaseLine(c); err != nil && strict && outbound[l.Text("order_id")] {
+				return nameRow(err, i, len(changes))
+			}
+		case outbound[l.Text("order_id")] && (isAltered(c, "unit_price") || isAltered(c, "price_uom")) &&
+			u.isOtherUnit(l.Text("item_id"), l.Text("uom")):
+			if err := u.rebaseLine(c); err != nil && strict {
 				return nameRow(err, i, len(changes))
 			}
 		case isAltered(c, "qty_ordered"):
@@ -98,6 +106,38 @@ func (u *units) fineLine(c store.Change) *fault.Error {
 		}
 	}
 	return nil
+}
+
+// isOtherUnit reports a unit that the item knows and is not kept in.
+func (u *units) isOtherUnit(item, unit string) bool {
+	_, err := u.unitFactor(item, unit)
+	return err == nil && !strings.EqualFold(unit, u.base[item])
+}
+
+// checkUnitSaid refuses another unit alone for a line that was left in cases, as its price or
+// a file had it: 3 cases are not 3 pieces, nor is the price of one that of the other.
+// Whoever changes the unit says anew what was said in it.
+func (u *units) checkUnitSaid(c store.Change) *fault.Error {
+	if c.Op != store.Update {
+		return nil
+	}
+	was, unit := c.Before.Text("uom"), c.After.Text("uom")
+	if strings.EqualFold(was, unit) || !u.isOtherUnit(c.After.Text("item_id"), was) {
+		return nil
+	}
+	var refused *fault.Error
+	for _, f := range [...]string{"qty_ordered", "qty_cancelled", "unit_price"} {
+		said := c.Before.Decimal(f)
+		if said == 0 || isAltered(c, f) || f == "unit_price" && pricing.HasUnit(c.After) {
+			continue
+		}
+		if refused == nil {
+			refused = fault.New(fault.Invalid, CodeMovement, "the line is in %s: another unit changes what it asks for", was).
+				With("", "give what is in "+was+" in "+unit+" as well; price_uom says what unit the price is of")
+		}
+		refused.At(f, "%s is in %s, say how much it is in %s", said, was, unit)
+	}
+	return refused
 }
 
 // rebaseLine turns one line into base units.
@@ -141,15 +181,18 @@ func (u *units) findUnit(item, unit string) (base string, factor decimal.Dec) {
 	return u.base[item], factor
 }
 
-// unitsKnown refuses orders whose lines are in units their items do not have, or
-// finer than these take: those that came in a file.
+// unitsKnown refuses orders whose lines are in units their items do not have or that their
+// prices keep them in, or finer than these take: those that came in a file.
 func unitsKnown(tx *db.Tx, tenant string, orders []string) error {
 	if len(orders) == 0 {
 		return nil
 	}
+	var left store.Row
+	var refused *fault.Error
 	known := "(lower(l.uom) = lower(i.base_uom) OR l.uom = '" + anyUnit + "')"
-	return tx.Query(db.FillWords(`
-		SELECT l.line_no, l.uom, i.sku, i.base_uom, {known}, l.qty_ordered
+	err := tx.Query(db.FillWords(`
+		SELECT l.line_no, l.uom, i.sku, i.base_uom, {known}, l.qty_ordered,
+			l.item_id, l.qty_cancelled, l.unit_price, l.price_uom
 		FROM order_lines l
 		JOIN orders o ON o.tenant_id = $1 AND o.id = l.order_id
 		JOIN items i ON i.tenant_id = $1 AND i.id = l.item_id
@@ -174,8 +217,37 @@ func unitsKnown(tx *db.Tx, tenant string, orders []string) error {
 				return notReady("line %d asks for %s, finer than unit %s takes", r.Int(0), r.Dec(5), r.Text(3)).
 					With("", "change the line's quantity").At("order_id", "has a line that is finer than its unit takes")
 			}
-			return notReady("line %d is in %s, item %s is kept in %s", r.Int(0), r.Text(1), r.Text(2), r.Text(3)).
-				With("", "change the line's unit to one of the item's").At("order_id",
-				"has a line in a unit that its item does not know")
+			left = store.Row{"item_id": r.Text(6), "uom": r.Text(1), "qty_ordered": r.Dec(5), "qty_cancelled": r.Dec(7),
+				"unit_price": r.Dec(8), "price_uom": r.Text(9)}
+			refused = notReady("line %d is in %s, item %s is kept in %s", r.Int(0), r.Text(1), r.Text(2), r.Text(3))
+			return nil
 		})
+	if err != nil || left == nil {
+		return err
+	}
+	u := queueUnits(tx, tenant, []string{left.Text("item_id")})
+	if err := tx.Flush(); err != nil {
+		return err
+	}
+	return u.explainLeft(refused, left)
+}
+
+// explainLeft says at a refusal why a line was left in another unit than its item's, and
+// what can be done about it.
+func (u *units) explainLeft(refused *fault.Error, line store.Row) *fault.Error {
+	item, unit := line.Text("item_id"), line.Text("uom")
+	if !u.isOtherUnit(item, unit) {
+		return refused.With("", "change the line's unit to one of the item's").At("order_id",
+			"has a line in a unit that its item does not know")
+	}
+	base, why := u.base[item], u.rebaseLine(store.Change{Op: store.Update, After: line})
+	if why == nil {
+		return refused.With("", "give the line's qty_ordered, and its unit_price, in "+base+", with uom").At("order_id",
+			"has a line in a unit that its item came to know later")
+	}
+	hint := "give the line's " + why.Fields[0].Name + " in " + base + ", with uom"
+	if why.Fields[0].Name == "unit_price" {
+		hint = "set price_uom of the line to " + unit + ", or give uom " + base + " with its qty_ordered and unit_price"
+	}
+	return refused.With("", hint).At("order_id", "%s", why.Msg)
 }
