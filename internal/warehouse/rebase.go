@@ -54,20 +54,21 @@ func rebaseOrderLines(tx *db.Tx, a actor.Actor, changes []store.Change, strict b
 
 func keepOrdered(changes []store.Change, u *units, outbound map[string]bool, strict bool) error {
 	for i, c := range changes {
-		switch l := c.After; {
+		l := c.After
+		sold := l != nil && outbound[l.Text("order_id")]
+		switch {
 		case l == nil:
 		case c.Op == store.Insert || isAltered(c, "uom") || isAltered(c, "item_id"):
 			if u == nil || u.base[l.Text("item_id")] == "" {
 				continue // no such item: the reference refuses it
 			}
-			if err := u.checkUnitSaid(c); err != nil && strict {
+			if err := pricing.CheckUnit(c, u.findUnit); err != nil && strict {
 				return nameRow(err, i, len(changes))
 			}
-			if err := u.rebaseLine(c); err != nil && strict && outbound[l.Text("order_id")] {
+			if err := u.rebaseLine(c); err != nil && strict && sold {
 				return nameRow(err, i, len(changes))
 			}
-		case outbound[l.Text("order_id")] && (isAltered(c, "unit_price") || isAltered(c, "price_uom")) &&
-			u.isOtherUnit(l.Text("item_id"), l.Text("uom")):
+		case sold && (isAltered(c, "unit_price") || isAltered(c, "price_uom")) && pricing.IsLeft(l, u.findUnit):
 			if err := u.rebaseLine(c); err != nil && strict {
 				return nameRow(err, i, len(changes))
 			}
@@ -106,38 +107,6 @@ func (u *units) fineLine(c store.Change) *fault.Error {
 		}
 	}
 	return nil
-}
-
-// isOtherUnit reports a unit that the item knows and is not kept in.
-func (u *units) isOtherUnit(item, unit string) bool {
-	_, err := u.unitFactor(item, unit)
-	return err == nil && !strings.EqualFold(unit, u.base[item])
-}
-
-// checkUnitSaid refuses another unit alone for a line that was left in cases, as its price or
-// a file had it: 3 cases are not 3 pieces, nor is the price of one that of the other.
-// Whoever changes the unit says anew what was said in it.
-func (u *units) checkUnitSaid(c store.Change) *fault.Error {
-	if c.Op != store.Update {
-		return nil
-	}
-	was, unit := c.Before.Text("uom"), c.After.Text("uom")
-	if strings.EqualFold(was, unit) || !u.isOtherUnit(c.After.Text("item_id"), was) {
-		return nil
-	}
-	var refused *fault.Error
-	for _, f := range [...]string{"qty_ordered", "qty_cancelled", "unit_price"} {
-		said := c.Before.Decimal(f)
-		if said == 0 || isAltered(c, f) || f == "unit_price" && pricing.HasUnit(c.After) {
-			continue
-		}
-		if refused == nil {
-			refused = fault.New(fault.Invalid, CodeMovement, "the line is in %s: another unit changes what it asks for", was).
-				With("", "give what is in "+was+" in "+unit+" as well; price_uom says what unit the price is of")
-		}
-		refused.At(f, "%s is in %s, say how much it is in %s", said, was, unit)
-	}
-	return refused
 }
 
 // rebaseLine turns one line into base units.
@@ -188,6 +157,7 @@ func unitsKnown(tx *db.Tx, tenant string, orders []string) error {
 		return nil
 	}
 	var left store.Row
+	var item string
 	var refused *fault.Error
 	known := "(lower(l.uom) = lower(i.base_uom) OR l.uom = '" + anyUnit + "')"
 	err := tx.Query(db.FillWords(`
@@ -217,7 +187,8 @@ func unitsKnown(tx *db.Tx, tenant string, orders []string) error {
 				return notReady("line %d asks for %s, finer than unit %s takes", r.Int(0), r.Dec(5), r.Text(3)).
 					With("", "change the line's quantity").At("order_id", "has a line that is finer than its unit takes")
 			}
-			left = store.Row{"item_id": r.Text(6), "uom": r.Text(1), "qty_ordered": r.Dec(5), "qty_cancelled": r.Dec(7),
+			item = r.Text(6)
+			left = store.Row{"item_id": item, "uom": r.Text(1), "qty_ordered": r.Dec(5), "qty_cancelled": r.Dec(7),
 				"unit_price": r.Dec(8), "price_uom": r.Text(9)}
 			refused = notReady("line %d is in %s, item %s is kept in %s", r.Int(0), r.Text(1), r.Text(2), r.Text(3))
 			return nil
@@ -225,7 +196,7 @@ func unitsKnown(tx *db.Tx, tenant string, orders []string) error {
 	if err != nil || left == nil {
 		return err
 	}
-	u := queueUnits(tx, tenant, []string{left.Text("item_id")})
+	u := queueUnits(tx, tenant, []string{item})
 	if err := tx.Flush(); err != nil {
 		return err
 	}
@@ -234,20 +205,15 @@ func unitsKnown(tx *db.Tx, tenant string, orders []string) error {
 
 // explainLeft says at a refusal why a line was left in another unit than its item's, and
 // what can be done about it.
-func (u *units) explainLeft(refused *fault.Error, line store.Row) *fault.Error {
-	item, unit := line.Text("item_id"), line.Text("uom")
-	if !u.isOtherUnit(item, unit) {
+func (u *units) explainLeft(refused *fault.Error, l store.Row) *fault.Error {
+	if !pricing.IsLeft(l, u.findUnit) {
 		return refused.With("", "change the line's unit to one of the item's").At("order_id",
 			"has a line in a unit that its item does not know")
 	}
-	base, why := u.base[item], u.rebaseLine(store.Change{Op: store.Update, After: line})
-	if why == nil {
-		return refused.With("", "give the line's qty_ordered, and its unit_price, in "+base+", with uom").At("order_id",
-			"has a line in a unit that its item came to know later")
+	words := "has a line in a unit that its item came to know later"
+	if why := u.rebaseLine(store.Change{Op: store.Update, After: l}); why != nil {
+		words = why.Msg
 	}
-	hint := "give the line's " + why.Fields[0].Name + " in " + base + ", with uom"
-	if why.Fields[0].Name == "unit_price" {
-		hint = "set price_uom of the line to " + unit + ", or give uom " + base + " with its qty_ordered and unit_price"
-	}
-	return refused.With("", hint).At("order_id", "%s", why.Msg)
+	return refused.With("", "set the line's price_uom where its price is of that unit, or give its uom with qty_ordered "+
+		"and unit_price in the base unit").At("order_id", "%s", words)
 }

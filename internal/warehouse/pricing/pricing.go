@@ -45,11 +45,47 @@ func IsUnitSet(c store.Change) bool {
 	return false
 }
 
+// FindUnit returns the base unit of an item, and how many of it a unit holds, 0 when the
+// item has no such unit.
+type FindUnit func(item, unit string) (base string, factor decimal.Dec)
+
+// IsLeft reports a line that was left in a unit that its item knows and is not kept in.
+func IsLeft(line store.Row, find FindUnit) bool {
+	unit := line.Text(unitColumn)
+	base, factor := find(line.Text(itemColumn), unit)
+	return factor != 0 && !strings.EqualFold(unit, base)
+}
+
+// CheckUnit refuses another unit alone for a line that was left in cases, as its price or a
+// file had it: 3 cases are not 3 pieces, nor is the price of one that of the other. Whoever
+// changes the unit says anew what was said in it. A line of another item is a new one.
+func CheckUnit(c store.Change, find FindUnit) *fault.Error {
+	if c.Op != store.Update || c.Before[itemColumn] != c.After[itemColumn] || !IsLeft(c.Before, find) {
+		return nil
+	}
+	was, unit := c.Before.Text(unitColumn), c.After.Text(unitColumn)
+	if strings.EqualFold(was, unit) {
+		return nil
+	}
+	refused := fault.New(fault.Invalid, codeMovement, "the line is in %s: another unit changes what it asks for", was).
+		With("", "give what is in "+was+" in "+unit+" as well; price_uom says what unit the price is of")
+	for _, name := range [...]string{orderedColumn, cancelledColumn, priceColumn} {
+		said := c.Before.Decimal(name)
+		if said == 0 || c.Before[name] != c.After[name] || name == priceColumn && HasUnit(c.After) {
+			continue
+		}
+		refused.At(name, "%s is in %s, say how much it is in %s", said, was, unit)
+	}
+	if len(refused.Fields) == 0 {
+		return nil
+	}
+	return refused
+}
+
 // SetUnit holds the unit that the price of a line is of to those of its item, and writes
-// how much one holds: what it holds later does not change the line. find returns the
-// base unit of an item, and how many of it a unit holds, 0 when the item has no such
-// unit. A line that is not kept in the base unit has a price of the unit that it is in.
-func SetUnit(c store.Change, find func(item, unit string) (base string, factor decimal.Dec)) *fault.Error {
+// how much one holds: what it holds later does not change the line. A line that is not
+// kept in the base unit has a price of the unit that it is in.
+func SetUnit(c store.Change, find FindUnit) *fault.Error {
 	if !IsUnitSet(c) {
 		return nil
 	}
