@@ -80,6 +80,45 @@ func TestInvitationsCarryTheirReach(t *testing.T) {
 			Header: map[string]string{"Prefer": "return=representation"}}).JSON(t, &made)
 		k.call("POST", "/auth/v1/invitations/"+made[0].ID+"/accept", record, map[string]any{}, 200)
 		k.wantMember(record, "[{viewer  "+owner+" []}]")
+
+		byHand := "by-hand@reach.example" // joins by another way than the invitation that waits
+		k.givenAccount(byHand)
+		k.inviteWithin(byHand, actor.Viewer, map[string]any{"owner_id": strings.ToUpper(owner)})
+		if _, err := kit.App.Identity.Admin.AddMember(t.Context(), demo.North, byHand, actor.Viewer); err != nil {
+			t.Fatal(err)
+		}
+		k.wantMember(byHand, "[{viewer  "+owner+" []}]")
+	})
+}
+
+// An invitation that has ended refers to nothing: what it named can be deleted. The audit
+// log says what it offered.
+func TestEndedInvitationsLetGo(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, kit *testkit.Kit) {
+		k := inviterKit{kit, t}
+		for name, end := range map[string]func(id, email string){
+			"revoked": func(id, _ string) {
+				k.call("PATCH", "/v1/invitations?id=eq."+id, testkit.As(actor.Owner), map[string]any{"status": "revoked"}, 204)
+			},
+			"replaced": func(_, email string) { k.inviteWithin(email, actor.Operator, nil) },
+			"replaced by a record": func(_, email string) {
+				k.call("POST", "/v1/invitations", testkit.As(actor.Owner), map[string]any{"email": email, "role": "viewer"}, 201)
+			},
+		} {
+			email := strings.ReplaceAll(name, " ", "-") + "@reach.example"
+			worker := kit.Insert(t, testkit.As(actor.Manager), "workers", map[string]any{"employee_no": name, "name": name})
+			id := k.inviteWithin(email, actor.Operator, map[string]any{"worker_id": worker})
+			if r := kit.Call(testkit.Request{Method: "DELETE", Path: "/v1/workers?id=eq." + worker,
+				As: testkit.As(actor.Owner)}); r.Status != 409 {
+				t.Errorf("%s: deleted while the invitation waits: %d %s", name, r.Status, r.Body)
+			}
+			end(id, email)
+			k.call("DELETE", "/v1/workers?id=eq."+worker, testkit.As(actor.Owner), nil, 204)
+			trace := string(kit.Get(testkit.As(actor.Owner), "/v1/audit?select=details&action=eq.member.invited&entity_id=eq."+id).Body)
+			if !strings.Contains(trace, worker) {
+				t.Errorf("%s: the audit log says %s", name, trace)
+			}
+		}
 	})
 }
 
@@ -98,6 +137,8 @@ func TestInvitationsBeyondReach(t *testing.T) {
 			"another tenant's worker":  {"worker_id", map[string]any{"worker_id": kit.Foreign(t, "workers")}},
 			"another tenant's zone":    {"zone_ids", map[string]any{"zone_ids": []string{kit.Foreign(t, "zones")}}},
 			"no id":                    {"worker_id", map[string]any{"worker_id": "Robin"}},
+			"no list of zones":         {"zone_ids", map[string]any{"zone_ids": "A"}},
+			"of a member":              {"member already", map[string]any{"owner_id": owner, "email": "viewer@north.example"}},
 			"a member nobody knows of": {"zones", map[string]any{"zones": []string{owner}}},
 		} {
 			body := map[string]any{"email": "far@reach.example", "role": "viewer"}
@@ -106,7 +147,8 @@ func TestInvitationsBeyondReach(t *testing.T) {
 			}
 			for _, path := range [...]string{"/auth/v1/invitations", "/v1/invitations"} {
 				r := kit.Call(testkit.Request{Method: "POST", Path: path, As: testkit.As(actor.Owner), Body: body})
-				if r.Status < 400 || r.Status >= 500 || !strings.Contains(string(r.Body), c.field) {
+				if r.Status < 400 || r.Status >= 500 || !strings.Contains(string(r.Body), c.field) ||
+					strings.Contains(string(r.Body), "Reach.") {
 					t.Errorf("%s, %s: %d %s", name, path, r.Status, r.Body)
 				}
 			}

@@ -47,7 +47,7 @@ const deleteFlowsSQL = `
 
 const updateInvitationsSQL = `
 	UPDATE invitations
-	SET status = 'expired', updated_at = $1, version = version + 1
+	SET status = 'expired', worker_id = NULL, owner_id = NULL, updated_at = $1, version = version + 1
 	WHERE status = 'pending' AND expires_at < $1`
 
 // Sweep deletes what has expired: sessions, codes, flows, and signing keys no

@@ -34,13 +34,16 @@ func (m tenancy) inviteMember(w http.ResponseWriter, c *route.Call) error {
 		Email   string     `json:"email"`
 		Role    actor.Role `json:"role"`
 		Deliver string     `json:"deliver"`
-		identity.Reach
+		Worker  string     `json:"worker_id"`
+		Zones   []string   `json:"zone_ids"`
+		Owner   string     `json:"owner_id"`
 	}
 	if err := decodeExact(c, &in); err != nil {
 		return err
 	}
 	inv, err := m.svc.Invitations.Invite(c.Context(), c.Actor,
-		identity.Invite{Email: in.Email, Role: in.Role, Deliver: in.Deliver, Reach: in.Reach})
+		identity.Invite{Email: in.Email, Role: in.Role, Deliver: in.Deliver,
+			Reach: identity.Reach{WorkerID: in.Worker, ZoneIDs: in.Zones, OwnerID: in.Owner}})
 	if err != nil {
 		return err
 	}

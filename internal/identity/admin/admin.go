@@ -443,6 +443,19 @@ const leaveTenantsSQL = `
 	ORDER BY tenant_id NULLS LAST`
 
 // leaveTenants suspends an account's memberships, which keep no address of it,
+// revokeOffersSQL revokes what waits for an address in the tenants of its account. $1
+// account, $2 address, $3 now.
+const revokeOffersSQL = `
+	UPDATE invitations
+	SET status = 'revoked',
+		worker_id = NULL,
+		owner_id = NULL,
+		updated_at = $3,
+		version = version + 1
+	WHERE email = $2
+		AND status = 'pending'
+		AND tenant_id IN (SELECT tenant_id FROM members WHERE user_id = $1)`
+
 // and leaves every tenant an owner.
 func (s *Administration) leaveTenants(tx *db.Tx, u *accounts.User) error {
 	var owned []string
@@ -462,9 +475,7 @@ func (s *Administration) leaveTenants(tx *db.Tx, u *accounts.User) error {
 		}
 	}
 	now := s.Now()
-	tx.Queue(`UPDATE invitations SET status = 'revoked', updated_at = $3, version = version + 1
-		WHERE email = $2 AND status = 'pending' AND tenant_id IN (SELECT tenant_id FROM members WHERE user_id = $1)`,
-		[]any{u.ID, db.Null(u.Email), now}, nil)
+	tx.Queue(revokeOffersSQL, []any{u.ID, db.Null(u.Email), now}, nil)
 	tx.Queue(`
 		UPDATE members
 		SET email = NULL, updated_at = $2, version = version + 1

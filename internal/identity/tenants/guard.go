@@ -116,7 +116,7 @@ func endMembership(tx *db.Tx, tenant, user, email string, now time.Time) {
 
 const revokePendingSQL = `
 	UPDATE invitations
-	SET status = 'revoked', updated_at = $3, version = version + 1
+	SET status = 'revoked', worker_id = NULL, owner_id = NULL, updated_at = $3, version = version + 1
 	WHERE tenant_id = $1 AND email = $2 AND status = 'pending'`
 
 // revokePending ends the invitation of an address that waits, if any.
@@ -129,6 +129,9 @@ func revokePending(tx *db.Tx, tenant, email string, now time.Time) {
 // grant.
 func (s *Invitations) PrepareInvitations(tx *store.Tx, changes []store.Change) error {
 	for _, c := range changes {
+		if c.Op == store.Update && c.After.Text("status") != "pending" {
+			c.After[workerColumn], c.After[ownerColumn] = nil, nil // which could not be deleted afterwards
+		}
 		if c.Op != store.Insert {
 			continue
 		}
@@ -138,6 +141,12 @@ func (s *Invitations) PrepareInvitations(tx *store.Tx, changes []store.Change) e
 		}
 		if err := checkClientRow(c.After); err != nil {
 			return err
+		}
+		if reach := reachOf(c.After); !reach.isEmpty() {
+			inv := Invitation{TenantID: accounts.ChangedText(c, "tenant_id"), Email: addr, Reach: reach}
+			if err := refuseMember(tx.Tx, inv); err != nil {
+				return err
+			}
 		}
 		if tx.Role != actor.Service {
 			if err := s.Tenants.mayInvite(tx.Actor, actor.Role(c.After.Text("role"))); err != nil {
@@ -155,7 +164,7 @@ func (s *Invitations) PrepareInvitations(tx *store.Tx, changes []store.Change) e
 
 const mailInvitationsSQL = `
 	UPDATE invitations
-	SET status = 'revoked', updated_at = $4, version = version + 1
+	SET status = 'revoked', worker_id = NULL, owner_id = NULL, updated_at = $4, version = version + 1
 	WHERE tenant_id = $1 AND email = $2 AND id <> $3 AND status = 'pending'`
 
 // MailInvitations sends new invitations once they are stored, and lets only

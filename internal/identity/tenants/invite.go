@@ -102,7 +102,10 @@ func (s *Invitations) Invite(ctx context.Context, a actor.Actor, in Invite) (Inv
 	inv := Invitation{ID: db.NewID(), TenantID: a.TenantID, Email: addr, Role: in.Role, Reach: in.Reach,
 		ExpiresAt: accounts.Time{Time: s.Now().Add(s.Config.InviteTTL)}}
 	err = s.Write(ctx, func(tx *db.Tx) error {
-		if err := checkReach(tx, inv.TenantID, inv.Role, inv.Reach); err != nil {
+		if inv.Reach, err = checkReach(tx, inv.TenantID, inv.Role, inv.Reach); err != nil {
+			return err
+		}
+		if err := refuseMember(tx, inv); err != nil {
 			return err
 		}
 		if err := s.keepInvitation(tx, a, inv); err != nil {
@@ -110,7 +113,8 @@ func (s *Invitations) Invite(ctx context.Context, a actor.Actor, in Invite) (Inv
 		}
 		s.Audit(tx, accounts.Event{Tenant: a.TenantID, User: a.UserID, Key: a.KeyID, Action: "member.invited",
 			Entity: "invitations", EntityID: inv.ID,
-			Details: map[string]any{"role": in.Role, "deliver": in.Deliver}, Client: accounts.ClientOf(a)})
+			Details: map[string]any{"role": in.Role, "deliver": in.Deliver, "reach": inv.Reach},
+			Client:  accounts.ClientOf(a)})
 		if in.Deliver == DeliverLink {
 			inv.Link, err = s.handedOver(tx, inv)
 			return err
@@ -121,6 +125,36 @@ func (s *Invitations) Invite(ctx context.Context, a actor.Actor, in Invite) (Inv
 		return tx.Flush()
 	})
 	return inv, err
+}
+
+const activeMemberSQL = `
+	SELECT id
+	FROM members
+	WHERE tenant_id = $1
+		AND email = $2
+		AND status = 'active'`
+
+// refuseMember refuses to say a reach of who is a member already: the membership says it.
+func refuseMember(tx *db.Tx, inv Invitation) error {
+	isMember := false
+	if !inv.Reach.isEmpty() {
+		err := tx.Query(activeMemberSQL, []any{inv.TenantID, inv.Email}, func(*db.Row) error {
+			isMember = true
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if isMember {
+		return errMemberAlready()
+	}
+	return nil
+}
+
+func errMemberAlready() error {
+	return fault.New(fault.Conflict, "23505",
+		"this person is a member already: change worker, zones and owner of the membership").At("email", "is a member")
 }
 
 const insertInvitationSQL = `

@@ -160,18 +160,31 @@ func (s *Invitations) answerInvitation(
 	return out, err
 }
 
+const acceptSQL = `
+	UPDATE invitations
+	SET status = 'accepted',
+		worker_id = NULL, owner_id = NULL,
+		accepted_at = $3,
+		updated_at = $3,
+		version = version + 1
+	WHERE tenant_id = $1
+		AND id = $2
+		AND status = 'pending'`
+
 // acceptOnce turns a pending invitation into a membership, once.
 func (s *Invitations) acceptOnce(tx *db.Tx, u *accounts.User, inv ReceivedInvitation, c accounts.Client) error {
-	n, err := tx.Exec(`UPDATE invitations SET status = 'accepted', accepted_at = $3, updated_at = $3, version = version + 1
-		WHERE tenant_id = $1 AND id = $2 AND status = 'pending'`,
-		inv.TenantID, inv.ID, s.Now())
+	n, err := tx.Exec(acceptSQL, inv.TenantID, inv.ID, s.Now())
 	if err == nil && n == 0 {
 		err = errNoInvitation()
 	}
 	if err != nil {
 		return err
 	}
-	return s.Tenants.addWithin(tx, inv.TenantID, u, joining{role: inv.Role, reach: inv.reach}, c)
+	hasJoined, err := s.Tenants.addWithin(tx, inv.TenantID, u, joining{role: inv.Role, reach: inv.reach}, c)
+	if err == nil && !hasJoined && !inv.reach.isEmpty() {
+		err = errMemberAlready()
+	}
+	return err
 }
 
 func errNoInvitation() error {

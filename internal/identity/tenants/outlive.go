@@ -31,6 +31,7 @@ const inviterMayGrant = `(
 const revokeOutgrownSQL = `
 	UPDATE invitations AS i
 	SET status = 'revoked',
+		worker_id = NULL, owner_id = NULL,
 		updated_at = $2,
 		version = version + 1
 	WHERE i.tenant_id = $1

@@ -274,10 +274,18 @@ func (s *Store) makeTenant(tx *db.Tx, t Tenant, by creator) (bool, error) {
 	return true, nil
 }
 
-// AddMember makes an account a member of all the tenant, or an inactive membership active
-// again as it was; an active one keeps its role.
+// AddMember makes an account a member, or an inactive membership active again as it was,
+// within the reach that a waiting invitation says; an active one keeps its role.
 func (s *Store) AddMember(tx *db.Tx, tenantID string, u *accounts.User, role actor.Role, c accounts.Client) error {
-	return s.addWithin(tx, tenantID, u, joining{role: role}, c)
+	reach, err := s.offeredReach(tx, tenantID, u.Email)
+	if err != nil {
+		return err
+	}
+	if role != actor.Viewer {
+		reach.OwnerID = ""
+	}
+	_, err = s.addWithin(tx, tenantID, u, joining{role: role, reach: reach}, c)
+	return err
 }
 
 // joining is as what somebody joins a tenant.
@@ -304,11 +312,16 @@ const addMemberSQL = `
 	WHERE members.status <> 'active'
 	RETURNING id`
 
-// addWithin is AddMember with a reach.
-func (s *Store) addWithin(tx *db.Tx, tenantID string, u *accounts.User, as joining, c accounts.Client) error {
+// addWithin is AddMember with a reach; it reports whether somebody joined who was no active
+// member before.
+func (s *Store) addWithin(
+	tx *db.Tx, tenantID string, u *accounts.User, as joining, c accounts.Client,
+) (
+	hasJoined bool, err error,
+) {
 	zones, err := as.reach.zonesText()
 	if err != nil {
-		return err
+		return false, err
 	}
 	role, joined := as.role, ""
 	err = tx.Query(addMemberSQL, []any{tenantID, db.NewID(), u.ID, db.Null(u.Email), string(role),
@@ -317,18 +330,18 @@ func (s *Store) addWithin(tx *db.Tx, tenantID string, u *accounts.User, as joini
 		return nil
 	})
 	if err != nil {
-		return err
+		return false, err
 	}
 	if joined != "" {
 		is := store.Row{"tenant_id": tenantID, "id": joined, "user_id": u.ID, "role": string(role), "status": "active"}
 		if err := s.TellMembers(tx, []accounts.MemberChange{{After: is}}); err != nil {
-			return err
+			return false, err
 		}
 	}
 	s.Audit(tx, accounts.Event{Tenant: tenantID, User: u.ID, Action: "member.joined", Entity: "user", EntityID: u.ID,
 		Details: map[string]any{"role": role}, Client: c})
 	tx.After(func() { s.Forget(u.ID) })
-	return tx.Flush()
+	return joined != "", tx.Flush()
 }
 
 // ErrNoTenant is one answer for foreign, suspended and unknown tenants.
