@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"golang.org/x/net/idna"
 )
 
 // ForHosts answers requests for a host that isOurs knows, and refuses others with 421
@@ -36,11 +38,17 @@ func IsThisMachine(host string) bool {
 	return host == "localhost" || err == nil && a.IsLoopback()
 }
 
-// IsAmong reports whether names hold a host, in whatever capitals they are written.
+// IsAmong reports whether names hold a host, in whatever capitals or script they are
+// written: a client asks for the ASCII form (RFC 5891, 4.4), by which autocert goes too.
+// A name that has none is asked for by nobody.
 func IsAmong(names []string) func(host string) bool {
-	return func(host string) bool {
-		return slices.ContainsFunc(names, func(name string) bool { return hostName(name) == host })
+	asked := make([]string, 0, len(names))
+	for _, name := range names {
+		if ascii, err := idna.Lookup.ToASCII(hostName(name)); err == nil {
+			asked = append(asked, ascii)
+		}
 	}
+	return func(host string) bool { return slices.Contains(asked, host) }
 }
 
 // WithoutPort has h compare names alone: some authorities, and some proxies,
