@@ -240,11 +240,25 @@ func (c *Config) Engine() string {
 // Loopback reports whether only this machine can reach the listener.
 func (c *Config) Loopback() bool { return isLoopback(c.Listen) }
 
+// IsReachable reports whether others reach the server: at its listener, or through a proxy
+// on this machine at a public_url that is elsewhere.
+func (c *Config) IsReachable() bool {
+	if !c.Loopback() {
+		return true
+	}
+	u, err := url.Parse(c.PublicURL)
+	return err == nil && u.Host != "" && !isLoopbackHost(u.Hostname())
+}
+
 func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return false
 	}
+	return isLoopbackHost(host)
+}
+
+func isLoopbackHost(host string) bool {
 	if host == "localhost" {
 		return true
 	}

@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,29 +41,51 @@ func lookConfiguration(_ context.Context, p *Patient) (out []Finding) {
 	return append(out, OpenSettings(c)...)
 }
 
-// OpenSettings are the settings by which a listener that others can reach believes what
+// OpenSettings are the settings by which a server that others can reach believes what
 // anybody says: an address that nobody proved, or a sender that anybody may claim to be.
 func OpenSettings(c *config.Config) (out []Finding) {
-	if c.Loopback() {
+	if !c.IsReachable() {
 		return nil
 	}
 	if c.Autoconfirm || c.Dev || c.Demo {
 		out = append(out, newFailure("autoconfirm = false, without --dev and --demo",
 			"whoever reaches the server signs up with any address, and gets what the address is invited to",
-			"others can reach the listener, and addresses count as confirmed without proof")...)
+			"others can reach the server, and addresses count as confirmed without proof")...)
 	}
 	proxies, err := c.Proxies()
 	if err != nil {
 		return out // told where the settings are read
 	}
 	for _, p := range proxies {
-		if p.Bits() == 0 {
+		if holdsStrangers(p) {
 			out = append(out, newFailure("trusted_proxies = the addresses of the proxies alone",
 				"every client may say from where it comes: limits, locks and service_addresses look at what it says",
-				"others can reach the listener, and trusted_proxies holds every address (%s)", p)...)
+				"others can reach the server, and trusted_proxies holds addresses of strangers (%s)", p)...)
 		}
 	}
 	return out
+}
+
+// Shortest prefixes of trusted proxies: 10.0.0.0/8 is the largest private network of IPv4,
+// and no registry gives one holder a shorter one than /16 of IPv6.
+const (
+	shortest4 = 8
+	shortest6 = 16
+)
+
+// ownRanges6 are shorter and hold no strangers: unique local (RFC 4193) and link-local
+// addresses (RFC 4291, 2.5.6).
+var ownRanges6 = []netip.Prefix{netip.MustParsePrefix("fc00::/7"), netip.MustParsePrefix("fe80::/10")}
+
+// holdsStrangers reports a prefix that is too short to hold proxies alone.
+func holdsStrangers(p netip.Prefix) bool {
+	if p.Addr().Is4() {
+		return p.Bits() < shortest4
+	}
+	isOwn := slices.ContainsFunc(ownRanges6, func(own netip.Prefix) bool {
+		return p.Bits() >= own.Bits() && own.Contains(p.Addr())
+	})
+	return p.Bits() < shortest6 && !isOwn
 }
 
 // lookDirectory finds what other users of the machine could read, and what

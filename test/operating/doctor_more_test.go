@@ -29,11 +29,19 @@ func TestDoctorFindsSettings(t *testing.T) {
 	expect(s, "configuration", "warning", "development server", nil, "--dev")
 	reached := []string{"--listen", ":8443", "--public-url", "https://wms.example"}
 	expect(s, "configuration", "failure", "without proof", nil, append(reached, "--autoconfirm")...)
-	for _, every := range []string{"0.0.0.0/0", "::/0", "10.0.0.1,0.0.0.0/0"} {
-		expect(s, "configuration", "failure", "holds every address", nil, append(reached, "--trusted-proxies", every)...)
+	behind := append(reached, "--listen", "127.0.0.1:8443") // a proxy on this machine
+	expect(s, "configuration", "failure", "without proof", nil, append(behind, "--autoconfirm")...)
+	for _, wide := range []string{"0.0.0.0/0", "::/0", "10.0.0.1,0.0.0.0/0", "0.0.0.0/1,128.0.0.0/1", "10.0.0.0/7",
+		"::/1,8000::/1", "2000::/15"} {
+		for _, listens := range [][]string{reached, behind} {
+			expect(s, "configuration", "failure", "holds addresses of strangers", nil,
+				append(listens, "--trusted-proxies", wide)...)
+		}
 	}
-	for _, sound := range [][]string{{"--trusted-proxies", "10.0.0.0/8"},
-		{"--autoconfirm", "--listen", "127.0.0.1:8443"}} {
+	local := []string{"--listen", "127.0.0.1:8443", "--autoconfirm", "--trusted-proxies", "0.0.0.0/0"}
+	for _, sound := range [][]string{{"--trusted-proxies", "10.0.0.0/8,fc00::/7,2001::/16"},
+		append(local, "--public-url", "http://localhost:8443"), append(local, "--public-url", "http://[::1]:8443"),
+		append(local, "--public-url", "http://127.0.0.1:8443"), append(local, "--public-url", "")} {
 		if found, _ := doctor(s, nil, append(reached, sound...)...); found["configuration"].Level == "failure" {
 			s.Errorf("%v: %+v", sound, found["configuration"])
 		}
@@ -95,14 +103,20 @@ func TestDoctorFindsInData(t *testing.T) {
 // A server that others can reach says at its start by which settings it believes anybody;
 // one that only this machine can reach has nobody to warn of.
 func TestStartWarnsOfOpenSettings(t *testing.T) {
-	open := []string{"--autoconfirm", "--trusted-proxies", "0.0.0.0/0"}
-	for listen, isWarned := range map[string]bool{"0.0.0.0:0": true, "127.0.0.1:0": false} {
+	open := []string{"--autoconfirm", "--trusted-proxies", "0.0.0.0/1,128.0.0.0/1", "--listen"}
+	for _, x := range []struct {
+		listen   []string
+		isWarned bool
+	}{
+		{[]string{"0.0.0.0:0"}, true}, {[]string{"127.0.0.1:0", "--public-url", "https://wms.example"}, true},
+		{[]string{"127.0.0.1:0"}, false}, {[]string{"127.0.0.1:0", "--public-url", "http://localhost:8080"}, false},
+	} {
 		s := program.Embedded(t)
-		v := s.Serve(append(open, "--listen", listen)...)
+		v := s.Serve(append(open, x.listen...)...)
 		v.Stop() // what is logged is written a little later
-		for _, words := range []string{"without proof", "holds every address"} {
-			if strings.Contains(v.Out.String(), words) != isWarned {
-				t.Errorf("%s: the server says\n%s", listen, v.Out.String())
+		for _, words := range []string{"without proof", "holds addresses of strangers"} {
+			if strings.Contains(v.Out.String(), words) != x.isWarned {
+				t.Errorf("%s: the server says\n%s", x.listen, v.Out.String())
 			}
 		}
 	}
