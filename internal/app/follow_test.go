@@ -3,6 +3,7 @@ package app_test
 import (
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -221,6 +222,65 @@ func TestReportFollowUpLimits(t *testing.T) {
 		if statuses[http.StatusTooManyRequests] < 2 || statuses[http.StatusNotFound] < 1 || len(statuses) != 2 {
 			t.Errorf("12 guesses: %v", statuses)
 		}
+		_, code := p.sendReport()
+		if r := p.follow("code", code); r.Status != http.StatusTooManyRequests {
+			t.Errorf("a guesser is told which code is right: %d", r.Status)
+		}
+	}, testkit.Limited)
+}
+
+// Who holds a code looks and adds as often as somebody would; what is refused is shown again
+// with what was typed, since this page keeps no draft.
+func TestReportFollowUpKeepsWords(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		p, _ := newReportPage(t, k, map[string]any{"name": "Gate"})
+		_, code := p.sendReport()
+		for i := range 20 {
+			fields := []string{"code", code}
+			if i%2 == 1 {
+				fields = append(fields, "words", "Word "+strconv.Itoa(i))
+			}
+			if r := p.follow(fields...); r.Status != 200 {
+				t.Fatalf("use %d of a right code: %d %s", i+1, r.Status, r.Body)
+			}
+		}
+		keeps := func(what string, status int, r testkit.Response, message string) {
+			t.Helper()
+			for _, kept := range []string{`value="` + code + `"`, ">It drips &lt;again&gt;</textarea>", message,
+				"<title>What became of a report</title>", "<h1>What became of a report</h1>"} {
+				if r.Status != status || !strings.Contains(string(r.Body), kept) {
+					t.Errorf("%s: %d without %s: %s", what, r.Status, kept, r.Body)
+				}
+			}
+		}
+		refused := testkit.Response{}
+		for range 60 {
+			if refused = p.follow("code", code, "words", "It drips <again>"); refused.Status != 200 {
+				break
+			}
+		}
+		keeps("past the limit", 429, refused, "what you typed stays in the form")
+		if refused.Header.Get("Retry-After") == "" {
+			t.Error("no Retry-After")
+		}
 		p.sendReport()
 	}, testkit.Limited)
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		p, _ := newReportPage(t, k, map[string]any{"name": "Gate"})
+		wrong := strings.Repeat("A", 20)
+		r := p.follow("code", wrong, "words", "It drips")
+		for _, kept := range []string{`value="` + wrong + `"`, ">It drips</textarea>", "No report has this code"} {
+			if r.Status != 404 || !strings.Contains(string(r.Body), kept) {
+				t.Errorf("a wrong code: %d without %s: %s", r.Status, kept, r.Body)
+			}
+		}
+		r = p.follow("code", wrong, "words", strings.Repeat("x", 70_000))
+		if r.Status != 413 || !strings.Contains(string(r.Body), "at most 2,000 characters") {
+			t.Errorf("70,000 characters: %d %s", r.Status, r.Body)
+		}
+		gone := reportPage{t, k, "/r/nothing"}
+		if r := gone.follow("code", wrong); r.Status != 404 || !strings.Contains(string(r.Body), "does not exist") {
+			t.Errorf("a page that there is not: %d %s", r.Status, r.Body)
+		}
+	})
 }

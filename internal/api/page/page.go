@@ -92,6 +92,7 @@ func (l *look) showPage(w http.ResponseWriter, status int, data view) error {
 // view is what the template shows: a form, a thank-you, or why neither.
 type view struct {
 	T         texts
+	Heading   string // of the page
 	Style     template.CSS
 	Script    template.JS
 	Place     string

@@ -43,6 +43,7 @@ func (p *Reports) servePage(
 	w http.ResponseWriter, r *http.Request, fill func(http.ResponseWriter, *http.Request, *view) (int, error),
 ) {
 	v := view{T: textsFor(r), State: "refused"}
+	v.Heading = v.T.Title
 	code, err := fill(w, r, &v)
 	if err != nil {
 		code = p.explainMissingForm(w, r, &v, err)
@@ -57,13 +58,17 @@ func (p *Reports) servePage(
 func (p *Reports) explainMissingForm(w http.ResponseWriter, r *http.Request, v *view, err error) int {
 	f := fault.As(err)
 	v.State, v.Message = "refused", explainFault(v.T, f)
-	if f.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(fault.WaitSeconds(f.RetryAfter)))
-	}
+	sayRetryAfter(w, f)
 	if pageStatus(f) >= 500 {
 		slog.Error("request failed", "request_id", web.RequestID(r.Context()), "status", pageStatus(f), "error", err.Error())
 	}
 	return pageStatus(f)
+}
+
+func sayRetryAfter(w http.ResponseWriter, f *fault.Error) {
+	if f.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(fault.WaitSeconds(f.RetryAfter)))
+	}
 }
 
 // fillView fills the view and says its status. An error leaves the view without
@@ -105,7 +110,7 @@ func (p *Reports) submitForm(w http.ResponseWriter, r *http.Request, place *repo
 	v.State, v.Once = "form", report.NewOnce()
 	// Without it, a slow line has the time of any request.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(formTime))
-	form, err := p.readForm(w, r)
+	form, err := p.readForm(w, r, photo.FormBytes)
 	if err != nil {
 		return p.showRefused(v, err)
 	}
@@ -148,12 +153,13 @@ func (p *Reports) showRefused(v *view, err error) (int, error) {
 	return pageStatus(f), nil
 }
 
-func (p *Reports) readForm(w http.ResponseWriter, r *http.Request) (*photo.Form, error) {
+// readForm reads a sent form of so many bytes at most.
+func (p *Reports) readForm(w http.ResponseWriter, r *http.Request, limit int64) (*photo.Form, error) {
 	mt, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // what is no type is refused here
 	if mt != "multipart/form-data" {
 		return nil, fault.New(fault.Unsupported, "22023", "the form is sent as multipart/form-data")
 	}
-	parts, err := web.Parts(w, r, photo.FormBytes)
+	parts, err := web.Parts(w, r, limit)
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,8 @@ type texts struct {
 	Last, What, WhatHelp, When, WhenHelp, Photo, PhotoHelp, Name, NameHelp          string
 	Trap, Send, Sending, Step, Next, Back, NoPhoto, YourPhoto, NotNow               string
 	Thanks, Reference, Keep, Another                                                string
-	Code, CodeHelp, CodeKept, HaveCode, Follow, FollowTitle, NoReport               string
-	Open, Done, Add, AddHelp, AddSend, Added, ToReport                              string
+	Code, CodeHelp, CodeKept, HaveCode, Follow, FollowTitle, NoReport, TooManyTries string
+	Open, Done, Add, AddHelp, AddSend, Added, ToReport, Handled                     string
 	States                                                                          map[string]string
 	Gone, TooOften, PhotoLarge, PhotoKind, PhotoBroken, Incomplete, Failed, Trapped string
 	Wrong                                                                           map[string]string

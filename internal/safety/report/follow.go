@@ -61,12 +61,15 @@ func readCode(typed string) string {
 	return code
 }
 
-// Progress is what a reporter learns of a report: no name and no word that somebody wrote.
+// Progress is what a reporter learns of a report: no name and no word that somebody wrote. A
+// report that is void as a duplicate has the state and the actions of the one it goes on with,
+// and nothing else of that: its number is of somebody else's report.
 type Progress struct {
-	Number string
-	State  string // of the incident
-	Open   int64  // actions that are not done
-	Done   int64  // actions that are done
+	Number      string
+	State       string // of the incident
+	IsElsewhere bool   // state and actions are those of the report it is a duplicate of
+	Open        int64  // actions that are not done
+	Done        int64  // actions that are done
 
 	incident string
 }
@@ -75,8 +78,50 @@ func refuseCode() error {
 	return fault.New(fault.NotFound, "PGRST116", "no report has this code")
 }
 
+// followSQL selects the incident with a follow-up code, and those that it is a duplicate of,
+// in order. $1 tenant, $2 digest of the code, $3 since when an ended one counts as alive.
+// A void incident alone goes on as another. Past 50, which only a circle has, it stops.
+const followSQL = `
+	WITH RECURSIVE followed (id, incident_no, status, duplicate_of, ended_at, hops) AS (
+		SELECT id, incident_no, status, duplicate_of, COALESCE(closed_at, updated_at), 0
+		FROM incidents
+		WHERE tenant_id = $1
+			AND follow_hash = $2
+		UNION ALL
+		SELECT original.id, original.incident_no, original.status, original.duplicate_of,
+			COALESCE(original.closed_at, original.updated_at), followed.hops + 1
+		FROM followed
+		JOIN incidents AS original ON original.tenant_id = $1
+			AND original.id = followed.duplicate_of
+		WHERE followed.status = 'void'
+			AND followed.hops < 50
+	)
+	SELECT id, incident_no, status, duplicate_of,
+		CASE WHEN status NOT IN ('closed', 'void') OR ended_at > $3 THEN 1 ELSE 0 END
+	FROM followed
+	ORDER BY hops`
+
+// A followed is a report on the way from the one with a code to the one that is worked on.
+type followed struct {
+	id, number, state string
+	isPassedOn        bool // void as a duplicate
+	isAlive           bool // it goes on, or ended less than followTime ago
+}
+
+// readFollowed reads the way of a report; it is empty for a code that no report has.
+func readFollowed(tx *db.Tx, args []any) (way []followed, err error) {
+	err = tx.Query(followSQL, args, func(r *db.Row) error {
+		x := followed{id: r.Text(0), number: r.Text(1), state: r.Text(2), isAlive: r.Int(4) == 1}
+		x.isPassedOn = x.state == "void" && !r.Null(3)
+		way = append(way, x)
+		return nil
+	})
+	return way, err
+}
+
 // Follow is what became of the report with a code, or fault.NotFound: no code, unknown,
-// another tenant's, or of a report that ended more than followTime ago.
+// another tenant's, or of a report that ended more than followTime ago, as did the one that
+// it is a duplicate of.
 func (d *Service) Follow(ctx context.Context, p *Place, typed string) (*Progress, error) {
 	code := readCode(typed)
 	if code == "" {
@@ -84,29 +129,19 @@ func (d *Service) Follow(ctx context.Context, p *Place, typed string) (*Progress
 	}
 	var found *Progress
 	err := d.store.DB().Read(ctx, db.Scope{Tenant: p.tenantID}, func(tx *db.Tx) error {
-		args := []any{p.tenantID, secrets.Digest(code), d.store.Now().Add(-followTime)}
-		err := tx.Query(`
-			SELECT id, incident_no, status
-			FROM incidents
-			WHERE tenant_id = $1
-				AND follow_hash = $2
-				AND (status NOT IN ('closed', 'void') OR COALESCE(closed_at, updated_at) > $3)`, args,
-			func(r *db.Row) error {
-				found = &Progress{incident: r.Text(0), Number: r.Text(1), State: r.Text(2)}
-				return nil
-			})
-		if err != nil || found == nil {
+		way, err := readFollowed(tx, []any{p.tenantID, secrets.Digest(code), d.store.Now().Add(-followTime)})
+		if err != nil || len(way) == 0 {
 			return err
 		}
-		return tx.Query(`
-			SELECT COALESCE(SUM(CASE WHEN status IN ('open', 'in_progress') THEN 1 ELSE 0 END), 0),
-				COALESCE(SUM(CASE WHEN status IN ('done', 'verified') THEN 1 ELSE 0 END), 0)
-			FROM actions
-			WHERE tenant_id = $1
-				AND incident_id = $2`, []any{p.tenantID, found.incident}, func(r *db.Row) error {
-			found.Open, found.Done = r.Int(0), r.Int(1)
+		own, last := way[0], way[len(way)-1]
+		if last.isPassedOn { // a circle of duplicates: nobody works on any of them
+			last = own
+		}
+		if !own.isAlive && !last.isAlive {
 			return nil
-		})
+		}
+		found = &Progress{incident: own.id, Number: own.number, State: last.state, IsElsewhere: last.id != own.id}
+		return found.countActions(tx, p.tenantID, last.id)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("report: follow up: %w", err)
@@ -115,6 +150,19 @@ func (d *Service) Follow(ctx context.Context, p *Place, typed string) (*Progress
 		return nil, refuseCode()
 	}
 	return found, nil
+}
+
+// countActions counts the actions of the incident that is worked on.
+func (f *Progress) countActions(tx *db.Tx, tenant, incident string) error {
+	return tx.Query(`
+		SELECT COALESCE(SUM(CASE WHEN status IN ('open', 'in_progress') THEN 1 ELSE 0 END), 0),
+			COALESCE(SUM(CASE WHEN status IN ('done', 'verified') THEN 1 ELSE 0 END), 0)
+		FROM actions
+		WHERE tenant_id = $1
+			AND incident_id = $2`, []any{tenant, incident}, func(r *db.Row) error {
+		f.Open, f.Done = r.Int(0), r.Int(1)
+		return nil
+	})
 }
 
 // AddWords adds words to the report with a code and is what became of it. The words are a
