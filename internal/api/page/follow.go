@@ -61,8 +61,9 @@ func (p *Reports) refuseFollowUp(w http.ResponseWriter, v *view, err error) (int
 		v.Message = v.T.TooManyTries
 		return pageStatus(f), nil
 	case fault.TooLarge:
-		v.Message = v.T.Wrong["words"]
-		return pageStatus(f), nil
+		status, err := p.showRefused(v, fault.New(f.Kind, f.Code, "%s", f.Msg).At("words", "are too long"))
+		v.Message = v.T.Incomplete
+		return status, err
 	}
 	return p.showRefused(v, err)
 }

@@ -39,8 +39,8 @@ func germanTexts() texts {
 		HaveCode: "Ich habe den Code einer früheren Meldung", Follow: "Sehen, was daraus wird",
 		FollowTitle: "Was aus einer Meldung wurde",
 		NoReport:    "Keine Meldung hat diesen Code. Codes gelten bis 90 Tage nach dem Abschluss.",
-		TooManyTries: "Von hier kamen gerade zu viele Anfragen. Warten Sie eine Minute und senden Sie dann noch einmal; was " +
-			"Sie geschrieben haben, bleibt im Formular.",
+		TooManyTries: "Von hier kamen gerade zu viele Anfragen. Warten Sie eine Minute und senden Sie dann noch " +
+			"einmal; was Sie geschrieben haben, bleibt im Formular.",
 		Handled: "Sie wird mit einer früheren Meldung behandelt.",
 		Open:    "Noch zu tun", Done: "Erledigt", Add: "Etwas ergänzen",
 		AddHelp: "Es lesen alle, die die Meldung lesen.",

@@ -34,8 +34,8 @@ func englishTexts() texts {
 		CodeKept: "It is shown this once. With it you see what becomes of your report and can add to it, without a name.",
 		HaveCode: "I have a code of an earlier report", Follow: "See what becomes of it",
 		FollowTitle: "What became of a report", NoReport: "No report has this code. Codes work until 90 days after the end.",
-		TooManyTries: "Too many requests came from here just now. Wait a minute, then send it again; what you typed stays in " +
-			"the form.",
+		TooManyTries: "Too many requests came from here just now. Wait a minute, then send it again; " +
+			"what you typed stays in the form.",
 		Handled: "It is handled with an earlier report.",
 		Open:    "Still to be done", Done: "Done", Add: "Add something", AddHelp: "It is read by those who read the report.",
 		AddSend: "Add it", Added: "Thank you. It is with your report.", ToReport: "Report something",

@@ -38,8 +38,8 @@ func frenchTexts() texts {
 			"compléter, sans nom.",
 		HaveCode: "J’ai le code d’un signalement", Follow: "Voir la suite", FollowTitle: "La suite d’un signalement",
 		NoReport: "Aucun signalement n’a ce code. Les codes valent jusqu’à 90 jours après la clôture.",
-		TooManyTries: "Trop de demandes viennent d’arriver d’ici. Attendez une minute, puis envoyez de nouveau ; ce que vous " +
-			"avez écrit reste dans le formulaire.",
+		TooManyTries: "Trop de demandes viennent d’arriver d’ici. Attendez une minute, puis envoyez de nouveau ; " +
+			"ce que vous avez écrit reste dans le formulaire.",
 		Handled: "Il est traité avec un signalement antérieur.",
 		Open:    "Reste à faire", Done: "Fait", Add: "Ajouter quelque chose",
 		AddHelp: "Ceux qui lisent le signalement le lisent.",
