@@ -32,12 +32,15 @@ async function given(page, c, fields) {
   }
 }
 
+// Comments are made beside a record (evidence.mjs), invitations in a dialog of the members (keyboard-admin.mjs).
+const elsewhere = ['comments', 'invitations'];
+
 // listed are the collections with lists that an administrator makes records of, with the fields of their forms.
 async function listed() {
   const { collections } = await api(admin, '/catalog.json');
   const { collections: may } = await api(admin, '/v1/permissions');
   return collections
-    .filter((c) => may[c.name]?.create && c.name !== 'comments') // those are made beside a record: evidence.mjs
+    .filter((c) => may[c.name]?.create && !elsewhere.includes(c.name))
     .map((c) => [
       c.name,
       c.fields.filter(
