@@ -70,7 +70,7 @@ func (a *acmeClient) serveChallenges(listen string) (stop func(), err error) {
 	if a == nil {
 		return func() {}, nil
 	}
-	srv := &http.Server{Handler: a.challenges(),
+	srv := &http.Server{Handler: a.answerChallenges(),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second}
 	if listen != "" {
 		l, err := net.Listen("tcp", listen)
@@ -87,9 +87,9 @@ func (a *acmeClient) serveChallenges(listen string) (stop func(), err error) {
 	return func() { srv.Close() }, nil
 }
 
-// challenges answers HTTP-01 for the names that have certificates, and sends all else that
+// answerChallenges answers HTTP-01 for the names that have certificates, and sends all else that
 // is asked of them to https.
-func (a *acmeClient) challenges() http.Handler {
+func (a *acmeClient) answerChallenges() http.Handler {
 	return web.ForHosts(web.IsAmong(a.names), web.WithoutPort(a.manager.HTTPHandler(nil)))
 }
 

@@ -22,7 +22,8 @@ func statusFor(h http.Handler, host, path string) int {
 // The listener for HTTP-01 sends a browser on to https where the name has a certificate,
 // and answers no other name.
 func TestChallengesAnswerOwnNames(t *testing.T) {
-	a := newACME(&config.Config{TLSDomains: []string{"WMS.example.com", "ehs.example.com", "München.example"}, Data: t.TempDir()})
+	a := newACME(&config.Config{TLSDomains: []string{"WMS.example.com", "ehs.example.com", "München.example"},
+		Data: t.TempDir()})
 	for host, want := range map[string]int{
 		"wms.example.com":        http.StatusFound,
 		"wms.example.com:80":     http.StatusFound,
@@ -38,7 +39,7 @@ func TestChallengesAnswerOwnNames(t *testing.T) {
 		"wms.example.com/@evil":  http.StatusMisdirectedRequest,
 	} {
 		for _, path := range [...]string{"/", "/.well-known/acme-challenge/x"} {
-			if got := statusFor(a.challenges(), host, path); got != want && (path == "/" || want != http.StatusFound) {
+			if got := statusFor(a.answerChallenges(), host, path); got != want && (path == "/" || want != http.StatusFound) {
 				t.Errorf("%q %s: %d, want %d", host, path, got, want)
 			}
 		}

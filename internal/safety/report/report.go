@@ -314,7 +314,11 @@ func (d *Service) incidentOf(ctx context.Context, p *Place, f *Form, at time.Tim
 }
 
 // writeIncident writes the incident of a report with its photo, if it has one.
-func (d *Service) writeIncident(ctx context.Context, a actor.Actor, row store.Row, kept *photo.Kept) (no string, err error) {
+func (d *Service) writeIncident(
+	ctx context.Context, a actor.Actor, row store.Row, kept *photo.Kept,
+) (
+	no string, err error,
+) {
 	err = d.store.DB().Write(ctx, store.Scope(a), func(tx *db.Tx) error {
 		rows, err := d.store.In(tx, a).InsertRows("incidents", []store.Row{row})
 		if err != nil {
