@@ -90,7 +90,7 @@ export const deCatalog: Record<string, string> = {
   'Verifier user': 'Prüfer', 'Void reason': 'Grund der Annullierung', 'Volume m3': 'Volumen, m³', 'Waive reason': 'Grund des Verzichts', 'Waived until': 'Verzichtet bis', 'Wave no': 'Wellennr.', 'Webhook': 'Webhook',
   'Weight incident': 'Gewicht eines Vorfalls', 'Weight kg': 'Gewicht, kg', 'Weight load': 'Gewicht der Auslastung', 'Weight near miss': 'Gewicht eines Beinaheunfalls', 'Weight shift hours': 'Gewicht der Schichtstunden',
   'What happened': 'Was geschehen ist', 'Where occurred': 'Wo es geschah', 'Width': 'Breite', 'Width mm': 'Breite, mm', 'Window end': 'Ende des Fensters', 'Window start': 'Beginn des Fensters',
-  'Work began': 'Arbeitsbeginn', 'Zone ids': 'Zonen', 'Accepted': 'Angenommen', 'Action done': 'Maßnahme erledigt', 'Action pending': 'Maßnahme offen', 'Action verified': 'Maßnahme geprüft',
+  'Work began': 'Arbeitsbeginn', 'Accepted': 'Angenommen', 'Action done': 'Maßnahme erledigt', 'Action pending': 'Maßnahme offen', 'Action verified': 'Maßnahme geprüft',
   'Adjust gain': 'Korrektur, Zugang', 'Adjust loss': 'Korrektur, Abgang', 'Administrate': 'Organisatorisch', 'Agency': 'Zeitarbeit', 'Any': 'Beliebig', 'Applying': 'Wird übernommen', 'Approved': 'Freigegeben',
   'Archived': 'Archiviert', 'Arrived': 'Angekommen', 'Assigned': 'Zugewiesen', 'Batch': 'Stapel', 'Insufficient data': 'Zu wenig Daten', 'Breach': 'Verstoß', 'Caught in': 'Eingeklemmt', 'Certified': 'Bestätigt', 'Checklist': 'Checkliste',
   'Checklist answer': 'Antwort der Checkliste', 'Checklist runs': 'Prüfungen', 'Chemical': 'Chemisch', 'Classroom': 'Im Unterricht', 'Clock': 'Stempeluhr', 'Compliance event': 'Feststellung', 'Compliant': 'Eingehalten',

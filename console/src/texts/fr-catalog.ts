@@ -90,7 +90,7 @@ export const frCatalog: Record<string, string> = {
   'Validity months': 'Validité, mois', 'Variance': 'Écart', 'Variance value': 'Valeur de l’écart', 'Verified at': 'Vérifié le', 'Verifier user': 'Vérificateur', 'Void reason': 'Motif d’invalidation',
   'Volume m3': 'Volume, m³', 'Waive reason': 'Motif de dispense', 'Waived until': 'Dispensé jusqu’au', 'Wave no': 'N° de vague', 'Webhook': 'Webhook', 'Weight incident': 'Poids d’un incident', 'Weight kg': 'Poids, kg',
   'Weight load': 'Poids de la charge', 'Weight near miss': 'Poids d’un presqu’accident', 'Weight shift hours': 'Poids des heures de service', 'What happened': 'Ce qui s’est passé', 'Where occurred': 'Où c’est arrivé',
-  'Width': 'Largeur', 'Width mm': 'Largeur, mm', 'Window end': 'Fin du créneau', 'Window start': 'Début du créneau', 'Work began': 'Début du travail', 'Zone ids': 'Zones', 'Accepted': 'Accepté',
+  'Width': 'Largeur', 'Width mm': 'Largeur, mm', 'Window end': 'Fin du créneau', 'Window start': 'Début du créneau', 'Work began': 'Début du travail', 'Accepted': 'Accepté',
   'Action done': 'Action faite', 'Action pending': 'Action en attente', 'Action verified': 'Action vérifiée', 'Adjust gain': 'Correction, gain', 'Adjust loss': 'Correction, perte', 'Administrate': 'Organisationnel',
   'Agency': 'Intérim', 'Any': 'Quelconque', 'Applying': 'En application', 'Approved': 'Approuvé', 'Archived': 'Archivé', 'Arrived': 'Arrivé', 'Assigned': 'Attribué', 'Batch': 'Lot de commandes', 'Insufficient data': 'Données insuffisantes', 'Breach': 'Infraction',
   'Caught in': 'Coincé', 'Certified': 'Certifié', 'Checklist': 'Liste de contrôle', 'Checklist answer': 'Réponse de contrôle', 'Checklist runs': 'Contrôles', 'Chemical': 'Chimique', 'Classroom': 'En salle',
