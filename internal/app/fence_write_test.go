@@ -33,6 +33,7 @@ var beside = map[string]string{
 	"sso sso_connections":          "what a provider says of itself, kept with its sealed secret",
 
 	"warehouse stock_levels":       "a balance is the sum of the movements, which the store writes",
+	"warehouse/costs item_costs":   "averages are reckoned from the movements",
 	"warehouse items":              "on hand, available and value are sums of the movements",
 	"warehouse zones":              "the load is a sum of the movements",
 	"warehouse orders":             "the quantities are sums of the lines",

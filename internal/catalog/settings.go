@@ -93,7 +93,8 @@ var scoredKinds = schema.Shape{Kind: schema.List, Of: &schema.Shape{Kind: schema
 // absent is what the readers of settings take where none is set. A test holds
 // those with a table of their own to it.
 var absent = map[string]string{
-	"locale": "en", "over_receipt_tolerance": "0", "adjust_limit_value": "no limit", "count_auto_approve": "no limit",
+	"costing_method": "standard",
+	"locale":         "en", "over_receipt_tolerance": "0", "adjust_limit_value": "no limit", "count_auto_approve": "no limit",
 	"orders_across_sites": "false", "default_site": "the only site; with several, such orders have none",
 	"allow_partial_allocation": "true", "standard_units_per_hour": "the server's own", "score_bounds": "the server's own",
 	"scores_off":          "[]",
@@ -134,6 +135,9 @@ func workSettings() []Setting {
 			Wants: "an amount, 0 or more", Value: amount},
 		{Section: "stock", Key: "count_auto_approve", Doc: "Value up to which a count approves itself.",
 			Wants: "an amount, 0 or more", Value: amount},
+		{Section: "stock", Key: "costing_method",
+			Doc:   "At what cost goods move: what their item costs, or what they cost on average.",
+			Wants: `"standard" or "moving_average"`, Value: oneWord("standard", "moving_average")},
 		{Section: "picking", Key: "allow_partial_allocation", Doc: "Whether orders are promised a part of what they ask for.",
 			Wants: whether, Value: yesOrNo},
 		{Section: "picking", Key: "default_site", Doc: "Site of orders that name none.",

@@ -15,7 +15,7 @@ func warehouseResources() []Resource {
 		lotsResource(),
 		stockLevels(),
 		stockMovements(),
-		stockCounts(),
+		itemCosts(), stockCounts(),
 		uomsResource(),
 		itemUoms(),
 		itemBarcodes(),
@@ -235,8 +235,11 @@ func stockMovements() Resource {
 			{Name: "uom", Format: Code, Label: "Unit"},
 			{Name: "uom_quantity", Type: Decimal, Min: "0.0001"},
 			{Name: "unit_cost", Type: Decimal, Unit: Currency, Min: "0",
-				Doc: "What one base unit cost when the movement was posted: as given, else the item's, which may change " +
-					"since; of a reversal that of what it reverses. Null for a client's goods of an item that is not the client's."},
+				Doc: "What one base unit cost when the movement was posted: as given, else by setting " +
+					"costing_method the item's, which may change since, or the average; of a reversal that of " +
+					"what it reverses. Null for a client's goods of an item that is not the client's."},
+			{Name: "posting_no", Type: Int, Required: true, ReadOnly: true,
+				Doc: "Which movement of the item and owner it is: the order in which their average cost is reckoned."},
 			{Name: "reason_code", Format: Name, MaxLen: 64},
 			{Name: "ref_type", Format: Name, MaxLen: 40},
 			{Name: "ref_id", Type: UUID},
@@ -274,6 +277,31 @@ func stockMovements() Resource {
 		},
 	}
 }
+
+func itemCosts() Resource {
+	return Resource{
+		Name: "item_costs", Family: "warehouse",
+		Doc: "What an item's goods of one owner cost on average: reckoned from the movements in the order " +
+			"of their posting, never written directly.",
+		Fields: []Field{
+			{Name: "item_id", Type: UUID, Ref: "items", Required: true, ReadOnly: true},
+			{Name: "owner_id", Type: UUID, Ref: "goods_owners", ReadOnly: true,
+				Doc: "Goods owner; null = the tenant itself."},
+			{Name: "quantity", Type: Decimal, Required: true, ReadOnly: true,
+				Doc: "What is there of them, in base units."},
+			{Name: "average_cost", Type: Decimal, Unit: Currency, ReadOnly: true,
+				Doc: "Weighted average cost of a base unit (IAS 2.27); null as long as nothing of known " +
+					"cost has come in."},
+			{Name: "postings", Type: Int, Required: true, ReadOnly: true,
+				Doc: "Movements that it is reckoned from."},
+		},
+		Unique: [][]string{{"item_id", "owner_id"}},
+		Access: Access{Read: []Grant{grantAll(costReaders())}},
+	}
+}
+
+// costReaders see what goods cost and are worth: whoever carries them need not.
+func costReaders() []actor.Role { return plusRoles(leaders, actor.Viewer) }
 
 func stockCounts() Resource {
 	return Resource{

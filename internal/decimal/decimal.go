@@ -207,6 +207,25 @@ func (d Dec) MulDiv(e, f Dec) (Dec, error) {
 	return Dec(p.Int64()), nil
 }
 
+// WeightedMean is (qa x a + qb x b) / (qa + qb), worked out exactly and rounded once, half
+// up, to four places. ErrRange says that no Dec holds it, or that qa + qb is not above 0.
+func WeightedMean(qa, a, qb, b Dec) (Dec, error) {
+	product := func(x, y Dec) *big.Int { return new(big.Int).Mul(big.NewInt(int64(x)), big.NewInt(int64(y))) }
+	total := new(big.Int).Add(big.NewInt(int64(qa)), big.NewInt(int64(qb)))
+	if total.Sign() <= 0 {
+		return 0, ErrRange
+	}
+	sum := product(qa, a)
+	sum.Add(sum, product(qb, b))
+	sum.Add(sum.Lsh(sum, 1), total)
+	// Div rounds down where its divisor is above 0.
+	mean := sum.Div(sum, total.Lsh(total, 1))
+	if !mean.IsInt64() {
+		return 0, ErrRange
+	}
+	return Dec(mean.Int64()), nil
+}
+
 // MulExact multiplies; exact is false when the product has more than four places
 // or is out of range.
 func (d Dec) MulExact(e Dec) (product Dec, exact bool) {

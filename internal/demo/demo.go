@@ -69,7 +69,7 @@ type records map[string][]store.Row
 // resources are in the order in which references point backwards.
 var resources = [...]string{"tenants", "uoms", "sites", "teams", "workers", "vehicles", "drivers", "carriers", "zones",
 	"items", "item_barcodes", "lots", "stock_levels",
-	"stock_movements", "stock_counts",
+	"stock_movements", "item_costs", "stock_counts",
 	"orders", "order_lines", "reservations", "pick_lists", "pick_lines", "routes", "shipments", "shipment_lines",
 	"packages", "package_lines", "incidents", "actions", "import_jobs", "settings", "members", "audit"}
 

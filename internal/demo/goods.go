@@ -39,6 +39,7 @@ type item struct {
 	maxStock      int64
 	onOrder       int64
 	out90         int64
+	postings      int64 // movements so far
 	home, bulk    *zone
 	lots          []*lot
 }
@@ -298,6 +299,10 @@ func (w *stock) emitItems() {
 		w.addRecord("item_barcodes", it.born, w.cal.momentAt(it.born, 9),
 			store.Row{"value": gtin, "item_id": it.id, "uom": it.cat.uom})
 		w.emitLots(it)
+		if it.postings > 0 {
+			w.addRecord("item_costs", it.born, w.cal.momentAt(it.born, 9), store.Row{"item_id": it.id,
+				"quantity": wholeUnits(onHand[it]), "average_cost": moneyCents(it.cents), "postings": it.postings})
+		}
 	}
 }
 

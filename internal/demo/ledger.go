@@ -72,6 +72,8 @@ func (w *stock) bookMovement(m movement) {
 		"to_status": m.toStatus,
 		"quantity":  wholeUnits(m.qty), "uom": m.item.cat.uom, "uom_quantity": wholeUnits(m.qty),
 		"unit_cost": moneyCents(m.item.cents)}
+	m.item.postings++
+	r["posting_no"] = m.item.postings
 	if m.lot != nil {
 		r["lot_id"] = m.lot.id
 	}

@@ -71,14 +71,17 @@ func checkMovements(tx *store.Tx, changes []store.Change) error {
 	if err := wholeMovements(tx.Tx, tx.TenantID, changes); err != nil {
 		return err
 	}
-	costs.QueueOfItems(tx, changes)
+	reckoning := costs.Reckon(tx, changes)
 	if at, err := sites.CheckMovements(tx, changes); err != nil {
 		return nameRow(fault.As(err), at, len(changes))
 	}
 	if err := checkReversals(tx, changes); err != nil {
 		return err
 	}
-	return tx.Flush()
+	if err := tx.Flush(); err != nil {
+		return err
+	}
+	return reckoning.SetCosts()
 }
 
 // wholeMovements holds movements that nothing stands behind to the decimals of

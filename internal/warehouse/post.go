@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/blocks"
+	"holdfast/internal/warehouse/costs"
 	"holdfast/internal/warehouse/history"
 	"holdfast/internal/warehouse/inventory"
 	"holdfast/internal/warehouse/ownstock"
@@ -72,6 +73,7 @@ func (w Watch) postMovements(tx *store.Tx, changes []store.Change) error {
 	if slices.ContainsFunc(changes, isRuled) {
 		p.rules = queueRules(tx.Tx, tx.TenantID, tx.Now())
 	}
+	keeping := costs.Keep(tx, changes)
 	if err := p.queueReads(tx.Tx, tx.TenantID); err != nil {
 		return err
 	}
@@ -92,6 +94,9 @@ func (w Watch) postMovements(tx *store.Tx, changes []store.Change) error {
 		return nameRow(p.refuseDuplicateSerial(k), k.lastArrival(changes), len(changes))
 	}
 	fallen, err := p.settleTotals(tx)
+	if err == nil {
+		err = keeping.QueueWrites(tx)
+	}
 	if p.refused != nil {
 		return nameRow(fault.As(err), p.refused.findCulprit(changes), len(changes))
 	}

@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/inventory"
+	"holdfast/internal/warehouse/pricing"
 	"holdfast/internal/warehouse/transfers"
 )
 
@@ -244,11 +245,22 @@ func (r *receiving) receiptMovement(a *arrival, quantity decimal.Dec) store.Row 
 	setGiven(m, "lot_id", a.lot, "lpn", a.LPN, "reason_code", a.Discrepancy)
 	if r.isReturn(a) {
 		m["type"] = "return_in"
+	} else if cost, known := r.costOf(a); known {
+		m["unit_cost"] = cost
 	}
 	if o := r.orderOf(a); o != nil && o["owner_id"] != nil {
 		m["owner_id"] = o["owner_id"]
 	}
 	return m
+}
+
+// costOf is what goods that are bought cost by the price of their order, where goods move
+// at their average cost.
+func (r *receiving) costOf(a *arrival) (cost decimal.Dec, known bool) {
+	if !r.rules.average {
+		return 0, false
+	}
+	return pricing.BaseCost(a.line, r.lineUnit(a.line))
 }
 
 // updateOrders brings the orders and their lines up to what has come in. An order

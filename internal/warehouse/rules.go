@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/localtime"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/costs"
 )
 
 // rules are what a tenant's settings say about the work on the floor, and the
@@ -18,6 +19,7 @@ type rules struct {
 	overReceipt decimal.Dec  // share of an ordered quantity that may come in above it
 	adjustLimit *decimal.Dec // value above which an adjustment waits for a second person; nil = never
 	countLimit  *decimal.Dec // value up to which a count approves itself; nil = always
+	average     bool         // goods move at their average cost
 }
 
 // queueRules queues reading them.
@@ -45,6 +47,10 @@ func (ru *rules) localToday() string {
 }
 
 func (ru *rules) setRule(key, value string) {
+	if key == costs.MethodSetting {
+		ru.average = costs.IsAverage(value)
+		return
+	}
 	var n decimal.Dec
 	if json.Unmarshal([]byte(value), &n) != nil || n < 0 {
 		return

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"holdfast/internal/actor"
 	"holdfast/internal/testkit"
 )
 
@@ -82,6 +83,51 @@ func TestCostsOfClientsGoods(t *testing.T) {
 				"owner_id": owner})
 		}
 		g.is("stock_movements?select=unit_cost&order=id&owner_id=eq."+owner, `[{"unit_cost":null},{"unit_cost":7}]`)
+		k.Verified(t)
+	})
+}
+
+// By moving average a receipt costs what its order pays a piece, whatever unit the price is
+// of; a return costs no such thing, since its price is the customer's.
+func TestReceiptsCostWhatTheirOrderPays(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		y := newYard(t, k, "AVG", map[string]any{"unit_cost": 4})
+		as := testkit.As(actor.Manager)
+		k.Insert(t, as, "item_uoms", map[string]any{"item_id": y.item, "uom": "CS", "factor": 12})
+		g := &goods{t: t, k: k, as: as}
+		receive := func(quantity float64, line map[string]any) {
+			t.Helper()
+			order, _ := confirmed(t, k, "inbound", y.item, quantity, line)
+			k.Say(t, testkit.As(actor.Operator), "receive", map[string]any{"order_id": order, "zone_id": y.dock,
+				"lines": []any{map[string]any{"item_id": y.item, "quantity": quantity}}}, 200, nil)
+		}
+		const kept = "item_costs?select=quantity,average_cost&item_id=eq."
+		receive(10, map[string]any{"unit_price": 99}) // by standard cost the price is the order's alone
+		g.is(costed+y.item, `[{"type":"receipt","quantity":10,"unit_cost":4}]`)
+		g.is(kept+y.item, `[{"quantity":10,"average_cost":4}]`)
+
+		k.Insert(t, testkit.As(actor.Admin), "settings", map[string]any{"section": "stock", "key": "costing_method",
+			"value": "moving_average"})
+		receive(30, map[string]any{"unit_price": 21.20, "price_uom": "CS"}) // 1.766666... a piece
+		g.is(kept+y.item, `[{"quantity":40,"average_cost":2.325}]`)         // (10 x 4 + 30 x 1.7667) / 40 = 2.325025
+		receive(10, nil)
+		g.patched("items/"+y.item, map[string]any{"unit_cost": 5}, http.StatusOK)
+		g.say("adjust_stock", map[string]any{"item_id": y.item, "zone_id": y.dock, "quantity": -2,
+			"reason_code": "damage"}, 200, nil)
+		g.is(costed+y.item, `[{"type":"receipt","quantity":10,"unit_cost":4},{"type":"receipt","quantity":30,"unit_cost":1.7667},`+
+			`{"type":"receipt","quantity":10,"unit_cost":2.325},{"type":"adjust_loss","quantity":2,"unit_cost":2.325}]`)
+		g.is(kept+y.item, `[{"quantity":48,"average_cost":2.325}]`)
+
+		r := k.Post(testkit.As(actor.Admin), "/v1/settings", map[string]any{"section": "stock", "key": "costing_method",
+			"value": "fifo"})
+		if r.Status != http.StatusUnprocessableEntity || !strings.Contains(string(r.Body), "moving_average") {
+			t.Errorf("a method that there is not: %d %s", r.Status, r.Body)
+		}
+		for _, role := range []actor.Role{actor.Operator, actor.Driver} {
+			if r := k.Get(testkit.As(role), "/v1/item_costs"); r.Status != http.StatusForbidden {
+				t.Errorf("%s reads averages: %d %s", role, r.Status, r.Body)
+			}
+		}
 		k.Verified(t)
 	})
 }

@@ -286,8 +286,8 @@ export const deCatalog: Record<string, string> = {
     '(Bestellt - storniert) x Preis / Preismenge, einmal auf vier Stellen gerundet, ab der Hälfte auf; leer ohne Preis. Der Gesamtwert eines Auftrags ist die Summe der Beträge.',
   'The sum of the amounts of its lines.':
     'Die Summe der Beträge seiner Zeilen.',
-  'What one base unit cost when the movement was posted: as given, else the item\'s, which may change since; of a reversal that of what it reverses. Null for a client\'s goods of an item that is not the client\'s.':
-    'Was eine Basiseinheit kostete, als die Bewegung gebucht wurde: wie angegeben, sonst die Kosten des Artikels, die sich seither ändern können; bei einer Umkehrung die der umgekehrten Bewegung. Leer bei Ware eines Kunden, dem der Artikel nicht gehört.',
+  'What one base unit cost when the movement was posted: as given, else by setting costing_method the item\'s, which may change since, or the average; of a reversal that of what it reverses. Null for a client\'s goods of an item that is not the client\'s.':
+    'Was eine Basiseinheit kostete, als die Bewegung gebucht wurde: wie angegeben, sonst nach der Einstellung costing_method die Kosten des Artikels, die sich seither ändern können, oder der Durchschnitt; bei einer Umkehrung die der umgekehrten Bewegung. Leer bei Ware eines Kunden, dem der Artikel nicht gehört.',
   'Pins the line to one lot.': 'Bindet die Zeile an eine Charge.', 'Of a returned line.': 'Einer zurückgegebenen Zeile.',
   'Made when absent: SO- for outbound, PO- for inbound, TO- for transfers and RMA- for returns, with a sequence each.': 'Vergeben, wenn keine angegeben ist: SO- für Ausgang, PO- für Eingang, TO- für Umlagerung, RMA- für Rückgaben, je mit eigener Folge.',
   'Derived from the lines: how far an order has gone out, or come in; a transfer does both.': 'Aus den Zeilen: wie weit ein Auftrag hinaus- oder hereingekommen ist; eine Umlagerung tut beides.', '1 is most urgent.': '1 ist am dringendsten.',
@@ -650,4 +650,21 @@ export const deCatalog: Record<string, string> = {
   'When the employer learned of it.': 'Wann der Arbeitgeber davon erfuhr.',
   'Work for one picker: lines to fetch, in walking order. Operators read their own, and what they may claim: released lists of nobody, whose lines are at the site of their worker record.':
     'Arbeit für einen Kommissionierer: Positionen in Laufreihenfolge. Mitarbeiter lesen ihre eigenen Listen und die, die sie übernehmen dürfen: freigegebene Listen von niemandem, deren Positionen am Standort ihres Personaldatensatzes liegen.',
+  'Item costs': 'Artikelkosten',
+  'Average cost': 'Durchschnittskosten',
+  'Postings': 'Buchungen',
+  'Posting no': 'Buchungsnummer',
+  'Costing method': 'Bewertungsverfahren',
+  'Moving average': 'Gleitender Durchschnitt',
+  'Which movement of the item and owner it is: the order in which their average cost is reckoned.':
+    'Die wievielte Bewegung des Artikels und Eigentümers es ist: in dieser Reihenfolge werden die Durchschnittskosten gerechnet.',
+  'What an item\'s goods of one owner cost on average: reckoned from the movements in the order of their posting, never written directly.':
+    'Was die Ware eines Artikels und Eigentümers im Durchschnitt kostet: aus den Bewegungen in der Reihenfolge ihrer Buchung gerechnet, nie direkt geschrieben.',
+  'What is there of them, in base units.': 'Was davon da ist, in Basiseinheiten.',
+  'Weighted average cost of a base unit (IAS 2.27); null as long as nothing of known cost has come in.':
+    'Gewogener Durchschnitt je Basiseinheit (IAS 2.27); leer, solange nichts mit bekannten Kosten kam.',
+  'Movements that it is reckoned from.': 'Bewegungen, aus denen er gerechnet ist.',
+  'At what cost goods move: what their item costs, or what they cost on average.':
+    'Zu welchen Kosten Ware bewegt wird: was ihr Artikel kostet, oder was sie im Durchschnitt kostet.',
+  '"standard" or "moving_average"': '„standard“ oder „moving_average“',
 };

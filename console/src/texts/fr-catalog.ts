@@ -287,8 +287,8 @@ export const frCatalog: Record<string, string> = {
     '(Commandé - annulé) x prix / quantité du prix, arrondi une fois à quatre décimales, la moitié vers le haut ; vide sans prix. La valeur totale d’une commande est la somme des montants.',
   'The sum of the amounts of its lines.':
     'La somme des montants de ses lignes.',
-  'What one base unit cost when the movement was posted: as given, else the item\'s, which may change since; of a reversal that of what it reverses. Null for a client\'s goods of an item that is not the client\'s.':
-    'Ce que coûtait une unité de base quand le mouvement a été comptabilisé : comme indiqué, sinon le coût de l’article, qui a pu changer depuis ; pour une contrepassation, celui du mouvement annulé. Vide pour les biens d’un client à qui l’article n’appartient pas.',
+  'What one base unit cost when the movement was posted: as given, else by setting costing_method the item\'s, which may change since, or the average; of a reversal that of what it reverses. Null for a client\'s goods of an item that is not the client\'s.':
+    'Ce que coûtait une unité de base quand le mouvement a été comptabilisé : comme indiqué, sinon, selon le réglage costing_method, le coût de l’article, qui a pu changer depuis, ou le coût moyen ; pour une contrepassation, celui du mouvement annulé. Vide pour les biens d’un client à qui l’article n’appartient pas.',
   'Pins the line to one lot.': 'Lie la ligne à un seul lot.', 'Of a returned line.': 'D’une ligne retournée.',
   'Made when absent: SO- for outbound, PO- for inbound, TO- for transfers and RMA- for returns, with a sequence each.': 'Donné s’il manque : SO- pour les sorties, PO- pour les entrées, TO- pour les transferts, RMA- pour les retours, chacun sa suite.',
   'Derived from the lines: how far an order has gone out, or come in; a transfer does both.': 'D’après les lignes : jusqu’où une commande est sortie ou entrée ; un transfert fait les deux.', '1 is most urgent.': '1 est le plus urgent.',
@@ -653,4 +653,21 @@ export const frCatalog: Record<string, string> = {
   'When the employer learned of it.': 'Quand l’employeur l’a appris.',
   'Work for one picker: lines to fetch, in walking order. Operators read their own, and what they may claim: released lists of nobody, whose lines are at the site of their worker record.':
     'Travail d’un préparateur : lignes à prélever, dans l’ordre du parcours. Les opérateurs lisent les leurs et celles qu’ils peuvent prendre : listes libérées de personne, dont les lignes sont sur le site de leur fiche.',
+  'Item costs': 'Coûts des articles',
+  'Average cost': 'Coût moyen',
+  'Postings': 'Écritures',
+  'Posting no': 'Numéro d’écriture',
+  'Costing method': 'Méthode de valorisation',
+  'Moving average': 'Moyenne mobile',
+  'Which movement of the item and owner it is: the order in which their average cost is reckoned.':
+    'Le quantième mouvement de l’article et du propriétaire : l’ordre dans lequel leur coût moyen est calculé.',
+  'What an item\'s goods of one owner cost on average: reckoned from the movements in the order of their posting, never written directly.':
+    'Ce que coûtent en moyenne les marchandises d’un article et d’un propriétaire : calculé d’après les mouvements dans l’ordre de leur écriture, jamais écrit directement.',
+  'What is there of them, in base units.': 'Ce qu’il y en a, en unités de base.',
+  'Weighted average cost of a base unit (IAS 2.27); null as long as nothing of known cost has come in.':
+    'Coût moyen pondéré d’une unité de base (IAS 2.27) ; vide tant que rien de coût connu n’est entré.',
+  'Movements that it is reckoned from.': 'Mouvements dont il est calculé.',
+  'At what cost goods move: what their item costs, or what they cost on average.':
+    'À quel coût les marchandises bougent : celui de leur article, ou leur coût moyen.',
+  '"standard" or "moving_average"': '« standard » ou « moving_average »',
 };

@@ -750,6 +750,26 @@ create index item_barcodes_created_at_id_idx on item_barcodes (tenant_id, create
 create index item_barcodes_item_id_idx on item_barcodes (tenant_id, item_id);
 create unique index item_barcodes_value_key on item_barcodes (tenant_id, value);
 
+create table item_costs (
+  tenant_id uuid not null,
+  id uuid not null,
+  item_id uuid not null,
+  owner_id uuid,
+  quantity bigint not null,
+  average_cost bigint,
+  postings bigint not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint item_costs_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
+  constraint item_costs_owner_id_fkey foreign key (tenant_id, owner_id) references goods_owners (tenant_id, id)
+);
+create index item_costs_created_at_id_idx on item_costs (tenant_id, created_at, id);
+create index item_costs_owner_id_idx on item_costs (tenant_id, owner_id) where owner_id is not null;
+create unique index item_costs_item_id_owner_id_key on item_costs (tenant_id, item_id, owner_id);
+
 create table item_uoms (
   tenant_id uuid not null,
   id uuid not null,
@@ -1978,6 +1998,7 @@ create table stock_movements (
   uom text,
   uom_quantity bigint,
   unit_cost bigint,
+  posting_no bigint not null,
   reason_code text,
   ref_type text,
   ref_id uuid,

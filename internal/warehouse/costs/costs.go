@@ -1,11 +1,17 @@
 // Package costs keeps with each movement of stock what one base unit of the item cost when
-// it was posted, so that a later cost changes nothing of the past.
+// it was posted, so that a later cost changes nothing of the past, and beside the movements
+// the average cost of each item and owner. [ReadValue] says from both what the stock of a
+// day was worth.
 //
-// Layer: domains. Begin at [QueueOfItems].
+// Layer: domains. Begin at [Reckon].
 package costs
 
 import (
+	"encoding/json"
+	"fmt"
+
 	"holdfast/internal/db"
+	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
@@ -18,44 +24,119 @@ const (
 	costColumn     = "unit_cost"
 	ownerColumn    = "owner_id"
 	reversalColumn = "reversal_of"
+	orderColumn    = "posting_no"
 )
 
-// itemCostsSQL selects what items cost and whose they are. $1 tenant, $2 item ids.
+// MethodSetting is the key of the tenant's setting that says at what cost goods move.
+const MethodSetting = "costing_method"
+
+// IsAverage reports a value of the setting by which goods move at their average cost.
+func IsAverage(value string) bool {
+	var method string
+	return json.Unmarshal([]byte(value), &method) == nil && method == "moving_average"
+}
+
+// methodSQL selects the tenant's setting. $1 tenant, $2 its key.
+const methodSQL = `
+	SELECT value
+	FROM settings
+	WHERE tenant_id = $1
+		AND section = 'stock'
+		AND lower(key) = $2`
+
+// itemCostsSQL selects what items cost and whose they are, and locks them: movements of an
+// item are reckoned one after another, in the order of their posting. $1 tenant, $2 item ids.
 const itemCostsSQL = `
 	SELECT id, unit_cost, owner_id
 	FROM items
 	WHERE tenant_id = $1
-		AND id IN {ids $2}`
+		AND id IN {ids $2}
+	ORDER BY id
+	{for update}`
 
-// QueueOfItems queues giving new movements the cost of their items, where they state none
-// themselves and reverse no other. Goods of a client have the cost of items that are the
-// client's too, which the client sees: what the house's items cost is not for clients.
-func QueueOfItems(tx *store.Tx, changes []store.Change) {
-	open := map[string][]store.Row{}
+// itemCost is what a base unit of an item costs by the item, and whose the item is.
+type itemCost struct {
+	cost  decimal.Dec
+	owner string
+}
+
+// Reckoning is what new movements are reckoned from.
+type Reckoning struct {
+	changes  []store.Change
+	items    map[string]itemCost
+	standing standings
+	average  bool
+}
+
+// Reckon queues reading what new movements cost, and locks their items. What it returns
+// sets the costs once the reads have run.
+func Reckon(tx *store.Tx, changes []store.Change) *Reckoning {
+	r := &Reckoning{changes: changes, items: map[string]itemCost{}}
+	ids := movedItems(changes)
+	if len(ids) == 0 {
+		return r
+	}
+	tx.Queue(itemCostsSQL, []any{tx.TenantID, query.List(ids)}, func(row *db.Row) error {
+		r.items[row.Text(0)] = itemCost{row.Dec(1), row.Text(2)}
+		return nil
+	})
+	tx.Queue(methodSQL, []any{tx.TenantID, MethodSetting}, func(row *db.Row) error {
+		r.average = IsAverage(row.Text(0))
+		return nil
+	})
+	r.standing = queueStandings(tx, ids)
+	return r
+}
+
+// movedItems are the items of new movements.
+func movedItems(changes []store.Change) (ids []string) {
 	var rows []store.Row
 	for _, c := range changes {
-		if c.Op == store.Insert && c.After[costColumn] == nil && c.After[reversalColumn] == nil {
+		if c.Op == store.Insert {
 			rows = append(rows, c.After)
 		}
 	}
-	var items []string
-	for n, item := range store.TextColumn(rows, "item_id") {
-		if open[item] == nil {
-			items = append(items, item)
+	met := map[string]bool{}
+	for _, id := range store.TextColumn(rows, "item_id") {
+		if !met[id] {
+			met[id] = true
+			ids = append(ids, id)
 		}
-		open[item] = append(open[item], rows[n])
 	}
-	if len(items) == 0 {
-		return
-	}
-	tx.Queue(itemCostsSQL, []any{tx.TenantID, query.List(items)}, func(r *db.Row) error {
-		for _, movement := range open[r.Text(0)] {
-			if owner := movement.Text(ownerColumn); owner == "" || owner == r.Text(2) {
-				movement[costColumn] = r.Dec(1)
+	return ids
+}
+
+// SetCosts gives the movements their costs, where they state none themselves and reverse
+// no other, and their numbers in the order in which costs are reckoned.
+func (r *Reckoning) SetCosts() error {
+	for _, c := range r.changes {
+		if c.Op != store.Insert {
+			continue
+		}
+		s := r.standing.of(c.After)
+		if c.After[costColumn] == nil && c.After[reversalColumn] == nil {
+			if cost, known := r.costOf(c.After, s); known {
+				c.After[costColumn] = cost
 			}
 		}
-		return nil
-	})
+		c.After[orderColumn] = s.Postings + 1
+		if err := s.Post(readPosting(c.After)); err != nil {
+			return fmt.Errorf("costs: average of item %s: %w", c.After.Text("item_id"), err)
+		}
+	}
+	return nil
+}
+
+// costOf is what a base unit of a movement's goods costs. Goods of a client have the cost
+// of items that are the client's too, which the client sees: what the house's items cost
+// is not for clients.
+func (r *Reckoning) costOf(movement store.Row, s *Standing) (cost decimal.Dec, known bool) {
+	if r.average && s.Known {
+		return s.Average, true
+	}
+	item, found := r.items[movement.Text("item_id")]
+	owner := movement.Text(ownerColumn)
+	return item.cost, found && (owner == "" || owner == item.owner)
 }
 
 // CopyOfReversed gives a movement the cost of the one that it reverses, and refuses

@@ -130,6 +130,22 @@ func SetAmount(line store.Row, most decimal.Dec) (fits bool) {
 	return err == nil
 }
 
+// BaseCost is what one base unit of a line's item costs by the line's price, where one of
+// the line's own unit holds factor base units. A line without a price has none, nor has one
+// whose price no amount of money holds.
+func BaseCost(line store.Row, factor decimal.Dec) (cost decimal.Dec, known bool) {
+	if line == nil || line[priceColumn] == nil {
+		return 0, false
+	}
+	// One of both is 1: a price has a unit of its own only where the line is in the base unit.
+	per, err := line.Decimal(priceQtyColumn).Mul(factor)
+	if err != nil {
+		return 0, false
+	}
+	cost, err = line.Decimal(priceColumn).MulDiv(decimal.One, per)
+	return cost, err == nil
+}
+
 // MultiplyPrice is what a quantity costs at a price that is for so many of it: quantity x
 // price / per, rounded once to four decimals, half up.
 func MultiplyPrice(quantity, price, per decimal.Dec) (decimal.Dec, error) {

@@ -1,5 +1,5 @@
 // Package verify computes what is kept beside the rows of a tenant's warehouse anew, and
-// says what differs: counters, stock levels, item and zone totals, orders,
+// says what differs: counters, stock levels, item and zone totals, average costs, orders,
 // reservations, packages. It only reads.
 //
 // Layer: domains. Begin at [RecountTotals].
@@ -36,9 +36,9 @@ func (d Difference) String() string {
 }
 
 // RecountTotals computes every kept total of a tenant anew (counters of the catalog,
-// stock levels from the ledger, items from levels, loads of zones, sums of
-// orders) and returns what differs, totals past the number range included. It reads all of the tenant's rows: for
-// `holdfast verify` and tests, not for requests.
+// stock levels from the ledger, items from levels, average costs, loads of zones, sums of
+// orders) and returns what differs, totals past the number range included. It reads all of
+// the tenant's rows: for `holdfast verify` and tests, not for requests.
 func RecountTotals(tx *db.Tx, c *catalog.Catalog, tenant string) ([]Difference, error) {
 	r := recount{tx: tx, tenant: tenant, kept: map[string]int64{}, real: map[string]int64{}}
 	r.recountCounters(c)
@@ -54,6 +54,9 @@ func RecountTotals(tx *db.Tx, c *catalog.Catalog, tenant string) ([]Difference, 
 		return nil, fmt.Errorf("verify: recount: %w", err)
 	}
 	r.recountCapacities()
+	if err := r.recountCosts(); err != nil {
+		return nil, fmt.Errorf("verify: recount: %w", err)
+	}
 	return r.listDifferences(), nil
 }
 
