@@ -45,6 +45,7 @@ const Compliance = lazy(() => withWords(import('./pages/compliance')).then((m) =
 const Risk = lazy(() => withWords(import('./pages/risk')).then((m) => m.RiskPage));
 const RiskEntity = lazy(() => withWords(import('./pages/risk')).then((m) => m.RiskEntityPage));
 const Injuries = lazy(() => withWords(import('./pages/injuries')).then((m) => m.InjuryLog));
+const Training = lazy(() => withWords(import('./pages/training')).then((m) => m.TrainingPage));
 const Report = lazy(() => withWords(import('./pages/report')).then((m) => m.ReportPage));
 const Everything = lazy(() => withWords(import('./pages/everything')).then((m) => m.Everything));
 const Components = lazy(() => withWords(import('./pages/components')).then((m) => m.Components));
@@ -128,6 +129,7 @@ export function App() {
             <Route path="/console/injuries" component={Injuries} />
             <Route path="/console/risk" component={Risk} />
             <Route path="/console/risk/:kind/:id" component={RiskEntity} />
+            <Route path="/console/training" component={Training} />
             <Route path="/console/account" component={AccountPage} />
             <Route path="/console/all" component={Everything} />
             <Route path="/console/c/:collection" component={List} />

@@ -55,6 +55,7 @@ export interface Place {
 }
 
 const reads = (name: string) => (p: Permissions) => p.collections[name]?.read != null;
+const seesMatrix = (p: Permissions) => p.functions['training-matrix'] === true;
 const admin = (p: Permissions) => p.role === 'owner' || p.role === 'admin';
 
 // The hand-made part of the navigation; every other collection is under All records.
@@ -108,7 +109,13 @@ export const places: { title: string; list: Place[] }[] = [
       },
       { href: '/console/compliance', text: 'Compliance', icon: 'shield', may: reads('compliance_states') },
       { href: '/console/injuries', text: 'Injury log', icon: 'file', may: reads('osha_summaries') },
-      { href: '/console/c/training_assignments', text: 'Training', icon: 'star', may: reads('training_assignments') },
+      { href: '/console/training', text: 'Training', icon: 'star', may: seesMatrix },
+      {
+        href: '/console/c/training_assignments',
+        text: 'Training',
+        icon: 'star',
+        may: (p) => reads('training_assignments')(p) && !seesMatrix(p),
+      },
     ],
   },
   {

@@ -16,6 +16,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/functions/planning"
 	"holdfast/internal/functions/programme"
+	"holdfast/internal/functions/programme/matrix"
 	"holdfast/internal/imports"
 	"holdfast/internal/imports/plan"
 	"holdfast/internal/store"
@@ -173,6 +174,13 @@ func programmeTable(d Deps) []Function {
 			Name: "auto-assign-training", Methods: []string{"POST"}, Roles: actor.Leaders, Writes: true, Patience: programmeTime,
 			In: programme.TrainingIn{}, Out: programme.TrainingOut{}, Run: adaptFunction(prog.Training),
 			Doc: "Assigns courses to the people behind scores that reach a course's threshold, unless they have it open or valid.",
+		},
+		{
+			Name: "training-matrix", Methods: []string{"GET"}, TTL: time.Minute, Roles: actor.Leaders,
+			In: matrix.In{}, Out: matrix.Out{}, Run: adaptFunction(matrix.New(d.Store, d.Now).Page),
+			Reads: []string{"workers", "courses", "training_assignments", "shifts", "equipment", "regulations", "tenants"},
+			Doc: "People by courses: what is asked of whom and why, how long it is valid, what is missing. Absence is never " +
+				"told as held.",
 		},
 		{
 			Name: "safety-engagement", Methods: []string{"GET"}, TTL: time.Minute, Personal: true,

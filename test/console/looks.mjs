@@ -84,6 +84,7 @@ const pages = [
   ['risk of a place', `/console/risk/zone/${place.id}`],
   ['compliance', '/console/compliance'],
   ['injuries', '/console/injuries'],
+  ['training', '/console/training'],
   ['rule', `/console/compliance?rule=${rule.id}`],
   ['incident', `/console/c/incidents/${incident.id}`],
   ['inspection to do', `/console/inspections/${inspection.id}`],

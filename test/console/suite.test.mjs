@@ -10,6 +10,7 @@ await import('./proof.mjs');
 await import('./walk.mjs');
 await import('./home.mjs');
 await import('./safety.mjs');
+await import('./training.mjs');
 await import('./evidence.mjs');
 await import('./incident.mjs');
 await import('./report.mjs');

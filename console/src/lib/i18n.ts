@@ -1,7 +1,8 @@
+import { keyOf } from './key';
 import { kept, store, useStore } from './store';
 
 // Texts are written in English where they are used; other languages are tables
-// from the English text. {name} stands for a value.
+// from the English text, which the build replaces by its key. {name} stands for a value.
 
 export const languages = { en: 'English', de: 'Deutsch', fr: 'Français' } as const;
 export type Language = keyof typeof languages;
@@ -58,7 +59,7 @@ language.watch(() => void load());
 export const languageReady = load();
 
 export function _(text: string, values?: Record<string, string | number>): string {
-  const said = table.get()[text] ?? text;
+  const said = table.get()[keyOf(text)] ?? text;
   return values ? said.replace(/\{(\w+)\}/g, (all, n: string) => String(values[n] ?? all)) : said;
 }
 

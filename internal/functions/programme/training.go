@@ -14,6 +14,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/functions/programme/matrix"
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/score"
@@ -94,7 +95,7 @@ type trainee struct {
 
 // stillValid is how long a certificate must hold for its course not to be
 // assigned again.
-const stillValid = 30
+const stillValid = matrix.SoonDays
 
 // Training assigns courses where scores reach their thresholds, and answers
 // auto-assign-training. Nobody gets a course that they still have open or that

@@ -1,0 +1,135 @@
+// The training matrix: each cell says in words how a person stands, why, and leads to the record behind it.
+import assert from 'node:assert/strict';
+import { api, as, narrow, open, picture, settled, test, violations } from './page.mjs';
+
+const officer = 'safety@north.example';
+
+const dayFromNow = (days) => new Date(Date.now() + days * 864e5).toISOString().slice(0, 10);
+
+// newCrew makes a course that a job of its own asks for, a second one that nothing asks for, and people with the job:
+// one of each state.
+async function newCrew() {
+  const stamp = `${Date.now()}${Math.round(Math.random() * 1e4)}`;
+  const title = `Signal giver ${stamp}`;
+  const make = async (name, body) => (await api(officer, `/v1/${name}`, { method: 'POST', body }))[0];
+  const course = await make('courses', { code: `SIG-${stamp}`, title: 'Giving signals', required_for: [title] });
+  const other = await make('courses', { code: `SIX-${stamp}`, title: 'First aid at sea' });
+  const people = {};
+  for (const name of ['Missing', 'Valid', 'Ending', 'Ended', 'Waived', 'Assigned']) {
+    const [worker] = await api('manager@north.example', '/v1/workers', {
+      method: 'POST',
+      body: { employee_no: `${name}-${stamp}`, name: `${name} ${stamp}`, job_title: title },
+    });
+    people[name.toLowerCase()] = { ...worker };
+  }
+  const certify = (who, until) =>
+    make('training_assignments', {
+      worker_id: people[who].id,
+      course_id: course.id,
+      status: 'completed',
+      completed_at: new Date(Date.now() - 400 * 864e5).toISOString(),
+      expires_on: until,
+    });
+  const valid = await certify('valid', dayFromNow(200));
+  await certify('ending', dayFromNow(10));
+  await certify('ended', dayFromNow(-10));
+  const waived = await make('training_assignments', { worker_id: people.waived.id, course_id: course.id });
+  await api(officer, `/v1/training_assignments?id=eq.${waived.id}`, {
+    method: 'PATCH',
+    body: { status: 'waived', close_reason: 'Works in the office now' },
+  });
+  await make('training_assignments', { worker_id: people.assigned.id, course_id: course.id });
+  return { stamp, title, course, other, people, valid, path: `/console/training?job_title=${encodeURIComponent(title)}` };
+}
+
+const cellOf = (page, person, course) =>
+  page.getByRole('gridcell').getByRole('button', { name: `${person.name}, ${course.code}:` });
+
+test('each cell says how a person stands with a course, why, and leads to the certificate', async () => {
+  const { course, other, people, title, valid, path } = await newCrew();
+  await as(officer, async (page) => {
+    await open(page, '/console/');
+    await page.getByRole('link', { name: 'Training', exact: true }).click();
+    await page.getByRole('heading', { name: 'Training matrix' }).waitFor();
+    await page.getByLabel('Job title').selectOption(title);
+    await page.getByText('6 people', { exact: true }).waitFor();
+    await settled(page);
+    for (const [who, says] of Object.entries({
+      missing: 'missing',
+      valid: 'valid until',
+      ending: 'ends on',
+      ended: 'ended on',
+      waived: 'waived',
+      assigned: 'assigned',
+    })) {
+      const text = await cellOf(page, people[who], course).innerText();
+      assert.ok(text.startsWith(says), `${who}: ${text}`);
+    }
+    assert.equal(await cellOf(page, people.valid, other).innerText(), '–', 'absence is not shown as held');
+    assert.deepEqual(await violations(page, 'training'), []);
+    await picture(page, 'training');
+
+    await cellOf(page, people.valid, course).click();
+    const dialog = page.getByRole('dialog', { name: `${people.valid.name}: Giving signals` });
+    await dialog.getByText(`The job asks for it: ${title}.`).waitFor();
+    await dialog.getByRole('link', { name: /^until/ }).click();
+    await page.waitForURL((to) => to.pathname.endsWith(`/training_assignments/${valid.id}`));
+
+    await open(page, path);
+    await page.getByRole('button', { name: 'With gaps' }).click();
+    await page.getByText('3 of 6 people looked at').waitFor();
+    for (const who of ['missing', 'ended', 'assigned']) await cellOf(page, people[who], course).waitFor();
+    await page.getByRole('button', { name: 'Ending within 30 days' }).click();
+    await page.getByText('1 of 6 people looked at').waitFor();
+    await cellOf(page, people.ending, course).waitFor();
+  });
+});
+
+test('the matrix is walked by keys: arrows move, Enter opens, Escape gives the focus back', async () => {
+  const { course, people, path } = await newCrew();
+  await as(officer, async (page) => {
+    await open(page, `${path}&course_id=${course.id}`);
+    const order = ['assigned', 'ended', 'ending', 'missing', 'valid', 'waived'].map((who) => people[who]);
+    await cellOf(page, order[0], course).focus();
+    await page.keyboard.press('ArrowDown');
+    await page.waitForFunction((name) => document.activeElement?.ariaLabel?.startsWith(name), order[1].name);
+    await page.keyboard.press('PageDown');
+    await page.waitForFunction((name) => document.activeElement?.ariaLabel?.startsWith(name), order[5].name);
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByText('waived').first().waitFor();
+    assert.deepEqual(await violations(page, 'cell of the matrix'), []);
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.waitForFunction((name) => document.activeElement?.ariaLabel?.startsWith(name), order[5].name);
+  });
+});
+
+test('on a phone the matrix is a list by person with the gaps first, in dark and in German too', async () => {
+  const { people, path } = await newCrew();
+  await as(
+    officer,
+    async (page) => {
+      await open(page, path);
+      await page.locator('.courses').first().waitFor();
+      await settled(page);
+      const names = await page.locator('.card h2 > a').allInnerTexts();
+      const withGaps = [people.assigned, people.ended, people.missing].map((w) => w.name);
+      assert.deepEqual(names.slice(0, 3), withGaps);
+      assert.equal(await page.getByRole('grid').count(), 0);
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0);
+      assert.deepEqual(await violations(page, 'training on a phone'), []);
+      await picture(page, 'training-phone');
+      await page.getByRole('button', { name: /Giving signals.*fehlt/ }).click();
+      await page.getByRole('dialog').getByText('Die Tätigkeit verlangt es').waitFor();
+    },
+    { viewport: narrow, colorScheme: 'dark', locale: 'de-DE' },
+  );
+});
+
+test('a picker reads the own trainings, and no matrix of others', async () => {
+  await as('operator@north.example', async (page) => {
+    await open(page, '/console/');
+    await page.getByRole('link', { name: 'Training', exact: true }).click();
+    await page.waitForURL(/training_assignments/);
+  });
+});
