@@ -1,6 +1,6 @@
 // The floor, with a phone and a scanner that types: pick, receive, put away, count.
 import assert from 'node:assert/strict';
-import { api, as, narrow, newBin, open, session, settled, stocked, test, violations } from './page.mjs';
+import { api, as, narrow, newBin, open, scanCode, session, settled, stocked, test, violations } from './page.mjs';
 
 const manager = 'manager@north.example';
 const operator = 'operator@north.example';
@@ -14,8 +14,7 @@ const rpc = (who, verb, body) => api(who, `/v1/rpc/${verb}`, { method: 'POST', b
 async function wedge(page, code) {
   await page.getByPlaceholder(/^Scan /).waitFor();
   await page.evaluate(() => document.activeElement?.blur?.());
-  await page.keyboard.type(code, { delay: 4 });
-  await page.keyboard.press('Enter');
+  await scanCode(page, code);
 }
 
 // valueOf waits until a field holds a value.
@@ -252,8 +251,7 @@ test('a scan says what a code is and what can be done with it, on the floor and 
     await page.getByText(/nothing here has the code/).waitFor();
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox').fill('');
-    await page.keyboard.type(zone.code, { delay: 1 });
-    await page.keyboard.press('Enter');
+    await scanCode(page, zone.code);
     await page.getByRole('heading', { name: new RegExp(zone.code) }).waitFor();
     assert.equal(new URL(page.url()).pathname, `/console/c/zones/${zone.id}`);
   });

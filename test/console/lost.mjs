@@ -1,6 +1,6 @@
 // Answers that are lost: what was done is done once, however often somebody presses, and nobody is told what is not known.
 import assert from 'node:assert/strict';
-import { api, as, narrow, newBin, open, session, settled, stocked, test } from './page.mjs';
+import { api, as, narrow, newBin, open, scanCode, session, settled, stocked, test } from './page.mjs';
 import { leaving } from './shipments.mjs';
 
 const manager = 'manager@north.example';
@@ -52,8 +52,7 @@ function once(keys) {
 async function wedge(page, code) {
   await page.getByPlaceholder(/^Scan /).waitFor();
   await page.evaluate(() => document.activeElement?.blur?.());
-  await page.keyboard.type(code, { delay: 4 });
-  await page.keyboard.press('Enter');
+  await scanCode(page, code);
 }
 
 test('what is received, put away and counted while answers are lost is booked once', async () => {

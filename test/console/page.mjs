@@ -237,6 +237,21 @@ export async function chosen(page) {
   await page.waitForFunction(() => ![...document.querySelectorAll('input')].some((i) => i.validity.customError));
 }
 
+// scanCode sends a code and Enter as a scanner does that is a keyboard, wherever the focus is. The keys carry their own
+// moments, 4 ms apart: on a busy machine keys that are typed one by one arrive as slowly as a person's.
+export async function scanCode(page, code) {
+  const keyboard = await page.context().newCDPSession(page);
+  const began = Date.now() / 1000;
+  const keys = [...code].map((key) => ({ key, text: key }));
+  keys.push({ key: 'Enter', code: 'Enter', text: '\r', windowsVirtualKeyCode: 13 });
+  for (const [at, key] of keys.entries()) {
+    const timestamp = began + at * 0.004;
+    await keyboard.send('Input.dispatchKeyEvent', { type: 'keyDown', timestamp, ...key });
+    await keyboard.send('Input.dispatchKeyEvent', { type: 'keyUp', timestamp, ...key, text: undefined });
+  }
+  await keyboard.detach();
+}
+
 // api asks the server as somebody, beside the page.
 export async function api(email, path, { method = 'GET', body, headers } = {}) {
   const { access_token: token } = await session(email);

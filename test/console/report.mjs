@@ -1,6 +1,6 @@
 // A report of something unsafe, as a worker makes it on a phone: four questions, at most eight taps, no form.
 import assert from 'node:assert/strict';
-import { api, as, narrow, open, picture, settled, test, violations } from './page.mjs';
+import { api, as, narrow, open, picture, scanCode, settled, test, violations } from './page.mjs';
 import { png } from './png.mjs';
 
 const operator = 'operator@north.example';
@@ -117,8 +117,7 @@ test('a file that is no picture is refused in words, and what was said stays', a
       await page.getByRole('button', { name: 'A fright or a scratch' }).tap();
       // A scanner types anywhere on the page: a code that is a place's is offered.
       await page.getByRole('heading', { name: 'Where was it?' }).waitFor();
-      await page.keyboard.type('DOCK-1');
-      await page.keyboard.press('Enter');
+      await scanCode(page, 'DOCK-1');
       await page.getByRole('button', { name: /^DOCK-1 / }).tap();
       await page.getByLabel('What happened, in your words').fill('A bent upright');
       await page

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { number } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { readNumber, typedOf, unread, writeNumber } from '../lib/numbers';
@@ -35,7 +35,7 @@ export function useNumber(value: string, put: (v: string) => void) {
   useEffect(() => {
     if (value !== held && !chosen) setText(writeNumber(value));
   }, [value]);
-  useEffect(() => box.current?.setCustomValidity(doubt), [doubt]);
+  useLayoutEffect(() => box.current?.setCustomValidity(doubt), [doubt]);
   const type = (next: string) => {
     setText(next);
     const read = readNumber(next);

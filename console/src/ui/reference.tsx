@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { singular, usePermissions } from '../lib/catalog';
 import { _ } from '../lib/i18n';
 import { typedOf, unread } from '../lib/numbers';
@@ -77,7 +77,8 @@ function Chooser({
   const [left, setLeft] = useState(false);
   const open = typed !== null && text === unread(typed);
   const doubt = open ? _('Choose one of those that are found') : '';
-  useEffect(() => box.current?.setCustomValidity(doubt), [doubt]);
+  // Before anything can be pressed: a form sent in that moment would take what no record was found for.
+  useLayoutEffect(() => box.current?.setCustomValidity(doubt), [doubt]);
   // What was typed or scanned whole is found when its answer comes.
   useEffect(() => {
     const hit = open ? hitOf(options, typed) : undefined;
