@@ -289,7 +289,7 @@ func (a *App) buildHandlers() (err error) {
 	a.collections = api.NewCollections(a.Store, a.keys, signer.Sum)
 	a.verbs = verb.NewTable(a.Store, warehouse.Watch{LowStock: a.announcer.lowStock}.Verbs())
 	a.platform = api.NewPlatform(a.gate, a.clearTenant)
-	a.document = &api.Document{Source: openapi.Source{URL: a.Config.PublicURL, Version: Version, Catalog: a.catalog,
+	a.document = &api.Document{Source: openapi.Source{URL: a.Config.PublicURL, Version: route.Contract, Catalog: a.catalog,
 		Functions: a.table, Verbs: a.verbs.All()}}
 	a.desk = report.New(a.Store, a.album)
 	if a.reports, err = page.NewReports(a.gate, a.desk, a.album); err != nil {

@@ -65,7 +65,7 @@ func hashInBackground(ctx context.Context, pw string) func() (string, error) {
 // consoleSettings is what the console shows before anybody signed in. Only a
 // demonstration tells who its people are.
 func consoleSettings(c *config.Config) console.Settings {
-	s := console.Settings{Product: c.ProductName, Version: Version}
+	s := console.Settings{Product: c.ProductName}
 	if !c.Demo {
 		return s
 	}

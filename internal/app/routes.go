@@ -74,6 +74,8 @@ func (a routeTable) operationRoutes() []route.Route {
 			Doc: "What the caller may do to each collection and function; user_id: what that member may (administrators)"},
 		{Method: "GET", Pattern: "/v1/backup-status", Who: route.SignedIn, Handle: api.Backups(a.backups.cachedStatus),
 			Out: api.BackupStatus{}, Tag: "operation", Doc: "How old the last good backup of the server is (administrators)"},
+		{Method: "GET", Pattern: "/v1/server", Who: route.SignedIn, Handle: api.TellServer(a.describeServer),
+			Out: api.ServerAnswer{}, Tag: "operation", Doc: "Which version runs, on which database (administrators)"},
 		{Method: "DELETE", Pattern: "/v1/cache", Who: route.SignedIn, Handle: a.platform.ClearCache, Reads: true,
 			Status: http.StatusNoContent, Tag: "limits", Doc: "Forget the tenant's kept answers (administrators)"},
 	}
@@ -186,7 +188,7 @@ func (a routeTable) serveIndex(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	u := a.Config.PublicURL
-	web.JSON(w, http.StatusOK, places{Name: "Holdfast", Version: Version, OpenAPI: u + "/openapi.json", Collections: u +
+	web.JSON(w, http.StatusOK, places{Name: "Holdfast", OpenAPI: u + "/openapi.json", Collections: u +
 		"/v1/", REST: u + "/rest/v1/",
 		Functions: u + "/functions/v1/", Auth: u + "/auth/v1/", Health: u + "/healthz", Ready: u + "/readyz", Console: u +
 			console.Prefix})
@@ -195,7 +197,6 @@ func (a routeTable) serveIndex(w http.ResponseWriter, r *http.Request) {
 // places are the addresses of what is served.
 type places struct {
 	Name        string `json:"name"`
-	Version     string `json:"version"`
 	OpenAPI     string `json:"openapi" format:"uri"`
 	Collections string `json:"collections" format:"uri"`
 	REST        string `json:"rest" format:"uri"`

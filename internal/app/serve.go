@@ -20,6 +20,7 @@ import (
 	"syscall"
 	"time"
 
+	"holdfast/internal/api"
 	"holdfast/internal/config"
 	"holdfast/internal/console"
 	"holdfast/internal/demo"
@@ -183,21 +184,19 @@ func (a *App) mailLine() string {
 
 // alive is the answer of a process that lives.
 type alive struct {
-	Status  string `json:"status" doc:"ok."`
-	Version string `json:"version"`
+	Status string `json:"status" doc:"ok."`
 }
 
 func serveHealthz(w http.ResponseWriter, _ *http.Request) {
-	web.JSON(w, http.StatusOK, alive{"ok", Version})
+	web.JSON(w, http.StatusOK, alive{"ok"})
 }
 
 // servable is the answer of a server that takes requests.
 type servable struct {
-	Status        string `json:"status" doc:"ready."`
-	Engine        string `json:"engine" oneof:"SQLite PostgreSQL"`
-	EngineVersion string `json:"engine_version"`
-	Nodes         string `json:"nodes,omitempty" doc:"How many there are, where there are several."`
-	Degraded      string `json:"degraded,omitempty" doc:"What does not work as it should."`
+	Status   string `json:"status" doc:"ready."`
+	Engine   string `json:"engine" oneof:"SQLite PostgreSQL"`
+	Nodes    string `json:"nodes,omitempty" doc:"How many there are, where there are several."`
+	Degraded string `json:"degraded,omitempty" doc:"What does not work as it should."`
 }
 
 func (a *App) serveReadyz(w http.ResponseWriter, r *http.Request) {
@@ -224,12 +223,18 @@ func (a *App) serveReadyz(w http.ResponseWriter, r *http.Request) {
 		web.JSON(w, http.StatusServiceUnavailable, map[string]string{"status": "not ready", "reason": reason})
 		return
 	}
-	ready := servable{Status: "ready", Engine: string(a.DB.Engine()), EngineVersion: a.DB.Version(),
+	ready := servable{Status: "ready", Engine: string(a.DB.Engine()),
 		Degraded: joinReasons(a.fleet.degradedReason(), a.guard.HeldReason())}
 	if n := a.fleet.countNodes(); n > 1 {
 		ready.Nodes = strconv.Itoa(n)
 	}
 	web.JSON(w, http.StatusOK, ready)
+}
+
+// describeServer is what administrators read of the program. The database is asked each time: after a failover it
+// may be another version.
+func (a *App) describeServer() api.ServerAnswer {
+	return api.ServerAnswer{Version: Version, Engine: string(a.DB.Engine()), EngineVersion: a.DB.Version()}
 }
 
 // joinReasons joins what works less well than it should though requests are served.

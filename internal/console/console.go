@@ -30,7 +30,6 @@ const Prefix = "/console/"
 // public: GET /console/settings.json.
 type Settings struct {
 	Product string `json:"product"`
-	Version string `json:"version"`
 	Demo    *Demo  `json:"demo"` // nil unless the server is a demonstration
 }
 

@@ -45,7 +45,7 @@ func text(t *testing.T, r *http.Response) string {
 var asset = regexp.MustCompile(`src="(/console/-/[0-9a-f]{16}/assets/a\.js)"`)
 
 func TestServe(t *testing.T) {
-	c, err := console.New(dist, console.Settings{Product: "Holdfast", Version: "1", Demo: &console.Demo{Password: "p"}})
+	c, err := console.New(dist, console.Settings{Product: "Holdfast", Demo: &console.Demo{Password: "p"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -228,6 +228,3 @@ func (s *Service) smsProvider() string {
 
 // Issuer returns the iss claim: {PublicURL}/auth/v1.
 func (s *Service) Issuer() string { return s.TokenIssuer }
-
-// Version returns the version of the server, for GET /health.
-func (s *Service) Version() string { return s.Config.Version }

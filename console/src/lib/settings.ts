@@ -9,7 +9,6 @@ export interface Person {
 
 export interface Settings {
   product: string;
-  version: string;
   demo: { password: string; people: Person[] } | null;
 }
 

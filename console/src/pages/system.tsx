@@ -2,15 +2,18 @@ import { api } from '../lib/client';
 import { ago, dateTime, number } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
-import { useSettings } from '../lib/settings';
 import { Badge, Card, Note, Problem, Skeleton } from '../ui/basic';
 
 interface Ready {
   status: string;
-  engine?: string;
-  engine_version?: string;
   checks?: Record<string, unknown>;
   reasons?: unknown;
+}
+
+interface Server {
+  version: string;
+  engine: string;
+  engine_version: string;
 }
 
 interface Backups {
@@ -35,7 +38,7 @@ export function System() {
     queryFn: () => api<Backups>('/v1/backup-status'),
     refetchInterval: 60_000,
   });
-  const version = useSettings()?.version;
+  const server = useQuery({ queryKey: ['server'], queryFn: () => api<Server>('/v1/server') });
   const h = health.data;
   const b = backup.data;
   const old = b?.scheduled && (b.age_seconds == null || b.age_seconds > 2 * b.every_seconds);
@@ -56,16 +59,17 @@ export function System() {
         }
       >
         <Problem error={health.error} retry={() => void health.refetch()} />
-        {h ? (
+        <Problem error={server.error} retry={() => void server.refetch()} />
+        {h && server.data ? (
           <dl class="facts">
             <div>
               <dt>{_('Version')}</dt>
-              <dd>{version}</dd>
+              <dd>{server.data.version}</dd>
             </div>
             <div>
               <dt>{_('Database')}</dt>
               <dd>
-                {h.engine} {h.engine_version}
+                {server.data.engine} {server.data.engine_version}
               </dd>
             </div>
           </dl>

@@ -225,7 +225,7 @@ func (a *API) serveHealth(w http.ResponseWriter, c *route.Call) error {
 		return err
 	}
 	return web.JSON(w, http.StatusOK,
-		map[string]string{"version": a.svc.Version(), "name": "Holdfast",
+		map[string]string{"version": route.Contract, "name": "Holdfast",
 			"description": "Holdfast identity: accounts, sessions and memberships"})
 }
 

@@ -11,6 +11,10 @@ import (
 	"holdfast/internal/web"
 )
 
+// Contract is the version of the interface, as its paths have it. Strangers are told this one alone: a release's
+// version would tell them which weaknesses to try (OWASP ASVS 5.0, 13.4.6).
+const Contract = "v1"
+
 // Route is one method of one path: what is served there, to whom, and what the
 // document says of it.
 type Route struct {

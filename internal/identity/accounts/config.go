@@ -60,7 +60,7 @@ type Config struct {
 
 	OIDC map[string]Provider // by the name in ?provider=
 
-	Version  string                                 // shown by Health
+	Version  string                                 // noted where the installation begins
 	OnTenant func(tx *db.Tx, tenantID string) error // seeds a tenant made here; may be nil
 	Log      *slog.Logger                           // nil = slog.Default()
 	// told after a commit that added a job of the kind; nil = it waits for the next look

@@ -1,0 +1,71 @@
+package app_test
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"holdfast/internal/actor"
+	"holdfast/internal/api/route"
+	"holdfast/internal/app"
+	"holdfast/internal/testkit"
+)
+
+// A version that no other text of an answer resembles.
+func init() { app.Version = "98.7.6-release" }
+
+// Whoever has not signed in reads neither which release runs nor which version of the database, whatever is
+// asked; administrators read both at one place, and no other member does.
+func TestStrangersReadNoVersion(t *testing.T) {
+	parameter := regexp.MustCompile(`\{[a-zA-Z_.$]+\}`)
+
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		versions := []string{app.Version, k.App.DB.Version()}
+
+		asked := 0
+		for _, rt := range k.App.Routes() {
+			if rt.Who == route.SignedIn || rt.Who == route.TenantMember || rt.Method != http.MethodGet {
+				continue
+			}
+			asked++
+			path := strings.ReplaceAll(rt.Pattern, "{$}", "")
+			path = parameter.ReplaceAllString(path, "0192f0c0-1111-7000-8000-0000000000aa")
+			r := k.Call(testkit.Request{Method: rt.Method, Path: path})
+			told := string(r.Body)
+			for name, values := range r.Header {
+				told += name + ": " + strings.Join(values, ", ")
+			}
+			for _, v := range versions {
+				if strings.Contains(told, v) {
+					t.Errorf("%s tells a stranger %q", path, v)
+				}
+			}
+		}
+		if asked < 15 {
+			t.Errorf("only %d routes were asked", asked)
+		}
+
+		for _, c := range []struct {
+			as     string
+			status int
+		}{
+			{"", http.StatusUnauthorized},
+			{k.Token(testkit.As(actor.Viewer)), http.StatusForbidden},
+			{k.Token(testkit.As(actor.Operator)), http.StatusForbidden},
+			{k.Token(testkit.As(actor.Admin)), http.StatusOK},
+			{k.Token(testkit.As(actor.Owner)), http.StatusOK},
+			{k.Service(), http.StatusOK},
+		} {
+			r := k.Call(testkit.Request{Method: "GET", Path: "/v1/server", Bearer: c.as})
+			if r.Status != c.status {
+				t.Errorf("/v1/server: %d %s, want %d", r.Status, r.Body, c.status)
+			}
+			for _, v := range versions {
+				if c.status == http.StatusOK != strings.Contains(string(r.Body), v) {
+					t.Errorf("/v1/server answers %d %s", r.Status, r.Body)
+				}
+			}
+		}
+	})
+}
