@@ -24,15 +24,12 @@ import (
 // beforeTenants are tables with tenants' rows that are asked before a tenant is
 // known or for all at once: who somebody is, what tells of refusals, and what a
 // node does in the background. Of no other table a request lifts the fence.
-var beforeTenants = []string{"audit", "audit_heads", "import_jobs", "members", "settings", "sso_connections",
-	"tenants", "webhooks"}
+var beforeTenants = []string{"audit", "audit_heads", "import_jobs", "members", "outbox", "settings", "sso_accounts",
+	"sso_connections", "sso_domains", "sso_groups", "sso_names", "sso_requests", "tenants", "webhook_deliveries",
+	"webhook_lanes", "webhooks"}
 
-// unfenced are the tables with a column tenant_id and no row policy: queues that
-// every node serves for all tenants, and what is asked to find out who comes from
-// where. Each of their statements names a tenant, or is identity's.
-var unfenced = []string{"outbox", "sessions", "sso_accounts", "sso_domains", "sso_groups", "sso_names", "sso_requests",
-	"webhook_deliveries",
-	"webhook_lanes"}
+// unfenced are the tables with a column tenant_id and no row policy: a session is read before the tenant is known.
+var unfenced = []string{"sessions"}
 
 // The whole API is called as an administrator, and PostgreSQL's own log of it is
 // read: each statement on a table that holds tenants' rows is one of a transaction

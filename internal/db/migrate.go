@@ -297,6 +297,8 @@ var (
 	foreignKey  = regexp.MustCompile(`(?im)^\s*(?:constraint (\w+) )?(foreign key .*?),?\s*$`)
 	// packed or sealed already: PostgreSQL need not try to compress it
 	bytesColumn = regexp.MustCompile(`(?im)^\s*(\w+) bytea\b`)
+	tenantField = regexp.MustCompile(`(?im)^\s*tenant_id uuid\b`)
+	unfenced    = regexp.MustCompile(`(?i)-- no rls:`)
 	rlsComment  = regexp.MustCompile(`(?i)-- rls: (\w+)(?:, user (\w+))?`)
 )
 
@@ -324,11 +326,14 @@ func postgresDDL(sql string) []string {
 			create = append(create, fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET STORAGE EXTERNAL", table, c[1]))
 		}
 		col, user := tenantColumn(s, len(m[0]))
-		if col == "" {
-			continue
+		if col != "" {
+			place = append(place, fmt.Sprintf("SELECT hf_place('%s', '%s')", table, col))
+		} else if tenantField.MatchString(s) && !unfenced.MatchString(s) {
+			col = "tenant_id"
 		}
-		place = append(place, fmt.Sprintf("SELECT hf_place('%s', '%s')", table, col))
-		policy = append(policy, policyStatements(table, col, user)...)
+		if col != "" {
+			policy = append(policy, policyStatements(table, col, user)...)
+		}
 	}
 	return append(append(append(create, place...), keys...), policy...)
 }
@@ -342,8 +347,9 @@ const onDelete = " ON DELETE RESTRICT"
 
 var trailingComma = regexp.MustCompile(`,\s*\)\s*$`)
 
-// tenantColumn finds the column that holds a table's tenant: named by an
-// "-- rls:" remark, or tenant_id in first place. Others are platform tables.
+// tenantColumn finds the column by which a table is placed: named by an "-- rls:" remark, or tenant_id in first
+// place. Others are platform tables, kept whole on one node; those that have a tenant_id are fenced by it all the
+// same, unless a "-- no rls:" remark says why not.
 func tenantColumn(create string, body int) (col, user string) {
 	if m := rlsComment.FindStringSubmatch(create); m != nil {
 		return m[1], m[2]

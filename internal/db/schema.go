@@ -39,15 +39,21 @@ func SameType(reported, asked string) bool {
 }
 
 // Unfenced names the tables of tenants that row level security does not bind,
-// in its forced form, with a policy. On SQLite, which has none, there are none.
+// in its forced form, with a policy. Sessions are not among them: they are read before
+// the tenant is known, and some have none. On SQLite, which has no row level security,
+// there are none.
 func (d *DB) Unfenced(ctx context.Context) (out []string, err error) {
 	if d.kind != PostgreSQL {
 		return nil, nil
 	}
-	const sql = `SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = 1 AND a.attname = 'tenant_id'
-		WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-		AND (NOT c.relrowsecurity OR NOT c.relforcerowsecurity OR NOT EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid))
+	const sql = `
+		SELECT c.relname
+		FROM pg_class c
+		JOIN pg_namespace n ON n.oid = c.relnamespace
+		JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant_id' AND NOT a.attisdropped
+		WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relname <> 'sessions'
+			AND (NOT c.relrowsecurity OR NOT c.relforcerowsecurity
+				OR NOT EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid))
 		ORDER BY c.relname`
 	err = d.Read(ctx, Scope{}, func(tx *Tx) error {
 		return tx.Query(sql, nil, func(r *Row) error { out = append(out, r.Text(0)); return nil })

@@ -191,8 +191,9 @@ func FewParameters(r *http.Request) error {
 }
 
 // maxHeaderList bounds the header list of a request, in bytes as HTTP/2 counts
-// them: 32 for each field beside its name and value (RFC 9113, section 6.5.2).
-const maxHeaderList = 64 << 10
+// them: 32 for each field beside its name and value (RFC 9113, section 6.5.2). The
+// address is no part of it.
+const maxHeaderList = 32 << 10
 
 // CheckHeaders refuses a header list that no client needs (RFC 6585, section 5).
 // It names the longest field. What is beyond the server's buffer for a request's

@@ -278,11 +278,11 @@ func TestHeaderListPastTheBuffer(t *testing.T) {
 			Fail(w, r, simpleShape, err)
 		}
 	}), wide, nil)
-	for size, want := range map[int]string{60 << 10: "HTTP/1.1 200",
-		90 << 10: `{"error":"the header list is larger than 65536 bytes`, 200 << 10: "HTTP/1.1 431"} {
+	for size, want := range map[int]string{31 << 10: "HTTP/1.1 200",
+		33 << 10: `{"error":"the header list is larger than 32768 bytes`, 200 << 10: "HTTP/1.1 431"} {
 		c := dial(t, address, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Long: "+strings.Repeat("x", size)+
 			"\r\n\r\n")
-		if said := closed(t, c); !strings.Contains(said, want) || size > 64<<10 && !strings.HasPrefix(said, "HTTP/1.1 431") {
+		if said := closed(t, c); !strings.Contains(said, want) || size > 32<<10 && !strings.HasPrefix(said, "HTTP/1.1 431") {
 			t.Errorf("%d bytes: %.200s, want %s", size, said, want)
 		}
 	}

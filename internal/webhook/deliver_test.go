@@ -135,6 +135,36 @@ func waitFor(r *http.Request, hang chan struct{}) {
 	}
 }
 
+// Whoever reads the log of deliveries cannot send one again as the server's: no signature of a request is kept, not
+// even where the receiver sends it back.
+func TestLogHidesSignatures(t *testing.T) {
+	each(t, func(t *testing.T, k *kit) {
+		s := newSink(t, func(w http.ResponseWriter, r *http.Request, _ int) {
+			w.Header().Set("Location", "/?echo="+r.Header.Get("Webhook-Signature"))
+			fmt.Fprint(w, "you sent ", r.Header.Get("Webhook-Signature"))
+		})
+		e := k.create(north, s.URL)
+		if _, err := k.s.Rotate(context.Background(), admin(north), e.ID); err != nil {
+			t.Fatal(err)
+		}
+		k.run()
+		k.emit(north, 1)
+		k.until("the delivery", func() bool { return len(k.log(e.ID)) == 1 && k.log(e.ID)[0].status == "delivered" })
+
+		d := k.log(e.ID)[0]
+		signatures := strings.Fields(s.all()[0].header.Get("Webhook-Signature"))
+		if len(signatures) != 2 || !strings.Contains(d.response, "you sent") || !strings.Contains(d.request, hiddenSignature) {
+			t.Fatalf("%d signatures; the log: %s %s", len(signatures), d.request, d.response)
+		}
+		for _, signature := range signatures {
+			_, mac, _ := strings.Cut(signature, ",")
+			if strings.Contains(d.request+d.response+d.history, mac) {
+				t.Errorf("the log keeps a signature: %s %s %s", d.request, d.response, d.history)
+			}
+		}
+	})
+}
+
 // The maintained library's verifier accepts every attempt; the id stays,
 // the timestamp is new; during a rotation both secrets verify, afterwards the
 // new one alone.

@@ -63,7 +63,7 @@ func (s *Service) sendOnce(ctx context.Context, ep *endpoint, d *delivery) outco
 	defer res.Body.Close()
 	// A body that stalls or breaks off does not change what the status said.
 	body, _ := io.ReadAll(io.LimitReader(res.Body, readAtMost))
-	o.took, o.status, o.response = time.Since(start), res.StatusCode, answerLog(res, body)
+	o.took, o.status, o.response = time.Since(start), res.StatusCode, answerLog(req, res, body)
 	if !o.isOK() {
 		o.err = "answered " + strconv.Itoa(res.StatusCode)
 		if res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusServiceUnavailable {
@@ -118,12 +118,16 @@ func retryAfter(res *http.Response, now time.Time) time.Duration {
 	return min(max(d, time.Second), maxWait)
 }
 
-// requestLog is the request for the log.
+// hiddenSignature stands in the log for what would let a reader of deliveries send one again as the server's.
+const hiddenSignature = "v1,(hidden)"
+
+// requestLog is the request for the log, without its signature.
 func requestLog(req *http.Request) []byte {
 	h := map[string]string{}
 	for k := range req.Header {
 		h[strings.ToLower(k)] = req.Header.Get(k)
 	}
+	h["webhook-signature"] = hiddenSignature
 	b, err := json.Marshal(map[string]any{"method": req.Method, "url": req.URL.String(), "headers": h})
 	if err != nil {
 		return nil
@@ -134,16 +138,26 @@ func requestLog(req *http.Request) []byte {
 var keptHeaders = []string{"Content-Type", "Content-Length", "Date", "Location", "Retry-After", "Server",
 	"Www-Authenticate", "X-Request-Id"}
 
+// hideSignatures replaces in a text the signatures of a request.
+func hideSignatures(req *http.Request) *strings.Replacer {
+	var pairs []string
+	for _, signature := range strings.Fields(req.Header.Get("Webhook-Signature")) {
+		pairs = append(pairs, signature, hiddenSignature)
+	}
+	return strings.NewReplacer(pairs...)
+}
+
 // answerLog is the answer for the log. Nothing of it is trusted: it is text of
-// a stranger.
-func answerLog(res *http.Response, body []byte) []byte {
+// a stranger, who may have sent the request's signature back.
+func answerLog(req *http.Request, res *http.Response, body []byte) []byte {
+	hide := hideSignatures(req)
 	h := map[string]string{}
 	for _, k := range keptHeaders {
 		if v := res.Header.Get(k); v != "" {
-			h[strings.ToLower(k)] = cleanText(v, 300)
+			h[strings.ToLower(k)] = cleanText(hide.Replace(v), 300)
 		}
 	}
-	b, err := json.Marshal(map[string]any{"headers": h, "body": cleanText(string(body), keepBody),
+	b, err := json.Marshal(map[string]any{"headers": h, "body": cleanText(hide.Replace(string(body)), keepBody),
 		"body_cut": len(body) > keepBody})
 	if err != nil {
 		return nil

@@ -52,7 +52,7 @@ create table import_snapshots (
 );
 
 -- What leaves the server. The outbox, the deliveries and their queue are not
--- sharded (their first column is not tenant_id, so no row policy either): one
+-- sharded (their first column is not tenant_id): one
 -- node at a time numbers the outbox, and workers claim lanes with SKIP LOCKED.
 
 -- An event is written here in the transaction of its change, without a seq.
