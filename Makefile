@@ -19,10 +19,13 @@ unexport HOLDFAST_TEST_ENGINE
 # One test at a time has the machine, also under -j.
 .NOTPARALLEL:
 
-.PHONY: build image run quick test unit supabase guides console console-test check figures chart race kill rolling fuzz bench peers setup clean
+.PHONY: build release image run quick test unit supabase guides console console-test check figures chart race kill rolling fuzz bench peers setup clean
 
 build: ## bin/holdfast
 	$(GO) build $(TRIM) -ldflags "-s -w" -o bin/holdfast ./cmd/holdfast
+
+release: setup ## dist/, what is offered for download: make release VERSION=0.1.0 KEY=holdfast.key (or UNSIGNED=yes)
+	$(GO) run ./packaging/release -version "$(VERSION)" -key "$(KEY)" $(if $(UNSIGNED),-unsigned) -out dist
 
 image: build ## bin/holdfast.oci, a container image without a container engine
 	rm -rf bin/holdfast.oci

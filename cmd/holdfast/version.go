@@ -7,11 +7,11 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"holdfast/internal/app"
+	"holdfast/internal/bill"
 )
 
 // build is what a binary says about its making.
@@ -37,7 +37,7 @@ func versionCommand() *cobra.Command {
 			}
 			out := cmd.OutOrStdout()
 			if sbom {
-				return writeJSON(out, listComponents(info))
+				return writeJSON(out, bill.List(info, app.Version))
 			}
 			b := describeBuild(info)
 			if asJSON {
@@ -81,58 +81,5 @@ func describeBuild(info *debug.BuildInfo) build {
 	if b.Revision != "" {
 		b.Revision += changed
 	}
-	return b
-}
-
-// bill is a bill of materials (CycloneDX 1.6, ECMA-424).
-type bill struct {
-	Format       string      `json:"bomFormat"`
-	Specified    string      `json:"specVersion"`
-	Version      int         `json:"version"`
-	Metadata     metadata    `json:"metadata"`
-	Components   []component `json:"components"`
-	Dependencies []dependsOn `json:"dependencies"`
-}
-
-type metadata struct {
-	Component component `json:"component"`
-}
-
-type component struct {
-	Type    string `json:"type"`
-	Ref     string `json:"bom-ref"`
-	Name    string `json:"name"`
-	Version string `json:"version"`
-	PURL    string `json:"purl,omitempty"` // package URL
-}
-
-type dependsOn struct {
-	Ref string   `json:"ref"`
-	On  []string `json:"dependsOn"`
-}
-
-// listComponents lists the Go modules that are linked into the binary, and Go's own
-// library.
-func listComponents(info *debug.BuildInfo) bill {
-	b := bill{Format: "CycloneDX", Specified: "1.6", Version: 1,
-		Metadata: metadata{component{Type: "application", Ref: "holdfast", Name: "holdfast", Version: app.Version}}}
-	add := func(name, version string) {
-		purl := "pkg:golang/" + name + "@" + version
-		c := component{Type: "library", Ref: purl, Name: name, Version: version, PURL: purl}
-		b.Components = append(b.Components, c)
-	}
-	add("std", strings.TrimPrefix(runtime.Version(), "go"))
-	for _, m := range info.Deps {
-		if m.Replace != nil {
-			m = m.Replace
-		}
-		add(m.Path, m.Version)
-	}
-
-	on := make([]string, len(b.Components))
-	for i, c := range b.Components {
-		on[i] = c.Ref
-	}
-	b.Dependencies = []dependsOn{{Ref: "holdfast", On: on}}
 	return b
 }

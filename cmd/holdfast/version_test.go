@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"holdfast/internal/bill"
 	"os"
 	"strings"
 	"testing"
@@ -31,7 +32,7 @@ func TestVersionNamesItsModules(t *testing.T) {
 		t.Errorf("version --json: %+v %v", b, err)
 	}
 
-	var list bill
+	var list bill.Bill
 	if err := json.Unmarshal(runVersion(t, "--sbom"), &list); err != nil {
 		t.Fatal(err)
 	}

@@ -51,10 +51,16 @@ import (
 	"holdfast/internal/webhook"
 )
 
-// Version is the product's version, set when a release is built.
+// stamped is the version that packaging/release links into a binary.
+var stamped string
+
+// Version is the product's version: a release's, a tag's, or "dev".
 var Version = buildVersion()
 
 func buildVersion() string {
+	if stamped != "" {
+		return stamped
+	}
 	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" && b.Main.Version != "(devel)" {
 		return b.Main.Version
 	}

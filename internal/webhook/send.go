@@ -90,7 +90,7 @@ func (s *Service) newRequest(ctx context.Context, ep *endpoint, d *delivery, at 
 	h.Set("User-Agent", s.product+"-Webhooks/1")
 	h.Set("Webhook-Id", d.event)
 	h.Set("Webhook-Timestamp", strconv.FormatInt(at.Unix(), 10))
-	h.Set("Webhook-Signature", strings.Join(signatures, " "))
+	h.Set(signatureHeader, strings.Join(signatures, " "))
 	return req, nil
 }
 
@@ -118,6 +118,8 @@ func retryAfter(res *http.Response, now time.Time) time.Duration {
 	return min(max(d, time.Second), maxWait)
 }
 
+const signatureHeader = "Webhook-Signature"
+
 // hiddenSignature stands in the log for what would let a reader of deliveries send one again as the server's.
 const hiddenSignature = "v1,(hidden)"
 
@@ -126,8 +128,10 @@ func requestLog(req *http.Request) []byte {
 	h := map[string]string{}
 	for k := range req.Header {
 		h[strings.ToLower(k)] = req.Header.Get(k)
+		if k == signatureHeader {
+			h[strings.ToLower(k)] = hiddenSignature
+		}
 	}
-	h["webhook-signature"] = hiddenSignature
 	b, err := json.Marshal(map[string]any{"method": req.Method, "url": req.URL.String(), "headers": h})
 	if err != nil {
 		return nil
@@ -141,7 +145,7 @@ var keptHeaders = []string{"Content-Type", "Content-Length", "Date", "Location",
 // hideSignatures replaces in a text the signatures of a request.
 func hideSignatures(req *http.Request) *strings.Replacer {
 	var pairs []string
-	for _, signature := range strings.Fields(req.Header.Get("Webhook-Signature")) {
+	for _, signature := range strings.Fields(req.Header.Get(signatureHeader)) {
 		pairs = append(pairs, signature, hiddenSignature)
 	}
 	return strings.NewReplacer(pairs...)

@@ -56,8 +56,8 @@ create table identities (
 create unique index identities_subject_key on identities (provider, issuer, subject);
 create index identities_user_idx on identities (user_id);
 
+-- no rls: a session is read before the tenant is known, and that of somebody without a tenant has none.
 create table sessions (
-  -- no rls: a session is read before the tenant is known, and one of somebody without a tenant has none
   id uuid not null,
   user_id uuid not null,
   tenant_id uuid,
