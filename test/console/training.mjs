@@ -39,7 +39,8 @@ async function newCrew() {
     body: { status: 'waived', close_reason: 'Works in the office now' },
   });
   await make('training_assignments', { worker_id: people.assigned.id, course_id: course.id });
-  return { stamp, title, course, other, people, valid, path: `/console/training?job_title=${encodeURIComponent(title)}` };
+  const path = `/console/training?job_title=${encodeURIComponent(title)}`;
+  return { title, course, other, people, valid, path };
 }
 
 const cellOf = (page, person, course) =>
@@ -132,4 +133,100 @@ test('a picker reads the own trainings, and no matrix of others', async () => {
     await page.getByRole('link', { name: 'Training', exact: true }).click();
     await page.waitForURL(/training_assignments/);
   });
+});
+
+const openOf = (path) => api(officer, `/v1/training_assignments?select=id,status,due_on,close_reason&${path}`);
+
+test('cells are chosen by keys and by a thumb, and their courses assigned to all at once', async () => {
+  const { course, other, people, path } = await newCrew();
+  await as(officer, async (page) => {
+    await open(page, path);
+    await cellOf(page, people.assigned, other).focus();
+    await page.keyboard.press(' ');
+    await page.getByText('1 course is chosen').waitFor();
+    await page.keyboard.press(' ');
+    await page.getByRole('button', { name: /^Choose all 3 open gaps/ }).click();
+    await page.getByText('3 courses are chosen').waitFor();
+    await page.getByRole('button', { name: 'Assign', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Assign 3 courses' });
+    await dialog.getByLabel('Due on').fill(dayFromNow(14));
+    assert.deepEqual(await violations(page, 'assign'), []);
+    await dialog.getByRole('button', { name: 'Assign', exact: true }).click();
+    await page.getByText('3 courses were assigned').waitFor();
+    await cellOf(page, people.missing, course).getByText('assigned').waitFor();
+    await cellOf(page, people.ended, course).getByText('ended on').waitFor();
+  });
+  for (const who of ['missing', 'ended', 'ending']) {
+    const [made] = await openOf(`worker_id=eq.${people[who].id}&course_id=eq.${course.id}&status=eq.assigned`);
+    assert.equal(made?.due_on, dayFromNow(14), who);
+  }
+  const crew = await newCrew();
+  await as(
+    officer,
+    async (page) => {
+      await open(page, crew.path);
+      await page.getByRole('checkbox', { name: `Choose ${crew.people.missing.name}, ${crew.course.code}` }).click();
+      await page.getByRole('button', { name: 'Assign', exact: true }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Assign', exact: true }).click();
+      await page.getByText('1 course was assigned').waitFor();
+    },
+    { viewport: narrow, hasTouch: true },
+  );
+  assert.equal((await openOf(`worker_id=eq.${crew.people.missing.id}&status=eq.assigned`)).length, 1);
+});
+
+test('a certificate is recorded and a course is waived from the cell, which then says so', async () => {
+  const { course, people, path } = await newCrew();
+  await as(officer, async (page) => {
+    await open(page, path);
+    await cellOf(page, people.ended, course).click();
+    await page.getByRole('button', { name: 'Record a certificate' }).click();
+    await page.getByRole('dialog').getByLabel('Expires on').fill(dayFromNow(300));
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    await page.getByText('The certificate is recorded').waitFor();
+    await cellOf(page, people.ended, course).getByText('valid until').waitFor();
+
+    await cellOf(page, people.missing, course).click();
+    await page.getByRole('button', { name: 'Waive', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: `Waive ${course.code} for ${people.missing.name}` });
+    await dialog.getByLabel('Why?').fill('Never near a crane');
+    await dialog.getByRole('button', { name: 'Waive', exact: true }).click();
+    await cellOf(page, people.missing, course).getByText('waived').waitFor();
+  });
+  const [waived] = await openOf(`worker_id=eq.${people.missing.id}&course_id=eq.${course.id}`);
+  assert.equal(waived.close_reason, 'Never near a crane');
+  await as('manager@north.example', async (page) => {
+    await open(page, path);
+    await cellOf(page, people.assigned, course).click();
+    await page.getByRole('link', { name: 'Open the training' }).waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Waive', exact: true }).count(), 0, 'a manager waives nothing');
+  });
+});
+
+test('the assignment by risk is looked at before it is run, and then assigns what it showed', async () => {
+  const asked = await api(officer, '/functions/v1/auto-assign-training', { method: 'POST', body: {} });
+  assert.ok(asked.scores_checked > 0, 'the demonstration has scores');
+  const stamp = Date.now();
+  const [course] = await api(officer, '/v1/courses', {
+    method: 'POST',
+    body: { code: `RISK-${stamp}`, title: `By risk ${stamp}`, risk_threshold: 0 },
+  });
+  const dry = await api(officer, '/functions/v1/auto-assign-training', { method: 'POST', body: { dry_run: true } });
+  const mine = (list) => list.filter((x) => x.course_id === course.id);
+  assert.ok(mine(dry.assignments).length > 0, 'somebody has a score');
+  await as(officer, async (page) => {
+    await open(page, '/console/training');
+    await page.getByRole('button', { name: 'Assign by risk' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Assign by risk' });
+    await dialog.getByRole('heading', { name: 'Would be assigned' }).waitFor();
+    await dialog.getByText(/has [\d.]+ points; the course is due from 0/).first().waitFor();
+    await settled(page);
+    assert.deepEqual(await violations(page, 'assign by risk'), []);
+    assert.equal((await openOf(`course_id=eq.${course.id}`)).length, 0, 'a look assigns nothing');
+    const n = dry.assignments.length;
+    await dialog.getByRole('button', { name: n === 1 ? 'Assign 1 course' : `Assign ${n} courses` }).click();
+    await page.getByText(/courses? (was|were) assigned/).waitFor();
+  });
+  assert.equal((await openOf(`course_id=eq.${course.id}`)).length, mine(dry.assignments).length);
+  await api(officer, `/v1/courses?id=eq.${course.id}`, { method: 'PATCH', body: { status: 'retired' } });
 });

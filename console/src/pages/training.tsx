@@ -5,12 +5,15 @@ import { usePermissions, type Permissions } from '../lib/catalog';
 import { date } from '../lib/format';
 import { _, plural } from '../lib/i18n';
 import { useQuery } from '../lib/query';
-import type { Matrix, Place } from '../ui/training';
 import { Button, Card, Empty, Head, LinkButton, Note, Problem, Segments, Skeleton } from '../ui/basic';
 import { Select } from '../ui/form';
-import { TrainingCell } from '../ui/training-cell';
+import { isUrgent, keyOf, placesOf, type Matrix, type Place } from '../ui/training';
+import { Assign, canAssign, Certify, isAssignable, Waive } from '../ui/training-actions';
+import { TrainingCell, type Step } from '../ui/training-cell';
 import { TrainingGrid } from '../ui/training-grid';
 import { TrainingList } from '../ui/training-list';
+import { TrainingRun } from '../ui/training-run';
+import '../board.css';
 import '../training.css';
 
 // Below this width the matrix is a list by person.
@@ -37,6 +40,8 @@ export function TrainingPage() {
   const p = usePermissions();
   const { query, route } = useLocation();
   const [place, setPlace] = useState<Place>();
+  const [step, setStep] = useState<Step | 'run'>();
+  const [chosen, setChosen] = useState<Map<string, Place>>(new Map());
   const isNarrow = useNarrow();
   const a: Asked = Object.fromEntries(asked.map((n) => [n, query[n] ?? '']));
   const params = queryOf(a);
@@ -47,9 +52,23 @@ export function TrainingPage() {
   });
   if (!p) return <Skeleton lines={8} />;
   const go = (next: Asked) => {
+    setChosen(new Map());
     const to = queryOf({ ...a, after: '', ...next });
     route(`/console/training${to ? `?${to}` : ''}`);
   };
+  const mayAssign = canAssign(p);
+  const choose = (x: Place) => {
+    const next = new Map(chosen);
+    if (!next.delete(keyOf(x)) && isAssignable(x)) next.set(keyOf(x), x);
+    setChosen(next);
+  };
+  const given = {
+    chosen: new Set(chosen.keys()),
+    open: setPlace,
+    ...(mayAssign ? { choose } : {}),
+  };
+  const shut = () => (setStep(undefined), setPlace(undefined));
+  const assigned = () => (shut(), setChosen(new Map()));
   return (
     <>
       <Head
@@ -60,6 +79,11 @@ export function TrainingPage() {
             : undefined
         }
       >
+        {p.functions['auto-assign-training'] && !p.read_only ? (
+          <Button icon="gauge" onClick={() => setStep('run')}>
+            {_('Assign by risk')}
+          </Button>
+        ) : null}
         <LinkButton icon="list" href="/console/c/training_assignments">
           {_('All trainings')}
         </LinkButton>
@@ -70,18 +94,70 @@ export function TrainingPage() {
         <Skeleton lines={8} />
       ) : q.data && q.data.courses.length && q.data.people.length ? (
         isNarrow ? (
-          <TrainingList matrix={q.data} open={setPlace} />
+          <TrainingList matrix={q.data} {...given} />
         ) : (
           <Card flush>
-            <TrainingGrid matrix={q.data} open={setPlace} />
+            <TrainingGrid matrix={q.data} {...given} />
           </Card>
         )
       ) : q.data ? (
         <Nothing a={a} matrix={q.data} p={p} />
       ) : null}
       {q.data ? <Pages a={a} matrix={q.data} go={go} /> : null}
-      {place ? <TrainingCell place={place} p={p} close={() => setPlace(undefined)} /> : null}
+      {q.data && mayAssign ? (
+        <Choice
+          matrix={q.data}
+          chosen={chosen}
+          put={setChosen}
+          assign={() => (setPlace(undefined), setStep('assign'))}
+        />
+      ) : null}
+      {place && !step ? <TrainingCell place={place} p={p} close={shut} step={setStep} /> : null}
+      {step === 'assign' ? (
+        <Assign places={place ? [place] : [...chosen.values()]} close={shut} done={assigned} />
+      ) : step === 'run' ? (
+        <TrainingRun p={p} close={shut} />
+      ) : place && step === 'waive' ? (
+        <Waive place={place} close={shut} done={shut} />
+      ) : place && step === 'certify' ? (
+        <Certify place={place} p={p} close={shut} done={shut} />
+      ) : null}
     </>
+  );
+}
+
+// Choice is what is chosen on the page, and what is done with it: single cells, or every gap that is not assigned yet.
+function Choice({
+  matrix,
+  chosen,
+  put,
+  assign,
+}: {
+  matrix: Matrix;
+  chosen: Map<string, Place>;
+  put: (to: Map<string, Place>) => void;
+  assign: () => void;
+}) {
+  const gaps = matrix.people
+    .flatMap((person) => placesOf(person, matrix.courses))
+    .filter((x) => isUrgent(x.cell) && isAssignable(x));
+  if (!chosen.size)
+    return gaps.length ? (
+      <div class="row">
+        <Button size="small" onClick={() => put(new Map(gaps.map((x) => [keyOf(x), x])))}>
+          {plural(gaps.length, 'Choose {n} open gap', 'Choose all {n} open gaps')}
+        </Button>
+        <span class="small muted">{_('Or choose single cells: the space bar, or Ctrl and a click.')}</span>
+      </div>
+    ) : null;
+  return (
+    <div class="row choosing" role="status">
+      <span class="grow">{plural(chosen.size, '{n} course is chosen', '{n} courses are chosen')}</span>
+      <Button onClick={() => put(new Map())}>{_('Choose none')}</Button>
+      <Button kind="primary" onClick={assign}>
+        {_('Assign')}
+      </Button>
+    </div>
   );
 }
 
@@ -212,7 +288,9 @@ function Nothing({ a, matrix, p }: { a: Asked; matrix: Matrix; p: Permissions })
   if (a.only === 'gaps')
     return (
       <Empty title={_('No gap is found')} icon="check">
-        {_('Asked for is what the jobs and the equipment of the shifts ask for. Nobody is looked at for anything else.')}
+        {_(
+          'Asked for is what the jobs and the equipment of the shifts ask for. Nobody is looked at for anything else.',
+        )}
       </Empty>
     );
   if (a.only === 'ending')

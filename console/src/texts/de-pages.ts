@@ -807,7 +807,7 @@ export const dePages: Record<string, string> = {
   '{n} more course': '{n} weiterer Kurs',
   '{n} more courses': '{n} weitere Kurse',
   'Nothing is asked for and nothing is on record.': 'Nichts wird verlangt und nichts ist erfasst.',
-  'not required': 'nicht verlangt (freiwillig)',
+  'not required': 'nicht vorgeschrieben',
   'A certificate holds {n} month.': 'Ein Nachweis gilt {n} Monat.',
   'A certificate holds {n} months.': 'Ein Nachweis gilt {n} Monate.',
   'A certificate holds for life.': 'Ein Nachweis gilt unbefristet.',
@@ -820,4 +820,53 @@ export const dePages: Record<string, string> = {
   'All records of it': 'Alle Datensätze dazu',
   'Job title': 'Tätigkeit',
   'Course': 'Kurs',
+  'Due on': 'Fällig',
+  'Reason': 'Grund',
+  'overdue since {when}': 'überfällig seit {when}',
+  '{n} course was assigned': '{n} Kurs wurde zugewiesen',
+  '{n} courses were assigned': '{n} Kurse wurden zugewiesen',
+  'Assign {course} to {who}': '{course} an {who} zuweisen',
+  'Assign {n} course': '{n} Kurs zuweisen',
+  'Assign {n} courses': '{n} Kurse zuweisen',
+  'Assign': 'Zuweisen',
+  '{course} is waived for {who}': '{course} ist {who} erlassen',
+  'Waive {course} for {who}': '{course} für {who} erlassen',
+  'A waiver says that the person need not take the course. It is no certificate: rules go on counting it as missing.':
+    'Ein Erlass sagt, dass die Person den Kurs nicht braucht. Er ist kein Nachweis: Regeln zählen ihn weiter als fehlend.',
+  'Waive': 'Erlassen',
+  'A certificate of another issuer is entered with its file and completed by a second person.':
+    'Ein Nachweis einer anderen Stelle wird mit seiner Datei eingetragen und von einer zweiten Person abgeschlossen.',
+  'Enter it': 'Eintragen',
+  'The certificate is recorded': 'Der Nachweis ist erfasst',
+  '{kind} {name} has {score} points; the course is due from {least}.':
+    '{kind} {name} hat {score} Punkte; der Kurs ist ab {least} fällig.',
+  'A risk score reached the threshold of the course.':
+    'Ein Risikowert hat die Schwelle des Kurses erreicht.',
+  'has it open already': 'hat ihn schon offen',
+  'holds it for more than 30 days': 'hat ihn noch mehr als 30 Tage',
+  'has left': 'ist ausgeschieden',
+  'the score rests on too little': 'der Wert beruht auf zu wenig',
+  'Assign by risk': 'Nach Risiko zuweisen',
+  'Courses with a threshold go to the people behind the scores that reach it. Nothing is assigned before you say so.':
+    'Kurse mit einer Schwelle gehen an die Personen hinter den Werten, die sie erreichen. Nichts wird zugewiesen, bevor du es sagst.',
+  '{n} scores were held against {m} courses.': '{n} Werte wurden an {m} Kursen gemessen.',
+  'Would be assigned': 'Würde zugewiesen',
+  'Nobody would be assigned anything': 'Niemandem würde etwas zugewiesen',
+  'No score reaches the threshold of a course, or whom it reaches has the course.':
+    'Kein Wert erreicht die Schwelle eines Kurses, oder wen er erreicht, hat den Kurs.',
+  'Would be skipped': 'Würde ausgelassen',
+  'Who is skipped is shown to those who may see the scores of single people.':
+    'Wer ausgelassen wird, sehen die, die Werte einzelner Personen sehen dürfen.',
+  '{n} more': '{n} weitere',
+  'Another person completes or waives your own training.':
+    'Deine eigene Schulung schließt eine andere Person ab oder erlässt sie.',
+  'Open the training': 'Schulung öffnen',
+  'Record a certificate': 'Nachweis erfassen',
+  'Choose {n} open gap': '{n} offene Lücke wählen',
+  'Choose all {n} open gaps': 'Alle {n} offenen Lücken wählen',
+  'Or choose single cells: the space bar, or Ctrl and a click.':
+    'Oder einzelne Felder wählen: Leertaste, oder Strg und Klick.',
+  '{n} course is chosen': '{n} Kurs ist gewählt',
+  '{n} courses are chosen': '{n} Kurse sind gewählt',
+  'Choose none': 'Nichts wählen',
 };

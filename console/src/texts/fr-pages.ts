@@ -863,4 +863,52 @@ export const frPages: Record<string, string> = {
   'All records of it': 'Tous les enregistrements',
   'Job title': 'Poste',
   'Course': 'Cours',
+  'Due on': 'Échéance',
+  'Reason': 'Motif',
+  'overdue since {when}': 'en retard depuis le {when}',
+  '{n} course was assigned': '{n} cours a été attribué',
+  '{n} courses were assigned': '{n} cours ont été attribués',
+  'Assign {course} to {who}': 'Attribuer {course} à {who}',
+  'Assign {n} course': 'Attribuer {n} cours',
+  'Assign {n} courses': 'Attribuer {n} cours',
+  'Assign': 'Attribuer',
+  '{course} is waived for {who}': '{who} est dispensé de {course}',
+  'Waive {course} for {who}': 'Dispenser {who} de {course}',
+  'A waiver says that the person need not take the course. It is no certificate: rules go on counting it as missing.':
+    'Une dispense dit que la personne n’a pas besoin du cours. Ce n’est pas un certificat : les règles le comptent toujours comme manquant.',
+  'Waive': 'Dispenser',
+  'A certificate of another issuer is entered with its file and completed by a second person.':
+    'Le certificat d’un autre organisme est saisi avec son fichier et achevé par une deuxième personne.',
+  'Enter it': 'Le saisir',
+  'The certificate is recorded': 'Le certificat est enregistré',
+  '{kind} {name} has {score} points; the course is due from {least}.':
+    '{kind} {name} a {score} points ; le cours est dû à partir de {least}.',
+  'A risk score reached the threshold of the course.': 'Un score de risque a atteint le seuil du cours.',
+  'has it open already': 'l’a déjà en cours',
+  'holds it for more than 30 days': 'l’a pour plus de 30 jours',
+  'has left': 'est parti',
+  'the score rests on too little': 'le score repose sur trop peu',
+  'Assign by risk': 'Attribuer selon le risque',
+  'Courses with a threshold go to the people behind the scores that reach it. Nothing is assigned before you say so.':
+    'Les cours à seuil vont aux personnes derrière les scores qui l’atteignent. Rien n’est attribué avant que vous le disiez.',
+  '{n} scores were held against {m} courses.': '{n} scores ont été comparés à {m} cours.',
+  'Would be assigned': 'Serait attribué',
+  'Nobody would be assigned anything': 'Rien ne serait attribué à personne',
+  'No score reaches the threshold of a course, or whom it reaches has the course.':
+    'Aucun score n’atteint le seuil d’un cours, ou la personne a le cours.',
+  'Would be skipped': 'Serait omis',
+  'Who is skipped is shown to those who may see the scores of single people.':
+    'Les personnes omises sont montrées à qui peut voir les scores individuels.',
+  '{n} more': '{n} de plus',
+  'Another person completes or waives your own training.':
+    'Une autre personne achève votre propre formation ou vous en dispense.',
+  'Open the training': 'Ouvrir la formation',
+  'Record a certificate': 'Enregistrer un certificat',
+  'Choose {n} open gap': 'Choisir {n} lacune ouverte',
+  'Choose all {n} open gaps': 'Choisir les {n} lacunes ouvertes',
+  'Or choose single cells: the space bar, or Ctrl and a click.':
+    'Ou choisir des cases : barre d’espace, ou Ctrl et clic.',
+  '{n} course is chosen': '{n} cours est choisi',
+  '{n} courses are chosen': '{n} cours sont choisis',
+  'Choose none': 'Ne rien choisir',
 };

@@ -1,17 +1,35 @@
 import { date } from '../lib/format';
 import { _, plural } from '../lib/i18n';
-import { saysOf, toneOf, whyOf, type Place } from './training';
 import { words, type Permissions } from '../lib/catalog';
-import { Badge, LinkButton } from './basic';
+import { Badge, Button, LinkButton } from './basic';
 import { Dialog } from './dialog';
+import { isOpen, saysOf, toneOf, whyOf, type Place } from './training';
+import { canAssign, canWaive, isAssignable, isOwn } from './training-actions';
 import { hrefOf } from './value';
 
-// TrainingCell is how one person stands with one course: why it is asked for, and the records behind it.
-export function TrainingCell({ place, p, close }: { place: Place; p: Permissions; close: () => void }) {
+export type Step = 'assign' | 'certify' | 'waive';
+
+// TrainingCell is how one person stands with one course: why it is asked for, the records behind it, and what the reader
+// may do about it.
+export function TrainingCell({
+  place,
+  p,
+  close,
+  step,
+}: {
+  place: Place;
+  p: Permissions;
+  close: () => void;
+  step: (to: Step) => void;
+}) {
   const { person, course, cell } = place;
   const machines = (cell?.reasons ?? []).filter((r) => r.equipment_id && p.collections['equipment']?.read);
   return (
-    <Dialog title={`${person.name}: ${course.title}`} close={close}>
+    <Dialog
+      title={`${person.name}: ${course.title}`}
+      close={close}
+      footer={<Steps place={place} p={p} step={step} />}
+    >
       <div class="stack">
         <p class="row">
           <Badge tone={toneOf(cell)}>{saysOf(cell)}</Badge>
@@ -74,5 +92,30 @@ export function TrainingCell({ place, p, close }: { place: Place; p: Permissions
         </div>
       </div>
     </Dialog>
+  );
+}
+
+// Steps are assigning, recording a certificate and waiving. What is open goes on at its own record; one's own training
+// another person completes and waives.
+function Steps({ place, p, step }: { place: Place; p: Permissions; step: (to: Step) => void }) {
+  const { cell } = place;
+  if (!canAssign(p)) return null;
+  if (isOwn(place, p)) return <p class="small muted">{_('Another person completes or waives your own training.')}</p>;
+  return (
+    <>
+      {canWaive(p) && (cell?.gap || isOpen(cell)) ? <Button onClick={() => step('waive')}>{_('Waive')}</Button> : null}
+      {isOpen(cell) ? (
+        <LinkButton kind="primary" href={hrefOf('training_assignments', String(cell?.assignment_id))}>
+          {_('Open the training')}
+        </LinkButton>
+      ) : (
+        <Button onClick={() => step('certify')}>{_('Record a certificate')}</Button>
+      )}
+      {isAssignable(place) ? (
+        <Button kind="primary" onClick={() => step('assign')}>
+          {_('Assign')}
+        </Button>
+      ) : null}
+    </>
   );
 }

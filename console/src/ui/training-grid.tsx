@@ -50,9 +50,13 @@ export function TrainingGrid({ matrix, chosen, open, choose }: Given) {
       column: within(column + step[1], matrix.courses.length),
     });
   };
+  // The space bar chooses a cell and does not press it.
+  const stay = (e: KeyboardEvent) => {
+    if (e.key === ' ' && choose && (e.target as HTMLElement).closest('td')) e.preventDefault();
+  };
   return (
     <div class="matrix" role="region" aria-label={_('People by courses')}>
-      <table ref={table} role="grid" aria-label={_('Training matrix')} onKeyDown={walk}>
+      <table ref={table} role="grid" aria-label={_('Training matrix')} onKeyDown={walk} onKeyUp={stay}>
         <thead>
           <tr>
             <th scope="col">{_('Person')}</th>

@@ -1,5 +1,6 @@
 import { _, plural } from '../lib/i18n';
-import { isUrgent, keyOf, placesOf, rankOf, saysOf, toneOf, type Cell, type Matrix, type Place } from './training';
+import { isOpen, isUrgent, keyOf, placesOf, rankOf, saysOf, toneOf } from './training';
+import type { Cell, Matrix, Place } from './training';
 import { Badge, Card } from './basic';
 import { hrefOf } from './value';
 
@@ -57,7 +58,7 @@ function Lines({ places, chosen, open, choose }: Omit<Given, 'matrix'> & { place
     <ul class="courses">
       {places.map((place) => (
         <li key={place.course.id}>
-          {choose && place.cell?.gap ? (
+          {choose && place.cell?.gap && !isOpen(place.cell) ? (
             <input
               type="checkbox"
               class="tick"

@@ -2,6 +2,7 @@ import type { Answer } from '../database';
 import { date } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { words } from '../lib/catalog';
+import { today } from '../lib/zone';
 
 export type Matrix = Answer<'training-matrix'>;
 export type Course = Matrix['courses'][number];
@@ -35,6 +36,7 @@ const tones: Record<Cell['state'], string> = {
 // toneOf repeats the words of a cell: what has ended and nobody asks for is no gap.
 export function toneOf(cell?: Cell): string {
   if (!cell) return 'none';
+  if (cell.state === 'assigned' && cell.due_on && cell.due_on < today()) return 'bad';
   return cell.state === 'ended' && !cell.gap ? 'plain' : tones[cell.state];
 }
 
@@ -43,6 +45,9 @@ const ranks: Cell['state'][] = ['missing', 'ended', 'assigned', 'ending', 'waive
 
 // rankOf orders cells: gaps first, then what ends soon.
 export const rankOf = (cell: Cell) => ranks.indexOf(cell.state) + (cell.gap ? 0 : ranks.length);
+
+// isOpen says that a course is assigned and neither completed nor waived.
+export const isOpen = (cell?: Cell) => !!cell?.assignment_id && cell.assignment_status !== 'waived';
 
 export const isUrgent = (cell?: Cell) => !!cell && (cell.gap || cell.state === 'ending');
 
@@ -57,6 +62,7 @@ export function saysOf(cell?: Cell): string {
     case 'ended':
       return _('ended on {when}', { when: date(cell.expires_on) });
     case 'assigned':
+      if (cell.due_on && cell.due_on < today()) return _('overdue since {when}', { when: date(cell.due_on) });
       return cell.assignment_status === 'assigned' ? _('assigned') : words(String(cell.assignment_status));
     case 'waived':
       return _('waived');

@@ -625,6 +625,14 @@ func TestTrainingNamesEverybody(t *testing.T) {
 		k.set("workers", gone, store.Row{"status": "left"})
 		k.call(scores, "")
 
+		told := len(k.told)
+		look := k.call(training, `{"entity_type":"zone","dry_run":true}`)
+		look.is("dry_run", "true", "assignments_created", "0", "assignments.#", "2", "skipped.#", "2",
+			"assignments.0.worker_id", `"`+p.worker+`"`, "assignments.1.worker_id", `"`+bare+`"`)
+		if k.count("training_assignments", "1 = 1") != 1 || len(k.told) != told {
+			t.Error("a dry run assigned something, or told of it")
+		}
+
 		n := k.call(training, `{"entity_type":"zone"}`)
 		n.is("assignments_created", "2", "assignments.0.worker_id", `"`+p.worker+`"`, "assignments.0.user_id", `"`+ada+`"`,
 			"assignments.1.worker_id", `"`+bare+`"`, "assignments.1.user_id", "null", "skipped.#", "2")

@@ -26,6 +26,7 @@ type TrainingIn struct {
 	EntityType string  `query:"entity_type" oneof:"zone driver worker equipment" doc:"Type of entity; all when absent."`
 	EntityID   string  `query:"entity_id" format:"uuid" doc:"One entity; all when absent."`
 	MinScore   float64 `query:"min_risk_score" default:"0" min:"0" max:"100" doc:"Least score. Above 0 leaves people out for managers."`
+	DryRun     bool    `query:"dry_run" doc:"Say whom it would assign and whom it skips, and write nothing."`
 }
 
 // entityKinds are the entity types that count.
@@ -57,11 +58,12 @@ type SkippedOut struct {
 // TrainingOut is the answer of auto-assign-training.
 type TrainingOut struct {
 	Success     bool            `json:"success" doc:"true."`
+	DryRun      bool            `json:"dry_run,omitempty" doc:"Nothing was written: this is what would happen."`
 	Tenant      string          `json:"tenant_id" format:"uuid" doc:"The tenant."`
 	Created     int             `json:"assignments_created" doc:"Assignments made."`
 	Courses     int             `json:"courses_checked" doc:"Active courses with a threshold."`
 	Scores      int             `json:"scores_checked" doc:"Scores held against them."`
-	Assignments []AssignmentOut `json:"assignments" doc:"The assignments made, those of people with an account first."`
+	Assignments []AssignmentOut `json:"assignments" doc:"Those made, or that would be; accounts first."`
 	Skipped     []SkippedOut    `json:"skipped" doc:"Who got none, and why; empty for who may not see the scores of single people."`
 }
 
@@ -105,18 +107,24 @@ func (p *Programme) Training(ctx context.Context, a actor.Actor, in *TrainingIn)
 }
 
 func (p *Programme) assignTraining(ctx context.Context, a actor.Actor, in *TrainingIn) (*TrainingOut, error) {
-	out := &TrainingOut{Success: true, Tenant: a.TenantID}
+	out := &TrainingOut{Success: true, DryRun: in.DryRun, Tenant: a.TenantID}
 	now := p.now().UTC()
-	err := p.write(ctx, a, func(tx *db.Tx) error {
+	begin := p.write
+	if in.DryRun {
+		begin = p.read
+	}
+	err := begin(ctx, a, func(tx *db.Tx) error {
 		out.Assignments, out.Skipped = []AssignmentOut{}, []SkippedOut{}
-		lockTenant(tx, a.TenantID)
+		if !in.DryRun {
+			lockTenant(tx, a.TenantID)
+		}
 		r, err := readRoll(tx, a, in, now)
 		if err != nil {
 			return err
 		}
 		out.Courses, out.Scores = len(r.courses), len(r.scores)
 		out.Assignments, out.Skipped = r.makeAssignments(a.TenantID, now)
-		if len(out.Assignments) == 0 {
+		if in.DryRun || len(out.Assignments) == 0 {
 			return nil
 		}
 		if err := p.keepAssignments(tx, a, out.Assignments); err != nil {
@@ -128,7 +136,9 @@ func (p *Programme) assignTraining(ctx context.Context, a actor.Actor, in *Train
 	if err != nil {
 		return nil, err
 	}
-	out.Created = len(out.Assignments)
+	if !in.DryRun {
+		out.Created = len(out.Assignments)
+	}
 	if !seesPeople(a.Role) {
 		out.hidePeople()
 	}
