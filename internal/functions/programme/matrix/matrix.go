@@ -33,7 +33,7 @@ type In struct {
 	CourseID string `query:"course_id" format:"uuid" doc:"One course; all that are given when absent."`
 	Only     string `query:"only" oneof:"gaps ending" doc:"People with gaps, or with what ends within 30 days."`
 	After    string `query:"after" doc:"Employee number behind which the page begins."`
-	Limit    int64  `query:"limit" default:"50" min:"1" max:"200" doc:"Most people of a page."`
+	Limit    int64  `query:"limit" default:"25" min:"1" max:"200" doc:"Most people of a page."`
 }
 
 // Out is the answer of training-matrix.
