@@ -18,6 +18,7 @@ import (
 	"holdfast/internal/identity"
 	"holdfast/internal/safety/evidence"
 	"holdfast/internal/safety/osha"
+	"holdfast/internal/warehouse/costs"
 	"holdfast/internal/warehouse/papers"
 	"holdfast/internal/web"
 )
@@ -39,6 +40,7 @@ func (a routeTable) allRoutes() []route.Route {
 		api.NewFiles(evidence.New(a.Store, a.blobs, a.album), a.album, a.keys).Routes(),
 		api.NewForms(osha.NewBooks(a.Store)).Routes(),
 		api.NewLabels(papers.NewPrinter(a.Store)).Routes(),
+		api.NewStockValue(costs.NewBooks(a.Store)).Routes(),
 		api.NewEPCIS(papers.NewVisibility(a.Store)).Routes(),
 		newOperation(a.App).Routes(), absent.Routes(a.gate),
 		a.pageRoutes(), a.identityRoutes(),

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"slices"
 	"strings"
 
 	"holdfast/internal/actor"
@@ -302,6 +303,11 @@ func itemCosts() Resource {
 
 // costReaders see what goods cost and are worth: whoever carries them need not.
 func costReaders() []actor.Role { return plusRoles(leaders, actor.Viewer) }
+
+// SeesCosts reports a role that sees what goods cost and what stock is worth.
+func SeesCosts(role actor.Role) bool {
+	return role == actor.Service || slices.Contains(costReaders(), role)
+}
 
 func stockCounts() Resource {
 	return Resource{

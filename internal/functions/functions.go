@@ -205,8 +205,8 @@ func planningTable(d Deps) []Function {
 		{
 			Name: "warehouse-kpis", Methods: []string{"GET"}, TTL: time.Minute,
 			In: planning.KPIsIn{}, Out: planning.KPIsOut{}, Run: adaptFunction(plan.KPIs),
-			Reads: []string{"stock_counts", "pick_lines", "pick_lists", "shifts", "settings"},
-			Doc:   "How often a count finds what the books say, and lines picked in an hour.",
+			Reads: []string{"stock_counts", "stock_movements", "pick_lines", "pick_lists", "shifts", "settings"},
+			Doc:   "How often a count finds what the books say, lines picked in an hour, and what the stock is worth.",
 		},
 		{
 			Name: "plan-pick-path", Methods: []string{"POST"}, Roles: planning.Managers, Writes: true,

@@ -91,6 +91,27 @@ test('what is saved as CSV is what the search shows', async () => {
   });
 });
 
+test('the stock value of a day is saved from the list of items, and is not offered to who carries them', async () => {
+  const button = { name: 'Stock value of a day' };
+  await as(manager, async (page) => {
+    await open(page, '/console/c/items');
+    await page.getByRole('button', button).click();
+    const dialog = page.getByRole('dialog', button);
+    await dialog.getByLabel('Day').fill('2001-02-03');
+    const file = page.waitForEvent('download');
+    await dialog.getByRole('button', { name: 'Save as CSV' }).click();
+    const saved = await file;
+    assert.equal(saved.suggestedFilename(), 'stock-value-2001-02-03.csv');
+    const [, row] = readFileSync(await saved.path(), 'utf8').split('\n');
+    assert.match(row, /^2001-02-03,,no stock at the end of this day,/);
+  });
+  await as('operator@north.example', async (page) => {
+    await open(page, '/console/c/items');
+    await page.locator('tbody tr').first().waitFor();
+    assert.equal(await page.getByRole('button', button).count(), 0);
+  });
+});
+
 test('labels and papers are saved from the record, and a shipment that comes in has none', async () => {
   const [zone] = await api(manager, '/v1/zones?select=id,code&kind=eq.bin&order=code&limit=1');
   const [out] = await api(manager, '/v1/shipments?select=id,shipment_no&direction=eq.outbound&order=id.desc&limit=1');

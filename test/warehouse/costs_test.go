@@ -131,3 +131,64 @@ func TestReceiptsCostWhatTheirOrderPays(t *testing.T) {
 		k.Verified(t)
 	})
 }
+
+// The stock of a day and its worth is a file; it is not for who carries the goods.
+func TestStockValueAsAFile(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{"unit_cost": 2.5})
+		bin := g.bin("G-A", 10, "")
+		k.Insert(t, g.as, "stock_movements", map[string]any{"type": "receipt", "item_id": g.item, "to_zone_id": bin,
+			"quantity": 10, "unit_cost": 3.5, "occurred_at": "2026-01-10T12:00:00Z"})
+		g.patched("items/"+g.item, map[string]any{"unit_cost": 100}, http.StatusOK)
+		row := func(query string) string {
+			t.Helper()
+			r := k.Get(g.as, "/v1/stock-value.csv"+query)
+			if r.Status != 200 || !strings.HasPrefix(r.Header.Get("Content-Type"), "text/csv") {
+				t.Fatalf("%s: %d %s", query, r.Status, r.Body)
+			}
+			for line := range strings.Lines(string(r.Body)) {
+				if strings.Contains(line, ",G-1,") || strings.Contains(line, "no stock") {
+					_, rest, _ := strings.Cut(strings.TrimSpace(line), ",")
+					return rest
+				}
+			}
+			return ""
+		}
+		if got := row(""); got != "G-1,Goods,,,20,EA,3,60,EUR" {
+			t.Errorf("today: %s", got)
+		}
+		if got := row("?as_of=2026-01-10"); got != "G-1,Goods,,,10,EA,3.5,35,EUR" {
+			t.Errorf("when ten were there: %s", got)
+		}
+		if got := row("?as_of=2001-01-01"); got != ",no stock at the end of this day,,,0,,,0,EUR" {
+			t.Errorf("before the first movement: %s", got)
+		}
+		var kpis struct {
+			KPIs struct {
+				Value  *float64 `json:"stock_value"`
+				Owners *float64 `json:"owners_stock_value"`
+				Basis  string   `json:"stock_value_basis"`
+			}
+		}
+		k.Get(g.as, "/functions/v1/warehouse-kpis").JSON(t, &kpis)
+		if v := kpis.KPIs; v.Value == nil || *v.Value < 60 || v.Owners == nil || v.Basis != "average_cost" {
+			t.Errorf("figures: %+v", v)
+		}
+		for _, bad := range []string{"2026-02-30", "tomorrow", "", "2999-01-01"} {
+			r := k.Get(g.as, "/v1/stock-value.csv?as_of="+bad)
+			if r.Status != http.StatusBadRequest || !strings.Contains(string(r.Body), "as_of") {
+				t.Errorf("as_of=%s: %d %s", bad, r.Status, r.Body)
+			}
+		}
+		for _, role := range []actor.Role{actor.Operator, actor.Driver} {
+			if r := k.Get(testkit.As(role), "/v1/stock-value.csv"); r.Status != http.StatusForbidden {
+				t.Errorf("%s: %d", role, r.Status)
+			}
+			k.Get(testkit.As(role), "/functions/v1/warehouse-kpis").JSON(t, &kpis)
+			if kpis.KPIs.Value != nil || kpis.KPIs.Owners != nil {
+				t.Errorf("%s is told what the stock is worth: %+v", role, kpis.KPIs)
+			}
+		}
+		k.Verified(t)
+	})
+}

@@ -44,6 +44,7 @@ import { Ask, Dialog } from '../ui/dialog';
 import { fail, Menu, toast } from '../ui/overlay';
 import { labelled } from '../ui/print';
 import { readsWhole } from '../ui/seen';
+import { StockValue } from '../ui/stock-value';
 import { hrefOf, Named, numeric, Value } from '../ui/value';
 
 interface Saved {
@@ -148,6 +149,7 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
     meta: { live: true },
   });
   const [adding, setAdding] = useState(false);
+  const [valuing, setValuing] = useState(false);
   const [picking, setPicking] = useState(false);
   const [naming, setNaming] = useState(false);
   const [at, setAt] = useState(-1);
@@ -177,6 +179,11 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
   return (
     <>
       <Head title={titleOf(c)} sub={_(c.doc)}>
+        {c.name === 'items' && p.collections['item_costs']?.read ? (
+          <Button icon="file" onClick={() => setValuing(true)}>
+            {_('Stock value of a day')}
+          </Button>
+        ) : null}
         {c.import && p.collections['import_jobs']?.create ? (
           <LinkButton icon="upload" href={`/console/imports/new?target=${c.name}`}>
             {_('Import')}
@@ -188,6 +195,7 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
           </LinkButton>
         ) : null}
       </Head>
+      {valuing ? <StockValue close={() => setValuing(false)} /> : null}
       <Card flush>
         <div class="filters">
           <Search text={view.search} go={(search) => go({ search })} />

@@ -869,4 +869,7 @@ export const dePages: Record<string, string> = {
   '{n} course is chosen': '{n} Kurs ist gewählt',
   '{n} courses are chosen': '{n} Kurse sind gewählt',
   'Choose none': 'Nichts wählen',
+  'Stock value of a day': 'Bestandswert eines Tages',
+  'By item, owner and site at the end of the day, at what the goods cost on average when they moved.':
+    'Nach Artikel, Eigentümer und Standort am Ende des Tages, zu dem, was die Ware im Durchschnitt kostete, als sie bewegt wurde.',
 };

@@ -911,4 +911,7 @@ export const frPages: Record<string, string> = {
   '{n} course is chosen': '{n} cours est choisi',
   '{n} courses are chosen': '{n} cours sont choisis',
   'Choose none': 'Ne rien choisir',
+  'Stock value of a day': 'Valeur du stock d’un jour',
+  'By item, owner and site at the end of the day, at what the goods cost on average when they moved.':
+    'Par article, propriétaire et site à la fin du jour, à ce que les marchandises coûtaient en moyenne quand elles ont bougé.',
 };

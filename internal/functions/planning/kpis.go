@@ -5,10 +5,12 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/functions/mingroup"
 	"holdfast/internal/functions/output"
+	"holdfast/internal/warehouse/costs"
 	"holdfast/internal/warehouse/inventory"
 )
 
@@ -36,6 +38,10 @@ type KPIs struct {
 	Shiftless int64        `json:"lines_without_shift" doc:"Those for whose picker no closed shift was found."`
 	// Suppressed is 1 where the pickers are too few.
 	Suppressed int `json:"suppressed" doc:"1 where the pickers are fewer than min_group, so that their rate is left out."`
+
+	Value       *decimal.Dec `json:"stock_value" unit:"the tenant's currency" doc:"Own stock at the end of the window; null for drivers and operators."`
+	OwnersValue *decimal.Dec `json:"owners_stock_value" unit:"the tenant's currency" doc:"What owners keep here then, as far as its cost is known; null as above."`
+	ValueBasis  string       `json:"stock_value_basis" enum:"average_cost" doc:"What both are worked out from: quantities at the average of what their movements cost."`
 }
 
 // picksSQL asks for the lines picked in a window, and for the shifts in which the
@@ -72,17 +78,21 @@ const picksSQL = `
 		(SELECT COUNT(DISTINCT worker_id) FROM worked)
 	FROM looked`
 
-// KPIs answers warehouse-kpis: how often a count finds what the books say, and
-// how many lines are picked in an hour of the shifts in which they were picked.
+// KPIs answers warehouse-kpis: how often a count finds what the books say, what the stock
+// is worth by what its movements cost, and how many lines are picked in an hour of the shifts in which they were picked.
 // Shifts are looked for of the newest lines only, as many as are told; lines of
 // them that nobody had a closed shift for are told too, and count in neither.
 func (p *Planner) KPIs(ctx context.Context, a actor.Actor, in *KPIsIn) (*KPIsOut, error) {
 	now := p.now().UTC()
 	from := now.Add(-time.Duration(in.Days) * 24 * time.Hour)
+	var worth costs.Worth
 	out := &KPIsOut{Kept: output.KeptOf(a.TenantID, now), Days: in.Days}
 	var picks pickFigures
 	err := p.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error {
-		out.KPIs, picks = KPIs{}, pickFigures{least: mingroup.Queue(tx, a.TenantID)}
+		out.KPIs, picks = KPIs{ValueBasis: "average_cost"}, pickFigures{least: mingroup.Queue(tx, a.TenantID)}
+		if worth = (costs.Worth{}); catalog.SeesCosts(a.Role) {
+			costs.QueueWorth(tx, a.TenantID, &worth)
+		}
 		p.counts.Queue(tx, a.TenantID, from, now, func(exact string, n int64) {
 			out.KPIs.Counts += n
 			if exact == "false" {
@@ -98,6 +108,9 @@ func (p *Planner) KPIs(ctx context.Context, a actor.Actor, in *KPIsIn) (*KPIsOut
 	k := &out.KPIs
 	if v, ok := inventory.CountAccuracy(k.Counts, k.Wrong); ok {
 		k.Accuracy = &v
+	}
+	if catalog.SeesCosts(a.Role) {
+		k.Value, k.OwnersValue = &worth.Own, &worth.Owners
 	}
 	picks.fillRate(k)
 	return out, nil

@@ -27,6 +27,9 @@ const (
 	orderColumn    = "posting_no"
 )
 
+// mostValue bounds what an item's goods of one owner are worth: 10^14.
+const mostValue = decimal.Dec(100_000_000_000_000 * decimal.Scale)
+
 // MethodSetting is the key of the tenant's setting that says at what cost goods move.
 const MethodSetting = "costing_method"
 
@@ -122,6 +125,10 @@ func (r *Reckoning) SetCosts() error {
 		c.After[orderColumn] = s.Postings + 1
 		if err := s.Post(readPosting(c.After)); err != nil {
 			return fmt.Errorf("costs: average of item %s: %w", c.After.Text("item_id"), err)
+		}
+		if value, err := s.Quantity.Mul(s.Average); err != nil || value > mostValue {
+			return fault.New(fault.Invalid, "22003", "the goods would be worth more than %s, the most that is kept", mostValue).
+				At(costColumn, "takes the value of the stock past %s", mostValue)
 		}
 	}
 	return nil
