@@ -205,7 +205,7 @@ func planningTable(d Deps) []Function {
 		{
 			Name: "warehouse-kpis", Methods: []string{"GET"}, TTL: time.Minute,
 			In: planning.KPIsIn{}, Out: planning.KPIsOut{}, Run: adaptFunction(plan.KPIs),
-			Reads: []string{"stock_counts", "stock_movements", "pick_lines", "pick_lists", "shifts", "settings"},
+			Reads: []string{"stock_counts", "stock_movements", "item_costs", "pick_lines", "pick_lists", "shifts", "settings"},
 			Doc:   "How often a count finds what the books say, lines picked in an hour, and what the stock is worth.",
 		},
 		{

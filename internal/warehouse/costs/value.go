@@ -146,8 +146,8 @@ func readStock(tx *db.Tx, tenant string, before time.Time) ([]Stock, error) {
 
 // Worth is what stock is worth now, from what its movements cost.
 type Worth struct {
-	Own    decimal.Dec // of the tenant's own goods
-	Owners decimal.Dec // of goods that owners keep here
+	OfTenant decimal.Dec // of the tenant's own goods
+	OfOwners decimal.Dec // of goods that owners keep here
 }
 
 // worthSQL selects the stock there is and its average cost. $1 tenant.
@@ -164,9 +164,9 @@ func QueueWorth(tx *db.Tx, tenant string, into *Worth) {
 		if err != nil {
 			return fmt.Errorf("costs: value of the stock: %w", err)
 		}
-		sum := &into.Own
+		sum := &into.OfTenant
 		if !r.Null(0) {
-			sum = &into.Owners
+			sum = &into.OfOwners
 		}
 		if *sum > math.MaxInt64-value {
 			return fault.New(fault.Invalid, "22003", "the stock is worth more than can be told")
