@@ -29,7 +29,7 @@ func importStockLevels() *Import {
 func importWorkers() *Import {
 	return &Import{
 		Key: []string{"employee_no"},
-		Fields: strings.Fields("employee_no name job_title team_id site_id employment hired_on left_on user_id " +
+		Fields: strings.Fields("employee_no name job_title team_id site_id employment supervised hired_on left_on user_id " +
 			"birth_year status"),
 	}
 }

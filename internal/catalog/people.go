@@ -64,6 +64,9 @@ func workersResource() Resource {
 			{Name: "team_id", Type: UUID, Ref: "teams"},
 			{Name: "site_id", Type: UUID, Ref: "sites"},
 			{Name: "employment", Required: true, Default: "employee", OneOf: []string{"employee", "agency", "contractor"}},
+			{Name: "supervised", Type: Bool, Required: true, Default: "false",
+				Doc: "Of a contractor: supervised day to day by this organisation, so that OSHA's records have them too " +
+					"(29 CFR 1904.31). Employees and agency workers always are."},
 			{Name: "hired_on", Type: Date, Readers: leaders},
 			{Name: "left_on", Type: Date, Readers: leaders},
 			{Name: "user_id", Type: UUID, Names: "members", Doc: "The user who signs in as this worker."},

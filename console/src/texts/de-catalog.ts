@@ -42,7 +42,7 @@ export const deCatalog: Record<string, string> = {
   'Expires at': 'Läuft ab am', 'External ref': 'Externe Referenz', 'Eye loss': 'Verlust eines Auges', 'Facility': 'Einrichtung', 'Factor': 'Faktor', 'Failed critical': 'Kritisches nicht bestanden',
   'Failed weight': 'Gewicht nicht bestanden', 'Failing since': 'Fehlerhaft seit', 'File name': 'Dateiname', 'File type': 'Dateityp', 'Finished at': 'Beendet am', 'Follows': 'Folgt auf', 'Freight cost': 'Frachtkosten',
   'From status': 'Von Status', 'From zone': 'Von Zone', 'GLN': 'GLN', 'GS1 company prefix': 'GS1-Basisnummer', 'Grace minutes': 'Kulanz, Minuten', 'Has expiry': 'Mit Ablaufdatum', 'Hash': 'Hash',
-  'Hazard tags': 'Gefahrenmerkmale', 'Header row': 'Kopfzeile', 'Height': 'Höhe', 'Height mm': 'Höhe, mm', 'Held at': 'Gehalten am', 'Held from': 'Angehalten aus', 'Hire date': 'Eintritt', 'Hired on': 'Eingestellt am',
+  'Hazard tags': 'Gefahrenmerkmale', 'Header row': 'Kopfzeile', 'Height': 'Höhe', 'Height mm': 'Höhe, mm', 'Held at': 'Gehalten am', 'Held from': 'Angehalten aus', 'Hire date': 'Eintritt', 'Supervised': 'Hier beaufsichtigt', 'Hired on': 'Eingestellt am',
   'Hold reason': 'Grund des Anhaltens', 'Hours': 'Stunden', 'Hours meter': 'Stundenzähler', 'Html': 'HTML', 'ISCO-08': 'ISCO-08', 'Id': 'ID', 'Idempotency key': 'Wiederholschlüssel',
   'Identifier': 'Kennung', 'Illness type': 'Art der Erkrankung', 'Immediate action': 'Sofortmaßnahme', 'Import job': 'Import', 'Import quota': 'Importkontingent', 'Imported count': 'Übernommen',
   'In patient': 'Stationär', 'Incident no': 'Vorfallnr.', 'Industry description': 'Branche', 'Injury detail': 'Einzelheiten der Verletzung', 'Inputs': 'Eingaben', 'Inspection due on': 'Prüfung fällig am',

@@ -43,7 +43,7 @@ export const frCatalog: Record<string, string> = {
   'Failing since': 'En échec depuis', 'File name': 'Nom du fichier', 'File type': 'Type de fichier', 'Finished at': 'Fini le', 'Follows': 'Suit', 'Freight cost': 'Coût du fret', 'From status': 'Statut d’origine',
   'From zone': 'Zone d’origine', 'GLN': 'GLN', 'GS1 company prefix': 'Préfixe entreprise GS1', 'Grace minutes': 'Tolérance, minutes', 'Has expiry': 'Avec péremption', 'Hash': 'Hachage',
   'Hazard tags': 'Étiquettes de danger', 'Header row': 'Ligne d’en-tête', 'Height': 'Hauteur', 'Height mm': 'Hauteur, mm', 'Held at': 'Tenu le', 'Held from': 'Bloqué depuis', 'Hire date': 'Embauche',
-  'Hired on': 'Embauché le', 'Hold reason': 'Motif de blocage', 'Hours': 'Heures', 'Hours meter': 'Compteur d’heures', 'Html': 'HTML', 'ISCO-08': 'ISCO-08', 'Id': 'ID',
+  'Supervised': 'Encadré ici', 'Hired on': 'Embauché le', 'Hold reason': 'Motif de blocage', 'Hours': 'Heures', 'Hours meter': 'Compteur d’heures', 'Html': 'HTML', 'ISCO-08': 'ISCO-08', 'Id': 'ID',
   'Idempotency key': 'Clé d’idempotence', 'Identifier': 'Identifiant', 'Illness type': 'Type de maladie', 'Immediate action': 'Mesure immédiate', 'Import job': 'Import', 'Import quota': 'Quota d’import',
   'Imported count': 'Importés', 'In patient': 'Hospitalisé', 'Incident no': 'N° d’incident', 'Industry description': 'Secteur', 'Injury detail': 'Détail de la blessure', 'Inputs': 'Entrées',
   'Inspection due on': 'Contrôle dû le', 'Interval high': 'Borne haute', 'Interval low': 'Borne basse', 'Invalid rows': 'Lignes invalides', 'Investigated at': 'Enquêté le', 'Invited by': 'Invité par',

@@ -2301,6 +2301,7 @@ create table workers (
   team_id uuid,
   site_id uuid,
   employment text not null,
+  supervised boolean not null,
   hired_on text,
   left_on text,
   user_id uuid,

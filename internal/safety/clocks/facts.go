@@ -37,16 +37,17 @@ type Facts struct {
 	Country string
 	Zone    *time.Location
 
-	IsInjury    bool // else an illness
-	IsOthers    bool // of a contractor, whose own employer declares it
-	Occurred    time.Time
-	Known       time.Time // when the employer learned of it
-	DeathAt     time.Time
-	DeathKnown  time.Time // when the employer learned of the death
-	IsInPatient bool
-	InPatientAt time.Time
-	IsMaimed    bool      // an amputation, or the loss of an eye
-	Declared    time.Time // when the declaration to the CPAM was sent
+	IsInjury       bool // else an illness
+	IsOthers       bool // of a contractor, whose own employer declares it in Europe
+	IsUnsupervised bool // of one who is supervised by another, who reports it in the United States
+	Occurred       time.Time
+	Known          time.Time // when the employer learned of it
+	DeathAt        time.Time
+	DeathKnown     time.Time // when the employer learned of the death
+	IsInPatient    bool
+	InPatientAt    time.Time
+	IsMaimed       bool      // an amputation, or the loss of an eye
+	Declared       time.Time // when the declaration to the CPAM was sent
 }
 
 // FactsOf makes facts of the records of an incident.

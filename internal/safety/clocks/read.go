@@ -17,13 +17,14 @@ import (
 
 // records are what the clocks of some incidents rest on.
 type records struct {
-	incidents map[string]store.Row            // by id
-	clocks    map[string]map[string]store.Row // by incident and code
-	cases     map[string]store.Row            // by incident
-	absences  map[string][]absence.Period     // by case
-	zones     map[string]store.Row            // places in a warehouse, by id
-	sites     map[string]store.Row            // by id
-	isOthers  map[string]bool                 // workers who are contractors
+	incidents    map[string]store.Row            // by id
+	clocks       map[string]map[string]store.Row // by incident and code
+	cases        map[string]store.Row            // by incident
+	absences     map[string][]absence.Period     // by case
+	zones        map[string]store.Row            // places in a warehouse, by id
+	sites        map[string]store.Row            // by id
+	isOthers     map[string]bool                 // workers who are contractors
+	isSupervised map[string]bool                 // contractors who are supervised day to day here
 
 	country, timezone string // of the tenant
 }
@@ -33,7 +34,7 @@ type records struct {
 func readRecords(tx *store.Tx, ids []string) (*records, error) {
 	r := &records{incidents: map[string]store.Row{}, clocks: map[string]map[string]store.Row{},
 		cases: map[string]store.Row{}, zones: map[string]store.Row{}, sites: map[string]store.Row{},
-		isOthers: map[string]bool{}}
+		isOthers: map[string]bool{}, isSupervised: map[string]bool{}}
 	if err := r.readIncidents(tx, ids); err != nil || len(r.incidents) == 0 {
 		return r, err
 	}
@@ -94,7 +95,7 @@ func lockIncidents(tx *store.Tx, ids []string) ([]store.Row, error) {
 // contractorsSQL selects those of some workers whose employer is another. $1 tenant, $2
 // their ids.
 const contractorsSQL = `
-	SELECT id
+	SELECT id, supervised
 	FROM workers
 	WHERE tenant_id = $1
 		AND id IN {ids $2}
@@ -102,7 +103,7 @@ const contractorsSQL = `
 
 func (r *records) readContractors(tx *store.Tx, workers []string) error {
 	return tx.Query(contractorsSQL, []any{tx.TenantID, query.List(withoutEmpty(workers))}, func(row *db.Row) error {
-		r.isOthers[row.Text(0)] = true
+		r.isOthers[row.Text(0)], r.isSupervised[row.Text(0)] = true, row.Bool(1)
 		return nil
 	})
 }
@@ -178,15 +179,15 @@ func injuredIn(in store.Row) (workers []string) {
 	return workers
 }
 
-// isContractors reports an accident of contractors alone: of the worker of its case, else
+// isOnly reports an accident of people of one kind alone: of the worker of its case, else
 // of all whom it names as injured.
-func (r *records) isContractors(incident string) bool {
+func (r *records) isOnly(incident string, isKind func(worker string) bool) bool {
 	if osha := r.cases[incident]; osha != nil {
-		return r.isOthers[osha.Text(workerIDColumn)]
+		return isKind(osha.Text(workerIDColumn))
 	}
 	workers := injuredIn(r.incidents[incident])
-	isOwn := func(id string) bool { return !r.isOthers[id] }
-	return len(workers) > 0 && !slices.ContainsFunc(workers, isOwn)
+	isOther := func(id string) bool { return !isKind(id) }
+	return len(workers) > 0 && !slices.ContainsFunc(workers, isOther)
 }
 
 // factsOf are the facts of an incident. A site without a country or time zone has the
@@ -206,7 +207,8 @@ func (r *records) factsOf(incident string, now time.Time) *Facts {
 		Incident: r.incidents[incident], Case: osha, Periods: r.absences[osha.Text(idColumn)],
 		Zone: localtime.Zone(timezone), Now: now,
 	}, country)
-	f.IsOthers = r.isContractors(incident)
+	f.IsOthers = r.isOnly(incident, func(id string) bool { return r.isOthers[id] })
+	f.IsUnsupervised = r.isOnly(incident, func(id string) bool { return r.isOthers[id] && !r.isSupervised[id] })
 	for _, code := range [...]string{declaration, worsening} {
 		if at := momentOf(r.clocks[incident][code], metColumn); f.Declared.IsZero() {
 			f.Declared = at

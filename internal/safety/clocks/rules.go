@@ -140,12 +140,15 @@ func fromKnowledge(f *Facts) time.Time { return f.Known }
 func fromAccident(f *Facts) time.Time  { return f.Occurred }
 
 func isOSHADeath(f *Facts) bool {
-	return f.HasDied() && f.Died.Sub(f.Injured) <= oshaDeathDays*24*time.Hour
+	return !f.IsUnsupervised && f.HasDied() && f.Died.Sub(f.Injured) <= oshaDeathDays*24*time.Hour
 }
 
 // isOSHATreatment reports what is told within a day. What came before a death stays to be
 // told by its own clock; what came with it is told with the death.
 func isOSHATreatment(f *Facts) bool {
+	if f.IsUnsupervised {
+		return false
+	}
 	if f.IsMaimed && f.wasAlive(f.Occurred) {
 		return true
 	}

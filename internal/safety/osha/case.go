@@ -45,6 +45,8 @@ type Facts struct {
 	Today   time.Time // likewise
 	Counted bool      // absences say which days are counted
 
+	IsUnsupervised bool // of a contractor who is supervised by another
+
 	Expected absence.Days // of absences, with those to come
 }
 
@@ -72,11 +74,14 @@ func Check(c store.Row, f Facts) error {
 	return nil
 }
 
-// checkDecision: a decision has a basis, and the basis decides.
-func checkDecision(c store.Row, _ Facts) *fault.Error {
+// checkDecision: a decision has a basis, and the basis decides; of a contractor the employer decides who supervises.
+func checkDecision(c store.Row, f Facts) *fault.Error {
 	basis, decided := c.Text("basis"), c.Text("recordable")
 	outcome, known := outcomeOf[basis]
 	switch {
+	case decided == "yes" && f.IsUnsupervised:
+		return refuseRule("recordable", "29 CFR 1904.31(b)(3)",
+			"the contractor's own employer records this case; mark the worker as supervised if you direct the work day to day")
 	case decided == "undecided" && basis != "":
 		return refuseRule("recordable", "29 CFR 1904.7(a)", "with the basis %s the case is decided: say yes or no", basis)
 	case decided == "undecided":

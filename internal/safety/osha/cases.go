@@ -199,11 +199,12 @@ func (b *background) completeCase(ch store.Change, now time.Time) error {
 	}
 	noteDecision(ch, in, now, loc)
 	c["osha_due_at"] = nil
-	if due := DueAt(c, in, loc); !due.IsZero() {
+	isUnsupervised := IsUnsupervised(b.workers[c.Text("worker_id")])
+	if due := DueAt(c, in, loc); !due.IsZero() && !isUnsupervised {
 		c["osha_due_at"] = query.FormatTime(due)
 	}
 	return Check(c, Facts{Kind: in.Text("kind"), Injured: injured, Today: today,
-		Counted: len(absences) > 0, Expected: tally.Expected})
+		Counted: len(absences) > 0, Expected: tally.Expected, IsUnsupervised: isUnsupervised})
 }
 
 func (b *background) fromWorker(c store.Row) {

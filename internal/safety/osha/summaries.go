@@ -100,18 +100,31 @@ type exposure struct {
 	from, to     time.Time
 }
 
-// queueHours asks for the hours of approved shifts. A shift
-// belongs to the site of its zone, else of its worker.
+// hoursSQL adds up the hours of approved shifts of the people whom OSHA's records are about: those on the payroll,
+// and others who are supervised day to day (29 CFR 1904.31). A shift belongs to the site of its zone, else of its
+// worker. $1 tenant, $2 and $3 when a shift may begin, $4 site, empty for all.
+const hoursSQL = `
+	SELECT CAST(coalesce(SUM(shift.hours), 0) AS bigint)
+	FROM shifts AS shift
+	JOIN workers AS worker ON worker.tenant_id = $1 AND worker.id = shift.worker_id
+	LEFT JOIN zones AS zone ON zone.tenant_id = $1 AND zone.id = shift.zone_id
+	WHERE shift.tenant_id = $1
+		AND shift.status = 'approved'
+		AND shift.started_at >= $2
+		AND shift.started_at < $3
+		AND (worker.employment <> 'contractor' OR worker.supervised)
+		AND ($4 = '' OR CAST(coalesce(zone.site_id, worker.site_id) AS text) = $4)`
+
+// queueHours asks for the hours that were worked.
 func queueHours(tx *db.Tx, e exposure, got func(decimal.Dec)) {
-	sql := "SELECT CAST(coalesce(SUM(s.hours), 0) AS bigint) FROM shifts s"
-	args := []any{e.tenant, e.from, e.to}
-	where := " WHERE s.tenant_id = $1 AND s.status = 'approved' AND s.started_at >= $2 AND s.started_at < $3"
-	if e.site != "" {
-		sql += " LEFT JOIN zones z ON z.tenant_id = s.tenant_id AND z.id = s.zone_id JOIN workers w ON w.tenant_id = s.tenant_id AND w.id = s.worker_id"
-		where += " AND coalesce(z.site_id, w.site_id) = $4"
-		args = append(args, e.site)
-	}
-	tx.Queue(sql+where, args, func(r *db.Row) error { got(r.Dec(0)); return nil })
+	tx.Queue(hoursSQL, []any{e.tenant, e.from, e.to, e.site}, func(r *db.Row) error { got(r.Dec(0)); return nil })
+}
+
+// IsUnsupervised reports a worker whose injuries another employer records: a contractor whom nobody here supervises
+// day to day (29 CFR 1904.31(b)(3)).
+func IsUnsupervised(worker store.Row) bool {
+	isSupervised, _ := worker["supervised"].(bool)
+	return worker.Text("employment") == "contractor" && !isSupervised
 }
 
 // staff is whose number is meant: of a tenant or of one of its sites, in a
@@ -122,12 +135,13 @@ type staff struct {
 	counted      map[string]bool
 }
 
-// employmentsSQL selects when people were employed. $1 tenant, $2 site, empty for all.
+// employmentsSQL selects when people were employed whom OSHA's records are about. $1 tenant, $2 site, empty for all.
 const employmentsSQL = `
 	SELECT hired_on, left_on, site_id
 	FROM workers
 	WHERE tenant_id = $1
 		AND ($2 = '' OR CAST(site_id AS text) = $2)
+		AND (employment <> 'contractor' OR supervised)
 		AND (status <> 'left' OR left_on IS NOT NULL)`
 
 // queueEmployees asks for the mean number of people employed on a day of the
