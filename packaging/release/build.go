@@ -45,7 +45,7 @@ func (r *release) compile(t target, to string) error {
 	link := "-s -w -X holdfast/internal/app.stamped=" + r.version
 	args := append([]string{"build", "-ldflags", link, "-o", to}, r.flags...)
 	c := exec.Command("go", append(args, "./cmd/holdfast")...)
-	c.Dir, c.Stderr = r.root, os.Stderr
+	c.Dir, c.Stderr = r.sources, os.Stderr
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOOS="+t.os, "GOARCH="+t.arch)
 	if err := c.Run(); err != nil {
 		return fmt.Errorf("%s: %w", t, err)
@@ -127,7 +127,7 @@ func (r *release) makePackage(t target, binary, own string) error {
 	if err != nil {
 		return err
 	}
-	c := exec.Command("packaging/deb/build", binary, r.version, t.arch, out, own)
+	c := exec.Command("packaging/deb/build", binary, r.version, t.arch, out, own, filepath.Join(out, "NOTICE"))
 	c.Dir, c.Stderr = r.root, os.Stderr
 	c.Env = append(os.Environ(), fmt.Sprintf("SOURCE_DATE_EPOCH=%d", r.at.Unix()))
 	if err := c.Run(); err != nil {
@@ -139,7 +139,7 @@ func (r *release) makePackage(t target, binary, own string) error {
 func (r *release) makeImage(t target, binary string) error {
 	layout := filepath.Join(filepath.Dir(binary), "image")
 	if _, err := r.ask("go", "run", "./packaging/container/image", "-binary", binary, "-version", r.version, "-arch",
-		t.arch, "-out", layout); err != nil {
+		t.arch, "-notice", filepath.Join(r.out, "NOTICE"), "-out", layout); err != nil {
 		return err
 	}
 	files, err := filesBelow(layout)

@@ -26,7 +26,8 @@ import (
 
 // release is one run: from which sources, of which moment, into which folder.
 type release struct {
-	root     string // of the sources
+	root     string // of the checkout, with the console's packages
+	sources  string // a copy of the revision, which is compiled
 	out      string
 	version  string
 	revision string    // of git
@@ -36,7 +37,7 @@ type release struct {
 }
 
 func main() {
-	r := release{root: ".", flags: []string{"-trimpath"}, targets: allTargets}
+	r := release{root: ".", flags: flagsOfRelease, targets: allTargets}
 	var key string
 	var isUnsigned bool
 	flag.StringVar(&r.version, "version", "", "the version, such as 0.1.0 or 0.2.0-rc.1")
@@ -62,13 +63,31 @@ func (r *release) run(key string, isUnsigned bool) error {
 	if err := r.describeRevision(); err != nil {
 		return err
 	}
+	copies, err := os.MkdirTemp("", "holdfast-sources-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(copies)
+	if r.sources, err = r.copyRevision(filepath.Join(copies, "first")); err != nil {
+		return err
+	}
+	if err := r.proveTwice(copies); err != nil {
+		return err
+	}
 	if err := r.build(); err != nil {
 		return err
 	}
-	if err := r.proveTwice(); err != nil {
-		return err
-	}
 	return r.finish(sign)
+}
+
+// flagsOfRelease leave the folder out of a program and put the revision into it, whatever Go is set to elsewhere.
+var flagsOfRelease = []string{"-trimpath", "-buildvcs=true"}
+
+// copyRevision clones what is committed: what lies beside it in the checkout, the release in the making too, would
+// make the program one of changed sources.
+func (r *release) copyRevision(to string) (string, error) {
+	_, err := r.ask("git", "clone", "-q", "--no-hardlinks", ".", to)
+	return to, err
 }
 
 var versionForm = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?$`)
@@ -125,26 +144,18 @@ func (r *release) ask(name string, args ...string) (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// proveTwice builds the program of this machine again from a copy of the revision in another folder: a release whose
+// proveTwice builds the program of this machine from two copies of the revision in different folders: a release whose
 // bytes depend on the folder could be verified by nobody.
-func (r *release) proveTwice() error {
-	other, err := os.MkdirTemp("", "holdfast-again-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(other)
-	sources := filepath.Join(other, "somewhere", "else")
-	if _, err := r.ask("git", "clone", "-q", "--no-hardlinks", ".", sources); err != nil {
-		return err
-	}
+func (r *release) proveTwice(copies string) (err error) {
 	again := *r
-	again.root = sources
+	if again.sources, err = r.copyRevision(filepath.Join(copies, "somewhere", "else")); err != nil {
+		return err
+	}
 	t := target{runtime.GOOS, runtime.GOARCH}
-	first, second := filepath.Join(r.out, "."+t.program()), filepath.Join(other, "second")
+	first, second := filepath.Join(copies, "one"), filepath.Join(copies, "two")
 	if err := r.compile(t, first); err != nil {
 		return err
 	}
-	defer os.Remove(first)
 	if err := again.compile(t, second); err != nil {
 		return err
 	}

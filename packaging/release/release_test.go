@@ -24,7 +24,7 @@ import (
 // makeRelease makes a release for this machine, signed by a key of its own, from the sources as they lie there.
 func makeRelease(t *testing.T) (r *release, public string) {
 	t.Helper()
-	r = &release{root: "../..", out: filepath.Join(t.TempDir(), "dist"), version: "0.1.0-try.1",
+	r = &release{root: "../..", sources: "../..", out: filepath.Join(t.TempDir(), "dist"), version: "0.1.0-try.1",
 		revision: strings.Repeat("ab", 20), at: time.Unix(1_790_000_000, 0).UTC(),
 		targets: []target{{"linux", runtime.GOARCH}}}
 	if err := r.check(); err != nil {
@@ -130,6 +130,13 @@ func checkContents(t *testing.T, r *release) {
 		sumsName + ".minisig", provenanceName, "holdfast_0.1.0-try.1_offline.tar"} {
 		if at, err := os.Stat(filepath.Join(r.out, name)); err != nil || at.Size() == 0 {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+
+	deb := filepath.Join(r.out, "holdfast_0.1.0-try.1_"+arch+".deb")
+	for field, want := range map[string]string{"-f": "Version: 0.1.0~try.1\n", "-c": "./usr/share/doc/holdfast/NOTICE\n"} {
+		if said, err := exec.Command("dpkg-deb", field, deb).Output(); err != nil || !strings.Contains(string(said), want) {
+			t.Errorf("dpkg-deb %s: %v %s, want %q", field, err, said, want)
 		}
 	}
 
@@ -262,5 +269,60 @@ func TestReleaseIsRefused(t *testing.T) {
 	}
 	if _, err := openKey(filepath.Join(there, "none.key"), false); err == nil {
 		t.Error("a key that is not there is taken")
+	}
+}
+
+// A program is built from what is committed, in whatever folder, though the release in the making lies in the
+// checkout: twice the same bytes, which name the revision.
+func TestProgramIsOfItsRevision(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":                "module holdfast\n\ngo 1.26\n",
+		"internal/app/app.go":   "package app\n\nvar stamped string\n\nfunc Version() string { return stamped }\n",
+		"cmd/holdfast/main.go":  "package main\n\nimport \"holdfast/internal/app\"\n\nfunc main() { println(app.Version()) }\n",
+		"CHANGELOG.md":          "## [1.2.3]\n",
+		"cmd/holdfast/plain.go": "package main\n",
+	} {
+		to := filepath.Join(root, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := &release{root: root, version: "1.2.3", out: filepath.Join(root, "dist"), flags: flagsOfRelease}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=Ann", "-c", "user.email=ann@a.example",
+		"commit", "-q", "-m", "All of it"}} {
+		if _, err := r.ask("git", args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(r.check(), r.describeRevision()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(r.out, "half"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(r.out, "NOTICE"), []byte("on its way"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+
+	copies := t.TempDir()
+	var err error
+	if r.sources, err = r.copyRevision(filepath.Join(copies, "first")); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.proveTwice(copies); err != nil {
+		t.Fatal(err)
+	}
+	said, err := exec.Command("go", "version", "-m", filepath.Join(copies, "one")).CombinedOutput()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"vcs.revision=" + r.revision, "vcs.modified=false"} {
+		if !strings.Contains(string(said), want) {
+			t.Errorf("the program does not say %s:\n%s", want, said)
+		}
+	}
+	if err := r.describeRevision(); err == nil || !strings.Contains(err.Error(), "dist") {
+		t.Errorf("a checkout with files beside the revision: %v", err)
 	}
 }

@@ -27,7 +27,7 @@ const nobody = 65532
 
 // What the image is made of.
 type parts struct {
-	binary, certificates, version, arch, out string
+	binary, certificates, notice, version, arch, out string
 }
 
 func main() {
@@ -35,6 +35,7 @@ func main() {
 	flag.StringVar(&p.binary, "binary", "bin/holdfast", "the static binary, for Linux")
 	flag.StringVar(&p.certificates, "certificates", "/etc/ssl/certs/ca-certificates.crt",
 		"the authorities that the server trusts, as PEM")
+	flag.StringVar(&p.notice, "notice", "", "the licences of what is linked in; a release has them")
 	flag.StringVar(&p.version, "version", "0.1.0", "the version of the binary")
 	flag.StringVar(&p.arch, "arch", "amd64", "the processor the binary is for")
 	flag.StringVar(&p.out, "out", "holdfast.oci", "a directory that is not there yet")
@@ -120,6 +121,11 @@ func (p parts) files() ([]byte, error) {
 		}
 		_, err = w.Write(b)
 		return err
+	}
+	if p.notice != "" {
+		if err := file("NOTICE", p.notice, 0o644); err != nil {
+			return nil, err
+		}
 	}
 	err := errors.Join(
 		dir("data/", nobody, 0o700),

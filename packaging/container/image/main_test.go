@@ -95,6 +95,15 @@ func TestImage(t *testing.T) {
 	if _, again := open(t, p.out); again != digest {
 		t.Errorf("the same parts made %s and %s", digest, again)
 	}
+
+	p.out, p.notice = p.out+"3", p.certificates // any file
+	if err := p.build(); err != nil {
+		t.Fatal(err)
+	}
+	image, _ = open(t, p.out)
+	if d := cmp.Diff(append([]string{"NOTICE"}, want...), unpacked(t, image, t.TempDir())); d != "" {
+		t.Errorf("files of a release (-want +got):\n%s", d)
+	}
 }
 
 // What is in the image runs by itself, as nobody, with nothing else around it.
