@@ -1,6 +1,9 @@
 package warehouse_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"mime/multipart"
 	"net/http"
 	"strings"
 	"testing"
@@ -189,6 +192,79 @@ func TestStockValueAsAFile(t *testing.T) {
 				t.Errorf("%s is told what the stock is worth: %+v", role, kpis.KPIs)
 			}
 		}
+		k.Verified(t)
+	})
+}
+
+// rollImport takes a step of an import job as an administrator.
+func (g *goods) rollImport(step, job string) {
+	g.t.Helper()
+	r := g.k.Post(testkit.As(actor.Admin), "/functions/v1/"+step+"-import-job", map[string]any{"job_id": job})
+	if r.Status != http.StatusOK {
+		g.t.Fatalf("%s: %d %s", step, r.Status, r.Body)
+	}
+}
+
+// importMovements imports a file of movements and returns the job.
+func (g *goods) importMovements(text string) string {
+	g.t.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	testkit.Must(g.t, w.WriteField("target", "stock_movements"))
+	file, err := w.CreateFormFile("file", "m.csv")
+	testkit.Must(g.t, err)
+	_, err = file.Write([]byte(text))
+	testkit.Must(g.t, err)
+	testkit.Must(g.t, w.Close())
+	r := g.k.Call(testkit.Request{Method: http.MethodPost, Path: "/v1/import-jobs", As: testkit.As(actor.Admin),
+		Body: b.Bytes(), Header: map[string]string{"Content-Type": w.FormDataContentType()}})
+	var job struct{ ID string }
+	testkit.Must(g.t, json.Unmarshal(r.Body, &job))
+	g.rollImport("process", job.ID)
+	g.rollImport("apply", job.ID)
+	return job.ID
+}
+
+// stockOf reads quantity, cost and worth of the item G-1 at the end of a day, "" for none.
+func (g *goods) stockOf(date string) string {
+	g.t.Helper()
+	r := g.k.Get(g.as, "/v1/stock-value.csv?as_of="+date)
+	if r.Status != http.StatusOK {
+		g.t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	for line := range strings.Lines(string(r.Body)) {
+		if cells := strings.Split(line, ","); cells[1] == "G-1" {
+			return strings.Join([]string{cells[5], cells[7], cells[8]}, ",")
+		}
+	}
+	return ""
+}
+
+// An import of movements that is rolled back leaves nothing in any past day, and imported
+// again it stands there once. Where goods that left since were its own, the days before
+// the rollback keep both: no place ever held less than nothing.
+func TestRolledBackMovementsLeaveThePast(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{"unit_cost": 2})
+		bin := k.Insert(t, g.as, "zones", map[string]any{"code": "G-A", "name": "G-A"})
+		const file = "occurred_at,type,sku,zone,quantity,unit_cost\n2026-03-05T10:00:00Z,receipt,G-1,G-A,10,20\n"
+		isWorth := func(want string) {
+			t.Helper()
+			if got := g.stockOf("2026-04-01"); got != want {
+				t.Errorf("worth %q, want %q", got, want)
+			}
+		}
+		g.rollImport("rollback", g.importMovements(file))
+		isWorth("")
+		job := g.importMovements(file)
+		isWorth("10,20,200")
+		k.Insert(t, g.as, "stock_movements", map[string]any{"type": "adjust_loss", "item_id": g.item, "from_zone_id": bin,
+			"quantity": 8, "occurred_at": "2026-03-10T10:00:00Z"})
+		k.Insert(t, g.as, "stock_movements", map[string]any{"type": "receipt", "item_id": g.item, "to_zone_id": bin,
+			"quantity": 9, "occurred_at": "2026-03-20T10:00:00Z", "unit_cost": 20})
+		g.rollImport("rollback", job)
+		isWorth("11,20,220")
+		g.is("items?select=on_hand&id=eq."+g.item, `[{"on_hand":1}]`)
 		k.Verified(t)
 	})
 }

@@ -2,6 +2,7 @@ package undo
 
 import (
 	"fmt"
+	"strings"
 
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
@@ -22,6 +23,9 @@ func (u *rollback) undoMovements() error {
 	if err := u.conflictFault(); err != nil {
 		return err
 	}
+	if err := u.readNeeded(); err != nil {
+		return err
+	}
 	for before := ""; ; {
 		var more bool
 		var err error
@@ -39,10 +43,15 @@ func (u *rollback) reverseMovements(before string, n int) (next string, more boo
 	if err != nil || len(rows) == 0 {
 		return before, false, err
 	}
+	if u.needed == nil {
+		if err := u.readNeeded(); err != nil {
+			return before, false, err
+		}
+	}
 	reversals := make([]store.Row, 0, len(rows))
 	for _, row := range rows {
 		if id, _ := row["item_id"].(string); !u.kept[id] {
-			reversals = append(reversals, reversalOf(row))
+			reversals = append(reversals, reversalOf(row, u.needed[id]))
 		}
 	}
 	if _, err := u.Insert(reversals, nil); err != nil {
@@ -72,14 +81,19 @@ func (u *rollback) readBooked(before string, n int) ([]store.Row, error) {
 	return rows, nil
 }
 
-// reversalOf is the movement that undoes one.
-func reversalOf(row store.Row) store.Row {
+// reversalOf is the movement that undoes one. It happened when the other did, so that no
+// past day has either; where the past cannot do without the other, it happens now, since
+// no place has ever held less than nothing.
+func reversalOf(row store.Row, isNeeded bool) store.Row {
 	out := store.Row{"reversal_of": row["id"], "reason_code": reversalReason, "quantity": row["quantity"],
 		"item_id": row["item_id"], "from_status": row["to_status"], "to_status": row["from_status"]}
-	for _, f := range []string{"lot_id", "serial", "owner_id", "lpn", "unit_cost", "uom", "uom_quantity"} {
+	for _, f := range []string{"lot_id", "serial", "owner_id", "lpn", "unit_cost", "uom", "uom_quantity", "occurred_at"} {
 		if row[f] != nil {
 			out[f] = row[f]
 		}
+	}
+	if isNeeded {
+		delete(out, "occurred_at")
 	}
 	from, to := row["from_zone_id"], row["to_zone_id"]
 	switch {
@@ -94,6 +108,56 @@ func reversalOf(row store.Row) store.Row {
 		}
 	}
 	return out
+}
+
+// neededSQL selects the items of which some place would have held less than nothing at
+// some time without a job's movements: goods left that the job had brought, and others
+// came since. A movement counts from when it happened, at the latest from when it was
+// booked. $1 tenant, $2 job.
+const neededSQL = `
+	WITH rest AS (
+		SELECT *, CASE WHEN occurred_at < created_at THEN occurred_at ELSE created_at END AS moment
+		FROM stock_movements
+		WHERE tenant_id = $1
+			AND item_id IN (
+				SELECT item_id
+				FROM stock_movements
+				WHERE tenant_id = $1
+					AND import_job_id = $2
+			)
+			AND ({unreversed}) IS NOT TRUE
+	), steps(zone_id, item_id, lot_id, serial, owner_id, lpn, status, moment, quantity) AS (
+		SELECT to_zone_id, item_id, lot_id, serial, owner_id, lpn, to_status, moment, quantity
+		FROM rest
+		WHERE to_zone_id IS NOT NULL
+		UNION ALL
+		SELECT from_zone_id, item_id, lot_id, serial, owner_id, lpn, from_status, moment, -quantity
+		FROM rest
+		WHERE from_zone_id IS NOT NULL
+	), walked AS (
+		SELECT item_id, SUM(quantity) OVER (
+			PARTITION BY zone_id, item_id, lot_id, serial, owner_id, lpn, status
+			ORDER BY moment
+		) AS held
+		FROM steps
+	)
+	SELECT DISTINCT item_id
+	FROM walked
+	WHERE held < 0`
+
+// readNeeded reads the items whose past cannot do without the job's movements: once for
+// the whole job, since its items' past may be longer than the job.
+func (u *rollback) readNeeded() error {
+	u.needed = map[string]bool{}
+	text := strings.ReplaceAll(neededSQL, "{unreversed}", unreversed)
+	err := u.Tx.Query(text, []any{u.Actor.TenantID, u.step.Job.ID}, func(r *db.Row) error {
+		u.needed[r.Text(0)] = true
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("imports: walk through the stock's past: %w", err)
+	}
+	return nil
 }
 
 // net is what a job's movements that nobody has reversed did to each place.

@@ -87,6 +87,7 @@ func rolledBackOf(job *jobs.Job) *RolledBackResult {
 
 // rollback is one.
 type rollback struct {
+	needed map[string]bool // items whose past cannot do without the job's movements
 	inspection
 	lined  bool // the job's rows were lines of records
 	undone int64
