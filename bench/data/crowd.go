@@ -43,8 +43,8 @@ func WriteCrowd(ctx context.Context, to Target, c Crowd, now time.Time) error {
 			return []any{id, crowdID("0004", i), now, now, 1, fmt.Sprint("Z", i), "Zone", "area", 0, 0, 0, 0, "ambient", "any",
 				"[]", "active", 0, i}
 		}},
-		{"workers", cols("employee_no", "name", "employment", "status"), c.Workers, func(i int) []any {
-			return []any{id, WorkerID(i), now, now, 1, fmt.Sprint("N", i), "W", "employee", "active"}
+		{"workers", cols("employee_no", "name", "employment", "supervised", "status"), c.Workers, func(i int) []any {
+			return []any{id, WorkerID(i), now, now, 1, fmt.Sprint("N", i), "W", "employee", false, "active"}
 		}},
 		{"incidents", cols("kind", "severity", "status", "title", "occurred_at", "reported_at", "anonymous", "entities",
 			"category_tags", "root_causes"), c.Events, func(i int) []any {
