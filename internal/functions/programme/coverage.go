@@ -13,16 +13,16 @@ import (
 	"holdfast/internal/score"
 )
 
-// drivenSQL selects the workers who had a shift with equipment, and its kinds. $1
-// tenant, $2 and $3 the window.
+// drivenSQL selects the workers who had a shift with equipment, one that runs still
+// too, and its kinds. $1 tenant, $2 and $3 the window.
 const drivenSQL = `
 	SELECT DISTINCT shift.worker_id, machine.kind
 	FROM shifts AS shift
 	JOIN equipment AS machine ON machine.tenant_id = shift.tenant_id AND machine.id = shift.equipment_id
 	WHERE shift.tenant_id = $1
 		AND machine.tenant_id = $1
-		AND shift.ended_at > $2
-		AND shift.ended_at <= $3`
+		AND shift.started_at <= $3
+		AND (shift.ended_at IS NULL OR shift.ended_at > $2)`
 
 // queueDriven asks who drove equipment that goes with a job that a rule names, in
 // the rule's window: the duty follows the work, whatever a person's title says.
@@ -67,8 +67,8 @@ const titlesSQL = `
 	FROM %[1]s
 	WHERE e.tenant_id = $1`
 
-// handledSQL selects what persons handled in their shifts of a window: the kind of
-// equipment and the course that it asks for itself. $1 tenant, $2 and $3 the window.
+// handledSQL selects what persons handled in their shifts of a window, those that run
+// still too: the kind of equipment and the course that it asks for itself. $1 tenant, $2 and $3 the window.
 const handledSQL = `
 	SELECT DISTINCT e.id, machine.kind, machine.required_course_id
 	FROM %[1]s
@@ -76,8 +76,8 @@ const handledSQL = `
 	JOIN equipment AS machine ON machine.tenant_id = shift.tenant_id AND machine.id = shift.equipment_id
 	WHERE e.tenant_id = $1
 		AND shift.tenant_id = $1
-		AND shift.ended_at > $2
-		AND shift.ended_at <= $3`
+		AND shift.started_at <= $3
+		AND (shift.ended_at IS NULL OR shift.ended_at > $2)`
 
 // certifiedSQL selects who holds a valid certificate of which course. $1 tenant, $2
 // today.

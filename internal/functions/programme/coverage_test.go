@@ -47,6 +47,11 @@ func TestJobsByTitleAndWork(t *testing.T) {
 
 		k.set("workers", p.colleague, store.Row{"job_title": "Picker"})
 		want(p.colleague, "nothing") // never drove
+		k.add("shifts", store.Row{"worker_id": p.colleague, "equipment_id": p.truck,
+			"started_at": k.now.Add(-time.Hour)})
+		want(p.colleague, "breach 0") // drives now
+		k.purge("shifts")
+		want(p.colleague, "nothing")
 		k.shift(p.colleague, 3, 8, store.Row{"equipment_id": p.truck})
 		want(p.colleague, "breach 0")
 		k.add("training_assignments", store.Row{"course_id": course, "worker_id": p.colleague, "status": "completed",

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -89,6 +90,84 @@ func TestTrainingMatrix(t *testing.T) {
 		want(p.colleague, byKind, "nothing")
 		k.set("workers", p.worker, store.Row{"status": "left"})
 		k.call(trainingMatrix, "").is("people.#", "1", "people.0.name", `"Bo"`)
+	})
+}
+
+// A waiver excuses what it was given for: a certificate that came after it and ended is
+// a gap again, whether it was recorded later or only dates from later.
+func TestOldWaiverExcusesNothing(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		course := k.add("courses", store.Row{"code": "A", "title": "A", "required_for": json.RawMessage(`["loader"]`)})
+		state := func(want string) {
+			k.Helper()
+			got, _, _ := strings.Cut(cellText(k, "", p.worker, course), " [")
+			if got != want {
+				k.Errorf("%s, want %s", got, want)
+			}
+		}
+		const trainings = "training_assignments"
+		row := store.Row{"course_id": course, "worker_id": p.worker}
+		waive := func() string {
+			id := k.add(trainings, row)
+			k.set(trainings, id, store.Row{"status": "waived", "close_reason": "Office"})
+			return id
+		}
+		waive()
+		state("waived false")
+		certificate := k.add(trainings, store.Row{"course_id": course, "worker_id": p.worker, "status": "completed",
+			"completed_at": "2024-01-10T12:00:00Z", "expires_on": "2025-01-10"})
+		state("ended true")
+		waive()
+		state("waived false")
+		k.now = k.now.AddDate(0, 0, 2) // completed after the waiver, in the older record
+		k.set(trainings, certificate, store.Row{"completed_at": "2026-03-21T12:00:00Z", "expires_on": "2026-03-21"})
+		state("ended true")
+	})
+}
+
+// Who was to be trained anew, and failed or let the day pass, is a gap whatever
+// certificate is held.
+func TestOverdueRetrainingIsAGap(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		course := k.add("courses", store.Row{"code": "A", "title": "A", "required_for": json.RawMessage(`["loader"]`)})
+		const trainings = "training_assignments"
+		k.add(trainings, store.Row{"course_id": course, "worker_id": p.worker, "status": "completed",
+			"completed_at": "2026-01-01T12:00:00Z", "expires_on": "2027-01-01"})
+		again := k.add(trainings, store.Row{"course_id": course, "worker_id": p.worker, "due_on": "2026-03-20"})
+		want := func(what string) {
+			k.Helper()
+			of := `[{"by":"job_title","name":"Loader"}]`
+			if got := cellText(k, "", p.worker, course); got != fmt.Sprintf(what, of+" 2027-01-01") {
+				k.Errorf("%s, want "+what, got, of)
+			}
+		}
+		want("valid false %s assigned")
+		k.set(trainings, again, store.Row{"due_on": "2026-03-19"})
+		want("valid true %s assigned")
+		k.set(trainings, again, store.Row{"due_on": "2026-04-19", "status": "in_progress"})
+		want("valid false %s in_progress")
+		k.set(trainings, again, store.Row{"status": "failed"})
+		want("valid true %s failed")
+		k.call(trainingMatrix, `{"only":"gaps"}`).is("people.#", "1", "people.0.gaps", "1")
+	})
+}
+
+// A shift that runs still asks for the course of its truck; one that has not begun
+// asks for none.
+func TestRunningShiftAsks(t *testing.T) {
+	each(t, func(k *kit) {
+		p := fill(k)
+		course := k.add("courses", store.Row{"code": "K", "title": "K", "required_for": json.RawMessage(`["forklift"]`)})
+		k.add("shifts", store.Row{"worker_id": p.colleague, "equipment_id": p.truck, "started_at": k.now.Add(-time.Hour)})
+		if got := cellText(k, "", p.colleague, course); !strings.HasPrefix(got, "missing true") {
+			k.Errorf("in a shift that runs: %s", got)
+		}
+		k.now = k.now.Add(-2 * time.Hour)
+		if got := cellText(k, "", p.colleague, course); got != "nothing" {
+			k.Errorf("before the shift: %s", got)
+		}
 	})
 }
 

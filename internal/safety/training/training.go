@@ -116,8 +116,9 @@ func stampStep(c store.Change, of course, now time.Time, loc *time.Location) err
 	switch {
 	case safety.Becomes(c, statusInProgress):
 		ta[startedColumn] = query.FormatTime(now)
-	case (safety.Becomes(c, statusWaived) || safety.Becomes(c, statusCancelled)) && ta[closeColumn] == nil:
-		return safety.NotReady("say why the training is %s: close_reason", ta.Text(statusColumn))
+	case isClosedUnsaid(c):
+		return safety.NotReady("say why the training is %s: close_reason", ta.Text(statusColumn)).
+			At(closeColumn, "is missing")
 	case isCompleted(c):
 		return completeAssignment(ta, of, now, loc)
 	case isRedated(c):
@@ -127,6 +128,15 @@ func stampStep(c store.Change, of course, now time.Time, loc *time.Location) err
 		return err
 	}
 	return nil
+}
+
+// isClosedUnsaid reports a training that is waived or cancelled without a reason, or
+// whose reason is taken away afterwards.
+func isClosedUnsaid(c store.Change) bool {
+	status := c.After.Text(statusColumn)
+	isClosed := status == statusWaived || status == statusCancelled
+	return isClosed && safety.IsChanged(c, statusColumn, closeColumn) &&
+		strings.TrimSpace(c.After.Text(closeColumn)) == ""
 }
 
 func isCompleted(c store.Change) bool {

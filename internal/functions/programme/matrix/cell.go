@@ -58,19 +58,23 @@ func (p *page) cellOf(at personCourse, asked []ReasonOut) *CellOut {
 	}
 	cell := &CellOut{CourseID: at.course, Required: len(asked) > 0, Reasons: asked}
 	certificate := longestCertificate(records)
-	open := newestOf(records, isOpen)
+	open := newestOf(records, p.isPressing)
+	isPressing := open != nil
+	if open == nil {
+		open = newestOf(records, isOpen)
+	}
 	if certificate != nil {
 		cell.Certificate, cell.ExpiresOn = certificate.id, certificate.expires
 	}
 	if open == nil && (certificate == nil || !p.isHeld(certificate)) {
-		open = newestOf(records, func(r record) bool { return r.status == stateWaived })
+		open = findWaiver(records)
 	}
 	if open != nil {
 		cell.Assignment, cell.AssignStatus, cell.DueOn = open.id, open.status, open.due
 	}
 	cell.State = p.stateOf(certificate, open)
 	isHeld := cell.State == stateValid || cell.State == stateEnding
-	cell.Gap = !isHeld && cell.State != stateWaived && (cell.Required || open != nil)
+	cell.Gap = isPressing || !isHeld && cell.State != stateWaived && (cell.Required || open != nil)
 	return cell
 }
 
@@ -103,12 +107,37 @@ func isOpen(r record) bool {
 	return r.status == "assigned" || r.status == "in_progress" || r.status == "failed"
 }
 
+// isPressing reports an open training that was failed or is past its day: whatever
+// certificate is held, the person was to be trained anew and was not (29 CFR
+// 1910.178(l)(4)).
+func (p *page) isPressing(r record) bool {
+	return isOpen(r) && (r.status == "failed" || r.due != nil && *r.due < p.today.String())
+}
+
+// findWaiver returns the waiver that counts, nil without one. Whoever was certified
+// after a waiver takes the course after all: the waiver excuses nothing any more.
+func findWaiver(records []record) *record {
+	waiver := newestOf(records, func(r record) bool { return r.status == stateWaived })
+	if waiver == nil || slices.ContainsFunc(records, func(r record) bool { return r.isCertifiedAfter(waiver) }) {
+		return nil
+	}
+	return waiver
+}
+
+// isCertifiedAfter reports a certificate that is recorded after another training was,
+// or dates from after it; ids grow with time.
+func (r *record) isCertifiedAfter(waiver *record) bool {
+	return isCertificate(*r) && (r.id > waiver.id || r.completed > waiver.created)
+}
+
+func isCertificate(r record) bool { return r.status == "completed" || r.status == "expired" }
+
 // longestCertificate returns the training that was completed and holds longest, nil
 // without one.
 func longestCertificate(records []record) (longest *record) {
 	for i := range records {
 		r := &records[i]
-		if r.status != "completed" && r.status != "expired" {
+		if !isCertificate(*r) {
 			continue
 		}
 		if longest == nil || isLonger(r, longest) {

@@ -55,7 +55,7 @@ type CourseOut struct {
 }
 
 // PersonOut is a row. A gap is a course that is required or assigned, not held and
-// not waived.
+// not waived, and one whose open training was failed or is overdue.
 type PersonOut struct {
 	ID         string    `json:"worker_id" format:"uuid" doc:"The person."`
 	EmployeeNo string    `json:"employee_no" doc:"The employee number."`
@@ -63,7 +63,7 @@ type PersonOut struct {
 	JobTitle   *string   `json:"job_title" doc:"The job title."`
 	SiteID     *string   `json:"site_id" format:"uuid" doc:"The site."`
 	UserID     *string   `json:"user_id" format:"uuid" doc:"The account; null without one."`
-	Gaps       int       `json:"gaps" doc:"Courses that are required or assigned, not held, not waived."`
+	Gaps       int       `json:"gaps" doc:"Courses that are required or assigned, not held, not waived, or behind."`
 	Cells      []CellOut `json:"cells" doc:"Courses that are asked for or on record, by code."`
 }
 

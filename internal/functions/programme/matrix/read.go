@@ -42,9 +42,10 @@ type page struct {
 
 // record is a training of a person.
 type record struct {
-	id, status string
-	expires    *string
-	due        *string
+	id, status         string
+	expires            *string
+	due                *string
+	created, completed string // moments, "" = none
 }
 
 // handling is a piece of equipment that a person had a shift with.
@@ -171,23 +172,23 @@ func (p *page) queueCourses(tx *db.Tx) {
 // recordsSQL selects the trainings of people, the newest last. $1 tenant, $2 ids of
 // workers.
 const recordsSQL = `
-	SELECT worker_id, course_id, id, status, expires_on, due_on
+	SELECT worker_id, course_id, id, status, expires_on, due_on, created_at, completed_at
 	FROM training_assignments
 	WHERE tenant_id = $1
 		AND worker_id IN {ids $2}
 		AND status <> 'cancelled'
 	ORDER BY worker_id, course_id, id`
 
-// handledSQL selects the equipment that people had shifts with. $1 tenant, $2 ids of
-// workers, $3 and $4 the window.
+// handledSQL selects the equipment that people had shifts with, also in a shift that
+// runs still. $1 tenant, $2 ids of workers, $3 and $4 the window.
 const handledSQL = `
 	SELECT DISTINCT shift.worker_id, machine.asset_no, machine.id, machine.kind, machine.required_course_id
 	FROM shifts AS shift
 	JOIN equipment AS machine ON machine.tenant_id = $1 AND machine.id = shift.equipment_id
 	WHERE shift.tenant_id = $1
 		AND shift.worker_id IN {ids $2}
-		AND shift.ended_at > $3
-		AND shift.ended_at <= $4
+		AND shift.started_at <= $4
+		AND (shift.ended_at IS NULL OR shift.ended_at > $3)
 	ORDER BY shift.worker_id, machine.asset_no`
 
 // queueRecords asks for what the people of the page have, and what they handled.
@@ -206,6 +207,7 @@ func (p *page) queueRecords(tx *db.Tx) {
 		at := personCourse{row.Text(0), row.Text(1)}
 		p.records[at] = append(p.records[at], record{
 			id: row.Text(2), status: row.Text(3), expires: textOrNil(row, 4), due: textOrNil(row, 5),
+			created: row.Text(6), completed: row.Text(7),
 		})
 		return nil
 	})
