@@ -235,7 +235,7 @@ func stockMovements() Resource {
 			{Name: "quantity", Type: Decimal, Required: true, Min: "0.0001"},
 			{Name: "uom", Format: Code, Label: "Unit"},
 			{Name: "uom_quantity", Type: Decimal, Min: "0.0001"},
-			{Name: "unit_cost", Type: Decimal, Unit: Currency, Min: "0",
+			{Name: "unit_cost", Type: Decimal, Unit: Currency, Min: "0", Setters: managers,
 				Doc: "What one base unit cost when the movement was posted: as given, else by setting " +
 					"costing_method the item's, which may change since, or the average; of a reversal that of " +
 					"what it reverses. Null for a client's goods of an item that is not the client's."},

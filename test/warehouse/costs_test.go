@@ -3,6 +3,7 @@ package warehouse_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"mime/multipart"
 	"net/http"
 	"strings"
@@ -266,5 +267,36 @@ func TestRolledBackMovementsLeaveThePast(t *testing.T) {
 		isWorth("11,20,220")
 		g.is("items?select=on_hand&id=eq."+g.item, `[{"on_hand":1}]`)
 		k.Verified(t)
+	})
+}
+
+// Who carries goods does not say what they cost: the server and managers do. And stock that
+// is worth more than a number holds leaves all other figures as they are.
+func TestCostsAreSaidByManagers(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{"unit_cost": 2})
+		bin := g.bin("G-A", 10, "")
+		came := func(item string, cost any) map[string]any {
+			return map[string]any{"type": "receipt", "item_id": item, "to_zone_id": bin, "quantity": 1000000, "unit_cost": cost}
+		}
+		r := k.Post(testkit.As(actor.Operator), "/v1/stock_movements", came(g.item, 99))
+		if r.Status != http.StatusForbidden || !strings.Contains(string(r.Body), "unit_cost") {
+			t.Errorf("an operator says what goods cost: %d %s", r.Status, r.Body)
+		}
+		g.is("item_costs?select=quantity,average_cost&item_id=eq."+g.item, `[{"quantity":10,"average_cost":2}]`)
+		for i := range 10 {
+			item := k.Insert(t, g.as, "items", map[string]any{"sku": fmt.Sprint("DEAR-", i), "name": "Dear"})
+			k.Insert(t, g.as, "stock_movements", came(item, 99999999))
+		}
+		var kpis struct {
+			KPIs struct {
+				Value *float64 `json:"stock_value"`
+				Basis string   `json:"stock_value_basis"`
+			}
+		}
+		got := k.Get(g.as, "/functions/v1/warehouse-kpis")
+		if got.JSON(t, &kpis); got.Status != http.StatusOK || kpis.KPIs.Value != nil || kpis.KPIs.Basis != "average_cost" {
+			t.Errorf("figures of dear stock: %d %s", got.Status, got.Body)
+		}
 	})
 }

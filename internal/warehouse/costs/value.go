@@ -146,8 +146,32 @@ func readStock(tx *db.Tx, tenant string, before time.Time) ([]Stock, error) {
 
 // Worth is what stock is worth now, from what its movements cost.
 type Worth struct {
-	OfTenant decimal.Dec // of the tenant's own goods
-	OfOwners decimal.Dec // of goods that owners keep here
+	OfTenant Sum // of the tenant's own goods
+	OfOwners Sum // of goods that owners keep here
+}
+
+// Sum is a sum of values, which may come to more than a number holds.
+type Sum struct {
+	value  decimal.Dec
+	isPast bool
+}
+
+// Told is the sum, nil where it comes to more than a number holds.
+func (s *Sum) Told() *decimal.Dec {
+	if s.isPast {
+		return nil
+	}
+	return &s.value
+}
+
+// addStock adds what a quantity at a cost is worth.
+func (s *Sum) addStock(quantity, cost decimal.Dec) {
+	value, err := quantity.Mul(cost)
+	if err != nil || value > math.MaxInt64-s.value {
+		s.isPast = true
+		return
+	}
+	s.value += value
 }
 
 // worthSQL selects the stock there is and its average cost. $1 tenant.
@@ -160,18 +184,11 @@ const worthSQL = `
 // QueueWorth queues reading what a tenant's stock is worth now.
 func QueueWorth(tx *db.Tx, tenant string, into *Worth) {
 	tx.Queue(worthSQL, []any{tenant}, func(r *db.Row) error {
-		value, err := r.Dec(1).Mul(r.Dec(2))
-		if err != nil {
-			return fmt.Errorf("costs: value of the stock: %w", err)
-		}
 		sum := &into.OfTenant
 		if !r.Null(0) {
 			sum = &into.OfOwners
 		}
-		if *sum > math.MaxInt64-value {
-			return fault.New(fault.Invalid, "22003", "the stock is worth more than can be told")
-		}
-		*sum += value
+		sum.addStock(r.Dec(1), r.Dec(2))
 		return nil
 	})
 }
