@@ -425,6 +425,8 @@ export const deCatalog: Record<string, string> = {
   'paused keeps events for three days; disabled, by 410 or five days of failure, takes none.': '„paused“ hebt Ereignisse drei Tage auf; „disabled“, nach 410 oder fünf Tagen Fehlern, nimmt keine.',
   'First failure after the last success.': 'Erster Fehler nach dem letzten Erfolg.', 'Sealed; whsec_ and base64 when shown.': 'Versiegelt; whsec_ und base64, wenn gezeigt.',
   'Signs too until old_secret_until.': 'Unterschreibt mit, bis old_secret_until.',
+  "Of a contractor: supervised day to day by this organisation, so that OSHA's records have them too (29 CFR 1904.31). Employees and agency workers always are.":
+    'Bei Fremdfirmen: im Arbeitsalltag von dieser Organisation beaufsichtigt, sodass sie auch in den OSHA-Unterlagen stehen (29 CFR 1904.31). Beschäftigte und Leihkräfte sind es immer.',
   'Occupation in the international classification, for European statistics; its first two digits suffice.': 'Beruf nach der internationalen Klassifikation, für europäische Statistiken; die ersten zwei Ziffern genügen.',
   'The user who signs in as this worker.': 'Das Konto, mit dem sich diese Person anmeldet.',
   'The zone this one lies in; at most six levels, no cycles.': 'Die Zone, in der diese liegt; höchstens sechs Ebenen, keine Kreise.',

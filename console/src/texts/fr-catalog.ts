@@ -427,6 +427,8 @@ export const frCatalog: Record<string, string> = {
   'paused keeps events for three days; disabled, by 410 or five days of failure, takes none.': '« paused » garde les événements trois jours ; « disabled », après 410 ou cinq jours d’échecs, n’en prend aucun.',
   'First failure after the last success.': 'Premier échec après le dernier succès.', 'Sealed; whsec_ and base64 when shown.': 'Scellé ; whsec_ et base64 quand il est montré.',
   'Signs too until old_secret_until.': 'Signe aussi jusqu’à old_secret_until.',
+  "Of a contractor: supervised day to day by this organisation, so that OSHA's records have them too (29 CFR 1904.31). Employees and agency workers always are.":
+    'D’un sous-traitant : encadré au quotidien par cette organisation, de sorte que les registres OSHA le comptent aussi (29 CFR 1904.31). Salariés et intérimaires le sont toujours.',
   'Occupation in the international classification, for European statistics; its first two digits suffice.': 'Profession selon la classification internationale, pour les statistiques européennes ; ses deux premiers chiffres suffisent.',
   'The user who signs in as this worker.': 'Le compte avec lequel ce collaborateur se connecte.',
   'The zone this one lies in; at most six levels, no cycles.': 'La zone qui contient celle-ci ; six niveaux au plus, sans boucle.',
