@@ -145,18 +145,18 @@ test('cells are chosen by keys and by a thumb, and their courses assigned to all
     await page.keyboard.press(' ');
     await page.getByText('1 course is chosen').waitFor();
     await page.keyboard.press(' ');
-    await page.getByRole('button', { name: /^Choose all 3 open gaps/ }).click();
-    await page.getByText('3 courses are chosen').waitFor();
+    await page.getByRole('button', { name: /^Choose all 2 open gaps/ }).click();
+    await page.getByText('2 courses are chosen').waitFor();
     await page.getByRole('button', { name: 'Assign', exact: true }).click();
-    const dialog = page.getByRole('dialog', { name: 'Assign 3 courses' });
+    const dialog = page.getByRole('dialog', { name: 'Assign 2 courses' });
     await dialog.getByLabel('Due on').fill(dayFromNow(14));
     assert.deepEqual(await violations(page, 'assign'), []);
     await dialog.getByRole('button', { name: 'Assign', exact: true }).click();
-    await page.getByText('3 courses were assigned').waitFor();
+    await page.getByText('2 courses were assigned').waitFor();
     await cellOf(page, people.missing, course).getByText('assigned').waitFor();
     await cellOf(page, people.ended, course).getByText('ended on').waitFor();
   });
-  for (const who of ['missing', 'ended', 'ending']) {
+  for (const who of ['missing', 'ended']) {
     const [made] = await openOf(`worker_id=eq.${people[who].id}&course_id=eq.${course.id}&status=eq.assigned`);
     assert.equal(made?.due_on, dayFromNow(14), who);
   }
@@ -173,6 +173,56 @@ test('cells are chosen by keys and by a thumb, and their courses assigned to all
     { viewport: narrow, hasTouch: true },
   );
   assert.equal((await openOf(`worker_id=eq.${crew.people.missing.id}&status=eq.assigned`)).length, 1);
+});
+
+test('retraining that is overdue is named beside the valid certificate, and what another assigned is chosen no more', async () => {
+  const { course, people, path } = await newCrew();
+  const assign = (who, more) =>
+    api(officer, '/v1/training_assignments', {
+      method: 'POST',
+      body: { worker_id: people[who].id, course_id: course.id, ...more },
+    });
+  await assign('valid', { due_on: dayFromNow(-5) });
+  await as(officer, async (page) => {
+    await open(page, path);
+    const cell = cellOf(page, people.valid, course);
+    assert.match(await cell.innerText(), /valid until .*, overdue since /);
+    assert.match(await cell.getAttribute('class'), /\bbad\b/);
+    await page.getByRole('button', { name: /^Choose all 2 open gaps/ }).click();
+    await page.getByText('2 courses are chosen').waitFor();
+    await assign('missing');
+    await page.getByText('1 course is chosen').waitFor();
+  });
+});
+
+test('a retry of a waiver makes no second training, and spaces are no reason', async () => {
+  const { course, people, path } = await newCrew();
+  const mine = `worker_id=eq.${people.missing.id}&course_id=eq.${course.id}`;
+  await as(officer, async (page) => {
+    await open(page, path);
+    await cellOf(page, people.missing, course).click();
+    await page.getByRole('button', { name: 'Waive', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: `Waive ${course.code} for ${people.missing.name}` });
+    const waive = dialog.getByRole('button', { name: 'Waive', exact: true });
+    await dialog.getByLabel('Why?').fill('   ');
+    await waive.click();
+    await dialog.getByText('Say why the person need not take the course.').waitFor();
+    assert.equal((await openOf(mine)).length, 0, 'nothing is written without a reason');
+
+    await page.route('**/training_assignments?*', (route) =>
+      route.request().method() === 'PATCH' ? route.abort() : route.continue(),
+    );
+    await dialog.getByLabel('Why?').fill('Office');
+    await waive.click();
+    await dialog.getByRole('alert').waitFor();
+    await page.unroute('**/training_assignments?*');
+    await waive.click();
+    await cellOf(page, people.missing, course).getByText('waived').waitFor();
+  });
+  assert.deepEqual(
+    (await openOf(mine)).map((x) => [x.status, x.close_reason]),
+    [['waived', 'Office']],
+  );
 });
 
 test('a certificate is recorded and a course is waived from the cell, which then says so', async () => {

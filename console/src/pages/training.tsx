@@ -7,7 +7,7 @@ import { _, plural } from '../lib/i18n';
 import { useQuery } from '../lib/query';
 import { Button, Card, Empty, Head, LinkButton, Note, Problem, Segments, Skeleton } from '../ui/basic';
 import { Select } from '../ui/form';
-import { isUrgent, keyOf, placesOf, type Matrix, type Place } from '../ui/training';
+import { keyOf, placesOf, type Matrix, type Place } from '../ui/training';
 import { Assign, canAssign, Certify, isAssignable, Waive } from '../ui/training-actions';
 import { TrainingCell, type Step } from '../ui/training-cell';
 import { TrainingGrid } from '../ui/training-grid';
@@ -35,13 +35,21 @@ type Asked = Partial<Record<(typeof asked)[number], string>>;
 
 const queryOf = (a: Asked) => new URLSearchParams(Object.entries(a).filter(([, v]) => v)).toString();
 
+// keepOffered keeps of what was chosen what the matrix still offers, as it stands now: new data may show that somebody
+// else has assigned it since.
+function keepOffered(picked: Map<string, Place>, matrix?: Matrix): Map<string, Place> {
+  if (!picked.size || !matrix) return picked;
+  const offered = matrix.people.flatMap((person) => placesOf(person, matrix.courses)).filter(isAssignable);
+  return new Map(offered.map((x): [string, Place] => [keyOf(x), x]).filter(([key]) => picked.has(key)));
+}
+
 // TrainingPage is who needs which training and who has it.
 export function TrainingPage() {
   const p = usePermissions();
   const { query, route } = useLocation();
   const [place, setPlace] = useState<Place>();
   const [step, setStep] = useState<Step | 'run'>();
-  const [chosen, setChosen] = useState<Map<string, Place>>(new Map());
+  const [picked, setChosen] = useState<Map<string, Place>>(new Map());
   const isNarrow = useNarrow();
   const a: Asked = Object.fromEntries(asked.map((n) => [n, query[n] ?? '']));
   const params = queryOf(a);
@@ -51,6 +59,7 @@ export function TrainingPage() {
     meta: { live: true },
   });
   if (!p) return <Skeleton lines={8} />;
+  const chosen = keepOffered(picked, q.data);
   const go = (next: Asked) => {
     setChosen(new Map());
     const to = queryOf({ ...a, after: '', ...next });
@@ -140,7 +149,7 @@ function Choice({
 }) {
   const gaps = matrix.people
     .flatMap((person) => placesOf(person, matrix.courses))
-    .filter((x) => isUrgent(x.cell) && isAssignable(x));
+    .filter((x) => x.cell?.gap && isAssignable(x));
   if (!chosen.size)
     return gaps.length ? (
       <div class="row">

@@ -822,6 +822,7 @@ export const dePages: Record<string, string> = {
   'Course': 'Kurs',
   'Due on': 'Fällig',
   'Reason': 'Grund',
+  'Say why the person need not take the course.': 'Sagen Sie, warum die Person den Kurs nicht braucht.',
   'overdue since {when}': 'überfällig seit {when}',
   '{n} course was assigned': '{n} Kurs wurde zugewiesen',
   '{n} courses were assigned': '{n} Kurse wurden zugewiesen',

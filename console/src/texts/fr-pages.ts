@@ -865,6 +865,7 @@ export const frPages: Record<string, string> = {
   'Course': 'Cours',
   'Due on': 'Échéance',
   'Reason': 'Motif',
+  'Say why the person need not take the course.': 'Dites pourquoi la personne n’a pas à suivre le cours.',
   'overdue since {when}': 'en retard depuis le {when}',
   '{n} course was assigned': '{n} cours a été attribué',
   '{n} courses were assigned': '{n} cours ont été attribués',

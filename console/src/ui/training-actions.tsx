@@ -71,13 +71,33 @@ export function Assign({ places, close, done }: { places: Place[]; close: () => 
   );
 }
 
+// findOpen reads the open training of a place anew: another person, or the try before, may have made one since.
+async function findOpen({ person, course }: Place): Promise<string | undefined> {
+  const found = await want<{ id: string }[]>(
+    records(trainings)
+      .select('id')
+      .eq('worker_id', person.worker_id)
+      .eq('course_id', course.id)
+      .in('status', ['assigned', 'in_progress', 'failed'])
+      .order('id', { ascending: false })
+      .limit(1),
+  );
+  return found[0]?.id;
+}
+
+async function makeOpen(place: Place): Promise<string> {
+  const [made] = await want<[{ id: string }]>(records(trainings).insert(rowOf(place)).select('id'));
+  return made.id;
+}
+
 // Waive asks why a person need not take a course, and waives the open training, or one that is made for it.
 export function Waive({ place, close, done }: { place: Place; close: () => void; done: () => void }) {
   const [reason, setReason] = useState('');
   const act = async () => {
-    let id = isOpen(place.cell) ? place.cell?.assignment_id : undefined;
-    if (!id) [{ id }] = (await want(records(trainings).insert(rowOf(place)).select('id'))) as [{ id: string }];
-    await want(records(trainings).update({ status: 'waived', close_reason: reason }).eq('id', id).select('id'));
+    const why = reason.trim();
+    if (!why) throw new Error(_('Say why the person need not take the course.'));
+    const id = (await findOpen(place)) ?? (await makeOpen(place));
+    await want(records(trainings).update({ status: 'waived', close_reason: why }).eq('id', id).select('id'));
     toast(_('{course} is waived for {who}', { course: place.course.code, who: place.person.name }));
     await again();
     done();

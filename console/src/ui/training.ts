@@ -33,10 +33,18 @@ const tones: Record<Cell['state'], string> = {
   waived: 'plain',
 };
 
+// lateOf says of a training that is open how it is behind: the person failed it, or its day is past. It holds whatever
+// certificate there is.
+export function lateOf(cell?: Cell): string {
+  if (!cell || !isOpen(cell)) return '';
+  if (cell.assignment_status === 'failed') return words('failed');
+  return cell.due_on && cell.due_on < today() ? _('overdue since {when}', { when: date(cell.due_on) }) : '';
+}
+
 // toneOf repeats the words of a cell: what has ended and nobody asks for is no gap.
 export function toneOf(cell?: Cell): string {
   if (!cell) return 'none';
-  if (cell.state === 'assigned' && cell.due_on && cell.due_on < today()) return 'bad';
+  if (lateOf(cell)) return 'bad';
   return cell.state === 'ended' && !cell.gap ? 'plain' : tones[cell.state];
 }
 
@@ -51,9 +59,15 @@ export const isOpen = (cell?: Cell) => !!cell?.assignment_id && cell.assignment_
 
 export const isUrgent = (cell?: Cell) => !!cell && (cell.gap || cell.state === 'ending');
 
-// saysOf is a cell in words.
+// saysOf is a cell in words: how the certificate stands, and that a training is behind.
 export function saysOf(cell?: Cell): string {
   if (!cell) return _('not asked for');
+  const late = lateOf(cell);
+  if (late) return cell.state === 'assigned' ? late : `${standsOf(cell)}, ${late}`;
+  return standsOf(cell);
+}
+
+function standsOf(cell: Cell): string {
   switch (cell.state) {
     case 'valid':
       return cell.expires_on ? _('valid until {when}', { when: date(cell.expires_on) }) : _('valid for life');
@@ -62,7 +76,6 @@ export function saysOf(cell?: Cell): string {
     case 'ended':
       return _('ended on {when}', { when: date(cell.expires_on) });
     case 'assigned':
-      if (cell.due_on && cell.due_on < today()) return _('overdue since {when}', { when: date(cell.due_on) });
       return cell.assignment_status === 'assigned' ? _('assigned') : words(String(cell.assignment_status));
     case 'waived':
       return _('waived');
