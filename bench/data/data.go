@@ -324,7 +324,8 @@ func (w *writer) picks() error {
 
 func (w *writer) people() error {
 	w.counts["workers:active"] = int64(w.t.Drivers)
-	return w.table("workers", worker, w.t.Drivers, []string{"employee_no", "name", "employment", "supervised", "status"},
+	return w.table("workers", worker, w.t.Drivers,
+		[]string{"employee_no", "name", "employment", "supervised", "status"},
 		func(i int, args []any) []any {
 			return append(args, fmt.Sprintf("E%06d", i), fmt.Sprintf("Worker %d", i), "employee", false, "active")
 		})

@@ -103,11 +103,11 @@ func lockWords(tx *db.Tx, a actor.Actor, ru *rules, items []string) (map[word]de
 
 // isAbove reports whether a quantity of an item is worth more than a limit; nil
 // is no limit. A worth past the number range is above each.
-func isAbove(limit *decimal.Dec, quantity, unitCost decimal.Dec) bool {
+func isAbove(limit *decimal.Dec, quantity, worth decimal.Dec) bool {
 	if limit == nil {
 		return false
 	}
-	value, err := MultiplyWithin(quantity, unitCost, "quantity")
+	value, err := MultiplyWithin(quantity, worth, "quantity")
 	return err != nil || value > *limit
 }
 
@@ -150,7 +150,7 @@ func (p *posting) checkWords(tx *db.Tx, a actor.Actor, changes []store.Change) e
 		}
 		sums[w] += c.After.Decimal("quantity")
 		it := p.itemByID[w.item]
-		if isAbove(limit, sums[w], it.unitCost) {
+		if isAbove(limit, sums[w], it.worth) {
 			return nameRow(needsSecond(it.sku, w.kind, *limit), i, len(changes))
 		}
 	}

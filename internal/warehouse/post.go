@@ -27,6 +27,7 @@ func jsonList(ids []string) string { return query.List(ids) }
 type stocked struct {
 	id, sku, tracking, status             string
 	unitCost, capacityUnits, reorderPoint decimal.Dec
+	worth                                 decimal.Dec // of a base unit, see worthOf
 	onHand, available, value              decimal.Dec
 	owners                                decimal.Dec // of onHand, what is not the tenant's own
 	low                                   bool
@@ -115,7 +116,13 @@ func (p *posting) queueReads(tx *db.Tx, tenant string) error {
 	slices.Sort(p.items.list)
 	tx.Queue(`
 		SELECT id, sku, tracking, status, unit_cost, capacity_units, reorder_point, on_hand, available,
-			stock_value, low_stock, storage_class, COALESCE(min_remaining_days, 0)
+			stock_value, low_stock, storage_class, COALESCE(min_remaining_days, 0),
+			COALESCE((
+				SELECT MAX(kept.average_cost)
+				FROM item_costs AS kept
+				WHERE kept.tenant_id = $1
+					AND kept.item_id = items.id
+			), 0)
 		FROM items
 		WHERE tenant_id = $1
 			AND id IN {ids $2}
@@ -125,7 +132,7 @@ func (p *posting) queueReads(tx *db.Tx, tenant string) error {
 			p.itemByID[r.Text(0)] = &stocked{id: r.Text(0), sku: r.Text(1), tracking: r.Text(2), status: r.Text(3),
 				unitCost: r.Dec(4), capacityUnits: r.Dec(5),
 				reorderPoint: r.Dec(6), onHand: r.Dec(7), available: r.Dec(8), value: r.Dec(9), low: r.Bool(10), class: r.Text(11),
-				minRemaining: r.Int(12)}
+				minRemaining: r.Int(12), worth: worthOf(r.Dec(4), r.Dec(13))}
 			return nil
 		})
 	ownstock.QueueOwners(tx, tenant, p.items.list, func(item string, quantity decimal.Dec) {

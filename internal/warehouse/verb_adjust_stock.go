@@ -69,7 +69,7 @@ func adjustStock(c *verb.Call, in *AdjustStockIn) (*AdjustStockOut, error) {
 	setGiven(row, "lot_id", in.LotID, "serial", in.Serial, "lpn", in.LPN, "owner_id", in.OwnerID, "note", in.Note)
 	out := &AdjustStockOut{}
 	alone := today[word{in.ItemID, adjustsStock}] + max(base, -base)
-	if isAbove(ru.adjustLimit, alone, items[in.ItemID].cost) {
+	if isAbove(ru.adjustLimit, alone, items[in.ItemID].worth) {
 		made, err := c.Tx.InsertRows("stock_adjustments", []store.Row{row})
 		if err != nil {
 			return nil, err

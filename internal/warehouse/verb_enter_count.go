@@ -224,7 +224,7 @@ func countWaits(c *verb.Call, rows []store.Row, items map[string]*article, value
 		return false, err
 	}
 	for item, variance := range variances {
-		if isAbove(ru.countLimit, today[word{item, countsStock}]+variance, items[item].cost) {
+		if isAbove(ru.countLimit, today[word{item, countsStock}]+variance, items[item].worth) {
 			return true, nil
 		}
 	}

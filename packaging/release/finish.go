@@ -81,7 +81,7 @@ func (r *release) digests() (out []subject, err error) {
 		return nil, err
 	}
 	for _, f := range sortedByName(files) {
-		sum, err := digest(f.from)
+		sum, err := sumFile(f.from)
 		if err != nil {
 			return nil, err
 		}

@@ -159,11 +159,11 @@ func (r *release) proveTwice(copies string) (err error) {
 	if err := again.compile(t, second); err != nil {
 		return err
 	}
-	a, err := digest(first)
+	a, err := sumFile(first)
 	if err != nil {
 		return err
 	}
-	b, err := digest(second)
+	b, err := sumFile(second)
 	if err != nil {
 		return err
 	}

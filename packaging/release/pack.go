@@ -123,8 +123,8 @@ func copyFile(w io.Writer, from string) error {
 	return err
 }
 
-// digest is the SHA-256 of a file, in hexadecimal.
-func digest(name string) (string, error) {
+// sumFile is the SHA-256 of a file, in hexadecimal.
+func sumFile(name string) (string, error) {
 	h := sha256.New()
 	if err := copyFile(h, name); err != nil {
 		return "", err

@@ -163,7 +163,7 @@ func checkContents(t *testing.T, r *release) {
 	var s statement
 	readJSON(t, filepath.Join(r.out, provenanceName), &s)
 	for _, made := range s.Subject {
-		if sum, err := digest(filepath.Join(r.out, made.Name)); err != nil || sum != made.Digest["sha256"] {
+		if sum, err := sumFile(filepath.Join(r.out, made.Name)); err != nil || sum != made.Digest["sha256"] {
 			t.Errorf("the statement tells %s of %s: %v %s", made.Digest, made.Name, err, sum)
 		}
 	}

@@ -300,3 +300,48 @@ func TestCostsAreSaidByManagers(t *testing.T) {
 		}
 	})
 }
+
+// An item's cost of 0, with which every item begins, is what nobody said: by moving average it is no cost of what comes
+// in, and it hides nothing from the limits that ask for a second person.
+func TestCostThatNobodySaid(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		k.Insert(t, testkit.As(actor.Admin), "settings",
+			map[string]any{"section": "stock", "key": "costing_method", "value": "moving_average"})
+		set(t, k, "adjust_limit_value", 250)
+		manager, operator := testkit.As(actor.Manager), testkit.As(actor.Operator)
+		bin := k.Insert(t, manager, "zones", map[string]any{"code": "NS-A", "name": "A", "kind": "bin"})
+		item := k.Insert(t, manager, "items", map[string]any{"sku": "NS-1", "name": "Nobody said"})
+		move := func(as string, m map[string]any) testkit.Response {
+			m["item_id"] = item
+			return k.Post(as, "/v1/stock_movements", m)
+		}
+		is := func(want string) {
+			t.Helper()
+			r := k.Get(manager, "/v1/item_costs?select=quantity,average_cost&item_id=eq."+item)
+			if string(r.Body) != want {
+				t.Errorf("kept is %s, want %s", r.Body, want)
+			}
+		}
+
+		move(manager, map[string]any{"type": "receipt", "to_zone_id": bin, "quantity": 10})
+		is(`[{"quantity":10,"average_cost":null}]`)
+		move(manager, map[string]any{"type": "receipt", "to_zone_id": bin, "quantity": 10, "unit_cost": 50})
+		is(`[{"quantity":20,"average_cost":50}]`)
+
+		scrap := func(quantity int) testkit.Response {
+			return move(operator, map[string]any{"type": "scrap", "from_zone_id": bin, "quantity": quantity, "reason_code": "broken"})
+		}
+		if r := scrap(5); r.Status != http.StatusCreated {
+			t.Errorf("250 worth of goods: %d %s", r.Status, r.Body)
+		}
+		if r := scrap(1); r.Status != http.StatusConflict || !strings.Contains(string(r.Body), "HF023") {
+			t.Errorf("300 worth of goods: %d %s", r.Status, r.Body)
+		}
+		r := k.Post(operator, "/v1/rpc/adjust_stock", map[string]any{"item_id": item, "zone_id": bin, "quantity": -6,
+			"reason_code": "broken"})
+		if r.Status >= 300 || !strings.Contains(string(r.Body), `"value":300`) {
+			t.Errorf("a loss of 300 waits for nobody: %d %s", r.Status, r.Body)
+		}
+		k.Verified(t)
+	})
+}

@@ -136,14 +136,15 @@ func (r *Reckoning) SetCosts() error {
 
 // costOf is what a base unit of a movement's goods costs. Goods of a client have the cost
 // of items that are the client's too, which the client sees: what the house's items cost
-// is not for clients.
+// is not for clients. By moving average an item's cost of 0, with which every item begins,
+// is no cost: it would halve the average of the next receipt.
 func (r *Reckoning) costOf(movement store.Row, s *Standing) (cost decimal.Dec, known bool) {
 	if r.average && s.Known {
 		return s.Average, true
 	}
 	item, found := r.items[movement.Text("item_id")]
 	owner := movement.Text(ownerColumn)
-	return item.cost, found && (owner == "" || owner == item.owner)
+	return item.cost, found && (owner == "" || owner == item.owner) && (!r.average || item.cost > 0)
 }
 
 // CopyOfReversed gives a movement the cost of the one that it reverses, and refuses
