@@ -16,7 +16,7 @@ import (
 
 var workerColumns = []db.Column{{Name: "tenant_id", Type: "uuid"}, {Name: "id", Type: "uuid"},
 	{Name: "employee_no", Type: "text"},
-	{Name: "name", Type: "text"}, {Name: "employment", Type: "text"},
+	{Name: "name", Type: "text"}, {Name: "employment", Type: "text"}, {Name: "supervised", Type: "boolean"},
 	{Name: "status", Type: "text"}, {Name: "user_id", Type: "uuid"}, {Name: "birth_year", Type: "bigint"},
 	{Name: "created_at", Type: "timestamptz"},
 	{Name: "updated_at", Type: "timestamptz"}, {Name: "version", Type: "bigint"}}
@@ -28,6 +28,7 @@ func person(r *db.Rows, tenant, id uuid.UUID, number string, year int64, at time
 	r.Text(number)
 	r.Text("Ada")
 	r.Text("employee")
+	r.Bool(false)
 	r.Text("active")
 	r.Null()
 	if year < 0 {

@@ -28,12 +28,13 @@ func (k *kit) crowd(tenant string, n int) {
 		{Name: "created_at", Type: "timestamptz"},
 		{Name: "updated_at", Type: "timestamptz"},
 		{Name: "version", Type: "bigint"}, {Name: "employee_no", Type: "text"}, {Name: "name", Type: "text"},
-		{Name: "employment", Type: "text"},
+		{Name: "employment", Type: "text"}, {Name: "supervised", Type: "boolean"},
 		{Name: "status", Type: "text"}}
 	err := k.d.Write(context.Background(), db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
 		rows := tx.InsertMany("workers", cols, "")
 		for i := range n {
-			if err := rows.Add(tenant, worker(i), k.now, k.now, 1, fmt.Sprint("N", i), "W", "employee", "active"); err != nil {
+			err := rows.Add(tenant, worker(i), k.now, k.now, 1, fmt.Sprint("N", i), "W", "employee", false, "active")
+			if err != nil {
 				return err
 			}
 		}

@@ -262,9 +262,9 @@ func (k *kit) crowdMatrix(people, trainings int) {
 	}
 	k.bulk("workers", []db.Column{uuidCol("tenant_id"), uuidCol("id"), timeCol("created_at"), timeCol("updated_at"),
 		intCol("version"), textCol("employee_no"), textCol("name"), textCol("employment"), textCol("status"),
-		textCol("job_title")}, people,
+		textCol("job_title"), {Name: "supervised", Type: "boolean"}}, people,
 		func(i int) []any {
-			return []any{north, worker(i), k.now, k.now, 1, fmt.Sprintf("N%06d", i), "W", "employee", "active", "Loader"}
+			return []any{north, worker(i), k.now, k.now, 1, fmt.Sprintf("N%06d", i), "W", "employee", "active", "Loader", false}
 		})
 	k.bulk("training_assignments", []db.Column{uuidCol("tenant_id"), uuidCol("id"), timeCol("created_at"),
 		timeCol("updated_at"), intCol("version"), uuidCol("worker_id"), uuidCol("course_id"), textCol("assignment_type"),
