@@ -103,7 +103,16 @@ async function amountsOf() {
       .flatMap(([name, labels]) => labels.map(() => name))
       .filter((n, i, list) => list.indexOf(n) === i)
       .sort(),
-    ['count_tasks', 'items', 'order_lines', 'orders', 'shipments', 'stock_adjustments', 'stock_movements'],
+    [
+      'count_tasks',
+      'item_costs',
+      'items',
+      'order_lines',
+      'orders',
+      'shipments',
+      'stock_adjustments',
+      'stock_movements',
+    ],
   );
   return out;
 }
