@@ -281,7 +281,7 @@ func stockMovements() Resource {
 
 func itemCosts() Resource {
 	return Resource{
-		Name: "item_costs", Family: "warehouse",
+		Name: "item_costs", Family: "warehouse", Follows: "item_id",
 		Doc: "What an item's goods of one owner cost on average: reckoned from the movements in the order " +
 			"of their posting, never written directly.",
 		Fields: []Field{

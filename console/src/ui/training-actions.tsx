@@ -1,6 +1,6 @@
-import { useState } from 'preact/hooks';
 import { records, want } from '../lib/client';
 import { useCatalog, writable, type Permissions } from '../lib/catalog';
+import { useDraft } from '../lib/draft';
 import { _, plural } from '../lib/i18n';
 import { queryClient } from '../lib/query';
 import { today } from '../lib/zone';
@@ -40,8 +40,9 @@ const rowOf = (place: Place) => ({
 
 // Assign asks by when the courses of some places are to be taken, and assigns them.
 export function Assign({ places, close, done }: { places: Place[]; close: () => void; done: () => void }) {
-  const [due, setDue] = useState(today(-dueDays));
-  const [reason, setReason] = useState('');
+  const draft = useDraft(`assign ${places.map(({ person, course }) => `${person.worker_id} ${course.id}`).join()}`);
+  const [due, setDue] = draft.field('due', today(-dueDays));
+  const [reason, setReason] = draft.field('reason', '');
   const act = async () => {
     const rows = places.map((place) => ({
       ...rowOf(place),
@@ -63,6 +64,7 @@ export function Assign({ places, close, done }: { places: Place[]; close: () => 
       }
       yes={_('Assign')}
       close={close}
+      draft={draft}
       act={act}
     >
       <Input label={_('Due on')} type="date" value={due} put={setDue} />
@@ -92,7 +94,8 @@ async function makeOpen(place: Place): Promise<string> {
 
 // Waive asks why a person need not take a course, and waives the open training, or one that is made for it.
 export function Waive({ place, close, done }: { place: Place; close: () => void; done: () => void }) {
-  const [reason, setReason] = useState('');
+  const draft = useDraft(`waive ${place.person.worker_id} ${place.course.id}`);
+  const [reason, setReason] = draft.field('reason', '');
   const act = async () => {
     const why = reason.trim();
     if (!why) throw new Error(_('Say why the person need not take the course.'));
@@ -110,6 +113,7 @@ export function Waive({ place, close, done }: { place: Place; close: () => void;
       )}
       yes={_('Waive')}
       close={close}
+      draft={draft}
       act={act}
     >
       <Input label={_('Why?')} required value={reason} put={setReason} maxLength={200} />
