@@ -9,10 +9,12 @@ const textsByKey: Plugin = {
   transform(code, id) {
     const name = /\/src\/texts\/.*export const (\w+)[^=]*= /s.exec(`${id} ${code}`)?.[1];
     if (!name) return undefined;
-    const table = new Function(`return ${code.slice(code.indexOf('= {') + 2).replace(/;\s*$/, '')}`)() as Record<string, string>;
+    const literal = code.slice(code.indexOf('= {') + 2).replace(/;\s*$/, '');
+    const table = new Function(`return ${literal}`)() as Record<string, string>;
     for (const text of Object.keys(table)) {
       const other = texts.get(keyOf(text));
-      if (other !== undefined && other !== text) this.error(`"${text}" and "${other}" have one key: word one of them differently`);
+      if (other !== undefined && other !== text)
+        this.error(`"${text}" and "${other}" have one key: word one of them differently`);
       texts.set(keyOf(text), text);
     }
     const built = Object.fromEntries(Object.entries(table).map(([text, said]) => [keyOf(text), said]));

@@ -39,9 +39,10 @@ type KPIs struct {
 	// Suppressed is 1 where the pickers are too few.
 	Suppressed int `json:"suppressed" doc:"1 where the pickers are fewer than min_group, so that their rate is left out."`
 
-	Value       *decimal.Dec `json:"stock_value" unit:"the tenant's currency" doc:"Own stock at the end; null for drivers, operators, and past the range."`
-	OwnersValue *decimal.Dec `json:"owners_stock_value" unit:"the tenant's currency" doc:"What owners keep here then; null as above."`
-	ValueBasis  string       `json:"stock_value_basis" enum:"average_cost" doc:"By what both are reckoned: what movements cost on average."`
+	// Both are null for drivers and operators, and past what a number holds.
+	Value       *decimal.Dec `json:"stock_value" unit:"the tenant's currency" doc:"Own stock at the end."`
+	OwnersValue *decimal.Dec `json:"owners_stock_value" unit:"the tenant's currency" doc:"Owners' goods then."`
+	ValueBasis  string       `json:"stock_value_basis" enum:"average_cost" doc:"Movements' average cost."`
 }
 
 // picksSQL asks for the lines picked in a window, and for the shifts in which the

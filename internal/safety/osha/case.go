@@ -81,7 +81,8 @@ func checkDecision(c store.Row, f Facts) *fault.Error {
 	switch {
 	case decided == "yes" && f.IsUnsupervised:
 		return refuseRule("recordable", "29 CFR 1904.31(b)(3)",
-			"the contractor's own employer records this case; mark the worker as supervised if you direct the work day to day")
+			"the contractor's own employer records this case; "+
+				"mark the worker as supervised if you direct the work day to day")
 	case decided == "undecided" && basis != "":
 		return refuseRule("recordable", "29 CFR 1904.7(a)", "with the basis %s the case is decided: say yes or no", basis)
 	case decided == "undecided":

@@ -45,9 +45,9 @@ func readPosting(movement store.Row) Posting {
 func (s *Standing) Post(p Posting) error {
 	var err error
 	if p.In && p.HasCost {
-		err = s.enter(p)
+		err = s.addReceived(p)
 	} else if p.Out && p.HasCost && p.IsReverse {
-		s.withdraw(p)
+		s.removeReceived(p)
 	}
 	s.Postings++
 	if p.In {
@@ -59,7 +59,7 @@ func (s *Standing) Post(p Posting) error {
 	return err
 }
 
-func (s *Standing) enter(p Posting) (err error) {
+func (s *Standing) addReceived(p Posting) (err error) {
 	if !s.Known || s.Quantity <= 0 {
 		s.Average, s.Known = p.Cost, true
 		return nil
@@ -68,7 +68,7 @@ func (s *Standing) enter(p Posting) (err error) {
 	return err
 }
 
-func (s *Standing) withdraw(p Posting) {
+func (s *Standing) removeReceived(p Posting) {
 	if !s.Known || s.Quantity <= p.Quantity {
 		return
 	}
@@ -88,8 +88,8 @@ func keyOf(movement store.Row) goodsKey {
 // standings are what is known of items, by whose they are.
 type standings map[goodsKey]*Standing
 
-// of is the standing of a movement's goods.
-func (all standings) of(movement store.Row) *Standing {
+// standingOf is the standing of a movement's goods.
+func (all standings) standingOf(movement store.Row) *Standing {
 	key := keyOf(movement)
 	if all[key] == nil {
 		all[key] = &Standing{}
@@ -142,7 +142,7 @@ func (k *Keeping) QueueWrites(tx *store.Tx) error {
 		if !met[key] {
 			met[key], order = true, append(order, key)
 		}
-		if err := k.standing.of(c.After).Post(readPosting(c.After)); err != nil {
+		if err := k.standing.standingOf(c.After).Post(readPosting(c.After)); err != nil {
 			return fmt.Errorf("costs: average of item %s: %w", key.item, err)
 		}
 	}

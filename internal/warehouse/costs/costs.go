@@ -116,7 +116,7 @@ func (r *Reckoning) SetCosts() error {
 		if c.Op != store.Insert {
 			continue
 		}
-		s := r.standing.of(c.After)
+		s := r.standing.standingOf(c.After)
 		if c.After[costColumn] == nil && c.After[reversalColumn] == nil {
 			if cost, known := r.costOf(c.After, s); known {
 				c.After[costColumn] = cost
