@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/config"
 	"holdfast/internal/db"
 	"holdfast/internal/demo"
+	"holdfast/internal/functions/programme"
 	"holdfast/internal/safety/clocks"
 	"holdfast/internal/store"
 	"holdfast/internal/testkit"
@@ -570,4 +572,35 @@ func TestClocksOfContractors(t *testing.T) {
 		c.mustPatch(actor.Safety, "/v1/incidents?id=eq."+id, map[string]any{"entities": []any{ours}})
 		c.wantStates("it was ours", id, "FR-DAT running")
 	})
+}
+
+// A report at a French site whose clock is over already is mailed by a real mail server to
+// those who lead safety, by number and citation, once.
+func TestClockIsMailed(t *testing.T) {
+	box, address := newLetterbox(t)
+	testkit.InTurn(t, func(t *testing.T, k *testkit.Kit) {
+		tell := func() {
+			testkit.Must(t, run(k.App, clocks.MailJob))
+			testkit.Must(t, run(k.App, programme.MailJob))
+		}
+		for tell(); len(box.got) > 0; { // the demonstration has clocks of its own
+			box.next(t)
+		}
+		c := givenSite(t, k, "LILLE", "FR", "Europe/Paris")
+		known := time.Now().Add(-200 * time.Hour)
+		c.addInjury(known, map[string]any{"title": "Broken arm", "reported_at": stamp(known), "known_at": stamp(known)})
+		tell()
+		tell()
+		told := map[string]bool{}
+		for range 2 {
+			m := box.next(t)
+			told[m.To] = true
+			if !strings.Contains(m.Text, "CSS L441-2") || strings.Contains(m.Text+m.HTML+m.Subject, "arm") {
+				t.Errorf("%+v", m)
+			}
+		}
+		if n := len(box.got); n != 0 || !told[testkit.As(actor.Safety)] || !told[testkit.As(actor.Admin)] {
+			t.Errorf("%d more mails than those to %v", n, told)
+		}
+	}, func(c *config.Config) { c.SMTPURL, c.MailFrom = address, "Holdfast <noreply@holdfast.example>" })
 }

@@ -50,6 +50,13 @@ func (a *App) effectsTable() store.Effects {
 	chainEffects(e.After, map[string]store.Effect{"incidents": func(tx *store.Tx, cs []store.Change) error {
 		return a.pageCritical(tx.Tx, tx.Store, cs)
 	}})
+	followClocks := safety.PerTenant(clocks.AskForMails)
+	chainEffects(e.After, map[string]store.Effect{clocks.Resource: func(tx *store.Tx, cs []store.Change) error {
+		if !a.canSendMail() {
+			return nil
+		}
+		return followClocks(tx, cs)
+	}})
 	chainEffects(e.After, map[string]store.Effect{"comments": func(tx *store.Tx, cs []store.Change) error {
 		if !tx.Store.Audited() || !a.canSendMail() {
 			return nil

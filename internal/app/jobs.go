@@ -24,6 +24,7 @@ func jobKinds(a *App) []job.Kind {
 			Every: 5 * time.Minute, Claim: 10 * time.Minute,
 			Run: func(ctx context.Context, _ job.Job) error { return a.runProgramme(ctx) }},
 		programme.Mails(a.mail, noMail),
+		a.programme.ClockMails(noMail),
 		a.Identity.Invitations.Mails(noMail),
 		{Name: "backup", Doc: "make the backup that backup_to asks for, when the last is old enough", Every: backupEvery,
 			First: time.Second, Claim: 10 * time.Minute,

@@ -24,6 +24,7 @@ import (
 	"holdfast/internal/job"
 	"holdfast/internal/mail"
 	"holdfast/internal/safety"
+	"holdfast/internal/safety/clocks"
 	certificates "holdfast/internal/safety/training"
 	"holdfast/internal/store"
 	"holdfast/internal/testkit/dbtest"
@@ -68,7 +69,7 @@ func (k *kit) after(tx *db.Tx, f func()) {
 
 // mails are the jobs that hand the programme's mails to a server.
 func (k *kit) mails(to mail.Sender) *job.Runner {
-	return job.NewRunner(k.d, func() time.Time { return k.now }, slog.New(slog.DiscardHandler), programme.Mails(to, nil))
+	return job.NewRunner(k.d, func() time.Time { return k.now }, slog.New(slog.DiscardHandler), programme.Mails(to, nil), k.p.ClockMails(nil))
 }
 
 // send hands on the mails that are due.
@@ -92,6 +93,7 @@ func open(t testing.TB, o db.Options) *kit {
 	effects := safety.Effects()
 	maps.Copy(effects.Before, certificates.Effects().Before)
 	effects.After["workers"] = certificates.Effects().After["workers"]
+	effects.After["legal_clocks"] = clocks.AskForMails
 	k.s = store.New(k.d, catalog.Default(), effects, clock)
 	hooks := programme.Hooks{Letterhead: letterhead, Tell: func(tx *db.Tx, resource string, rows []store.Row) error {
 		for _, r := range rows {

@@ -54,3 +54,14 @@ func (r *Rule) describeTime() string {
 	}
 	return text
 }
+
+// What a mail prints of a rule says nothing about anybody's health.
+func TestCitationsAreNeutral(t *testing.T) {
+	for _, rule := range rules {
+		for _, word := range []string{"death", "fatal", "tödlich", "schwer", "mort", "décès", "injur"} {
+			if strings.Contains(strings.ToLower(rule.Citation), word) {
+				t.Errorf("%s: the citation says %q: %s", rule.Code, word, rule.Citation)
+			}
+		}
+	}
+}

@@ -105,7 +105,7 @@ var rules = []Rule{
 	// Mass accidents and especially severe ones are not told apart on record.
 	{Code: "DE-SCHWER", Country: "DE", Trigger: "death", Base: "when the employer learned of it", Unit: AtOnce,
 		Recipients: []string{"Berufsgenossenschaft or Unfallkasse", "Arbeitsschutzbehörde"},
-		MetBy:      "both told, in any form", Citation: "DGUV, Unfallanzeige (tödliche und besonders schwere Unfälle)",
+		MetBy:      "both told, in any form", Citation: "DGUV, Erläuterungen zur Unfallanzeige",
 		holds:  func(f *Facts) bool { return f.isAccident() && f.HasDied() },
 		starts: func(f *Facts) time.Time { return f.DeathKnown }},
 	{Code: "DE-6(2)", Country: "DE", Trigger: "wholly or partly unfit for more than 3 calendar days, or death",

@@ -1,5 +1,5 @@
 // Package wording is the words and the form of the safety programme's mails, in
-// the language of the tenant: English, and German where the tenant's locale says so.
+// the language of the tenant: English, German or French.
 //
 // Layer: functions. Begin at [QueueWords].
 package wording
@@ -15,7 +15,6 @@ import (
 	"unicode"
 
 	"holdfast/internal/db"
-	"holdfast/internal/identity/mailtemplate"
 	"holdfast/internal/mail"
 )
 
@@ -95,6 +94,11 @@ type Wording struct {
 
 	mentioned string // subject of a mail about a comment: the record
 	named     string
+
+	deadlines func(n int) string // subject of a mail about legal clocks
+	byLaw     string
+	statuses  [statuses]string
+	until     string // a clock: incident, citation, end
 }
 
 var english = Wording{
@@ -127,6 +131,20 @@ var english = Wording{
 
 	mentioned: "You are mentioned: %s",
 	named:     "A comment on %s mentions you. It is shown with the record.",
+
+	deadlines: func(n int) string {
+		if n == 1 {
+			return "Legal deadline of an accident"
+		}
+		return fmt.Sprintf("%d legal deadlines of accidents", n)
+	},
+	byLaw: "After an accident the law wants somebody told in time. The clock of the incident says who, and there you " +
+		"say that it is done or does not apply.",
+	statuses: [statuses]string{
+		WithoutDelay: "Without delay", TimeOver: "The time is over", HalfPassed: "Half of the time has passed",
+		JustStarted: "The time has begun",
+	},
+	until: "%s: %s (until %s)",
 }
 
 var german = Wording{
@@ -160,6 +178,79 @@ var german = Wording{
 
 	mentioned: "Sie werden genannt: %s",
 	named:     "Ein Kommentar zu %s nennt Sie. Er steht beim Datensatz.",
+
+	deadlines: func(n int) string {
+		if n == 1 {
+			return "Gesetzliche Frist eines Unfalls"
+		}
+		return fmt.Sprintf("%d gesetzliche Fristen von Unfällen", n)
+	},
+	byLaw: "Nach einem Unfall ist nach dem Gesetz rechtzeitig Meldung zu machen. Die Frist beim Ereignis sagt, bei wem; " +
+		"dort geben Sie an, dass es getan ist oder nicht zutrifft.",
+	statuses: [statuses]string{
+		WithoutDelay: "Unverzüglich", TimeOver: "Die Frist ist abgelaufen", HalfPassed: "Die Hälfte der Frist ist um",
+		JustStarted: "Die Frist hat begonnen",
+	},
+	until: "%s: %s (bis %s)",
+}
+
+var french = Wording{
+	Lang: "fr",
+	subject: func(n int) string {
+		if n == 1 {
+			return "Sécurité : 1 point vous attend"
+		}
+		return fmt.Sprintf("Sécurité : %d points vous attendent", n)
+	},
+	lead: "Voici ce qui est en retard ou le sera bientôt.",
+	more: func(n int) string { return fmt.Sprintf("et %d de plus", n) },
+	topics: [topics]string{
+		LawClocks:       "Délais légaux des accidents",
+		OverdueActions:  "Actions en retard",
+		ActionsToday:    "Actions à terminer aujourd’hui",
+		ToVerify:        "Actions à vérifier",
+		ToReview:        "Actions dont l’effet est à évaluer",
+		MissedRuns:      "Inspections manquées",
+		OverdueTraining: "Formations en retard",
+		Expiring:        "Certificats qui arrivent à échéance",
+		Service:         "Entretiens et contrôles à faire",
+	},
+	open:   "Ouvrir %s",
+	tail:   "Vous recevez ce message comme membre de l’organisation. Un administrateur peut désactiver ces messages.",
+	urgent: "Événement critique %s",
+	reported: "Un événement critique a été signalé. Agissez maintenant ; le délai de déclaration à l’autorité court " +
+		"peut-être.",
+	urgents: func(n int) string { return fmt.Sprintf("%d événements critiques", n) },
+	since:   "Signalés depuis le dernier message",
+
+	mentioned: "Vous êtes mentionné : %s",
+	named:     "Un commentaire sur %s vous mentionne. Il figure avec l’enregistrement.",
+
+	deadlines: func(n int) string {
+		if n == 1 {
+			return "Délai légal d’un accident"
+		}
+		return fmt.Sprintf("%d délais légaux d’accidents", n)
+	},
+	byLaw: "Après un accident, la loi fixe un délai de déclaration. Le délai affiché avec l’événement dit à qui " +
+		"déclarer ; indiquez-y que c’est fait ou que cela ne s’applique pas.",
+	statuses: [statuses]string{
+		WithoutDelay: "Sans délai", TimeOver: "Le délai est dépassé", HalfPassed: "La moitié du délai est passée",
+		JustStarted: "Le délai a commencé",
+	},
+	until: "%s : %s (jusqu’au %s)",
+}
+
+// wordingIn is the words of a language tag such as de-AT (RFC 5646); English where there
+// are none.
+func wordingIn(tag string) Wording {
+	lang, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(tag)), "_", "-"), "-")
+	for _, w := range [...]Wording{german, french} {
+		if w.Lang == lang {
+			return w
+		}
+	}
+	return english
 }
 
 // localeSQL selects a tenant's language. $1 tenant.
@@ -177,12 +268,33 @@ func QueueWords(tx *db.Tx, tenant string) *Wording {
 	tx.Queue(localeSQL, []any{tenant}, func(r *db.Row) error {
 		var tag string
 		// A setting that is no text leaves the default.
-		if json.Unmarshal([]byte(r.Text(0)), &tag) == nil && mailtemplate.LocaleOf(tag) == german.Lang {
-			w = german
+		if json.Unmarshal([]byte(r.Text(0)), &tag) == nil {
+			w = wordingIn(tag)
 		}
 		return nil
 	})
 	return &w
+}
+
+// ClockStatus is how much of a legal clock's time has passed, in the order in which a mail
+// shows them.
+type ClockStatus int
+
+// Statuses of a clock.
+const (
+	TimeOver ClockStatus = iota
+	WithoutDelay
+	HalfPassed
+	JustStarted
+	statuses int = iota
+)
+
+// ClockLine is a legal clock as a mail describes it: no code and no words of the incident,
+// which may say how somebody was hurt.
+type ClockLine struct {
+	No, Citation string
+	Status       ClockStatus
+	Due          string
 }
 
 // part is one heading of a mail and what stands under it.
@@ -245,6 +357,35 @@ func (w Wording) PageMail(list *Alarms, l Letterhead) (mail.Message, error) {
 	}
 	x.Parts = []part{p}
 	return x.buildMessage()
+}
+
+// ClockMail words the mail about legal clocks that start, are half over or end.
+func (w Wording) ClockMail(lines []ClockLine, l Letterhead) (mail.Message, error) {
+	x := mailBody{
+		Lang: w.Lang, Subject: w.deadlines(len(lines)), Lead: w.byLaw, Open: fmt.Sprintf(w.open, l.Product), Site: l.Site,
+	}
+	for status := range ClockStatus(statuses) {
+		p := part{Title: w.statuses[status]}
+		for _, line := range lines {
+			if line.Status == status {
+				p.Lines = append(p.Lines, w.clockText(line))
+			}
+		}
+		if rest := len(p.Lines) - LinesShown; rest > 0 {
+			p.Lines, p.More = p.Lines[:LinesShown], w.more(rest)
+		}
+		if len(p.Lines) > 0 {
+			x.Parts = append(x.Parts, p)
+		}
+	}
+	return x.buildMessage()
+}
+
+func (w Wording) clockText(line ClockLine) string {
+	if line.Status == WithoutDelay {
+		return line.No + ": " + line.Citation
+	}
+	return fmt.Sprintf(w.until, line.No, line.Citation, line.Due)
 }
 
 // MentionMail words the mail to a person whom a comment on a record names; the
