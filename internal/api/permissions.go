@@ -127,7 +127,7 @@ func collectionRights(a actor.Actor, r *catalog.Resource) *rights {
 		return out
 	}
 	if g, err := grammar.Access(a, r, r.Access.Update); err == nil {
-		out.Update = &right{Rows: grammar.Reach(a, r, g), Fields: g.Fields}
+		out.Update = &right{Rows: grammar.Reach(a, r, g), Fields: updatableFields(r, g, a.Role)}
 		out.Moves = allowedMoves(r.States, a.Role)
 	}
 	if g, err := grammar.Access(a, r, r.Access.Delete); err == nil {
@@ -138,18 +138,32 @@ func collectionRights(a actor.Actor, r *catalog.Resource) *rights {
 
 // settableFields names what a role may give new records, nil where that is all.
 func settableFields(r *catalog.Resource, role actor.Role) []string {
+	return writtenFields(r, func(f *catalog.Field) bool { return f.Settable(role) })
+}
+
+// updatableFields names what a role may change of records by grant g, nil where that is
+// all: who does not see a field changes it neither.
+func updatableFields(r *catalog.Resource, g catalog.Grant, role actor.Role) []string {
+	if len(g.Fields) > 0 {
+		return g.Fields
+	}
+	return writtenFields(r, func(f *catalog.Field) bool { return f.Settable(role) && f.Visible(role) })
+}
+
+// writtenFields names the fields that callers write and may admits, nil where those are all.
+func writtenFields(r *catalog.Resource, may func(*catalog.Field) bool) []string {
 	var out []string
-	some := false
+	isLimited := false
 	for i := range r.Fields {
 		switch f := &r.Fields[i]; {
 		case f.ReadOnly:
-		case f.Settable(role):
+		case may(f):
 			out = append(out, f.Name)
 		default:
-			some = true
+			isLimited = true
 		}
 	}
-	if !some {
+	if !isLimited {
 		return nil
 	}
 	return out

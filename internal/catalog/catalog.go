@@ -83,6 +83,7 @@ type Field struct {
 	Names    string
 	ReadOnly bool          // kept by the server; refused in a body with 428C9
 	Fixed    bool          // settable at creation only
+	Cost     bool          // says what goods or their carriage cost, or what they are worth: costReaders see it
 	Readers  []actor.Role  // who sees the value; empty = everyone who sees the row
 	Setters  []actor.Role  // who sets the value; empty = everyone who may write the row
 	Prefix   string        // Number: prefix of the generated value, "SO" -> SO-2026-000001

@@ -16,6 +16,7 @@ func withCommon(r *Resource) []Field {
 	}
 	fs = append(fs, r.Fields...)
 	maskMakers(fs, makerReaders(r))
+	maskCosts(r, fs)
 	if r.Bare {
 		return fs
 	}
@@ -39,6 +40,21 @@ func maskMakers(fields []Field, readers []actor.Role) {
 	for i := range fields {
 		f := &fields[i]
 		if f.Type == UUID && f.ReadOnly && strings.HasSuffix(f.Name, "_by") && len(f.Readers) == 0 {
+			f.Readers = readers
+		}
+	}
+}
+
+// maskCosts gives columns of cost and value their readers: whoever carries the goods need
+// not know what they are worth. A client sees those of the client's own goods, where a
+// client sees rows.
+func maskCosts(r *Resource, fields []Field) {
+	readers := costReaders()
+	if _, shown := Find(r.Access.Read, actor.Client); shown {
+		readers = append(readers, actor.Client)
+	}
+	for i := range fields {
+		if f := &fields[i]; f.Cost && len(f.Readers) == 0 {
 			f.Readers = readers
 		}
 	}

@@ -94,7 +94,7 @@ func itemsResource() Resource {
 			{Name: "has_expiry", Type: Bool, Required: true, Default: "false"},
 			{Name: "shelf_life_days", Type: Int, Unit: "d", Min: "0", Max: "36500"},
 			{Name: "min_remaining_days", Type: Int, Unit: "d", Min: "0", Max: "36500"},
-			{Name: "unit_cost", Type: Decimal, Unit: Currency, Required: true, Default: "0", Min: "0"},
+			{Name: "unit_cost", Type: Decimal, Unit: Currency, Cost: true, Required: true, Default: "0", Min: "0"},
 			{Name: "price", Type: Decimal, Unit: Currency, Min: "0"},
 			{Name: "weight_kg", Type: Decimal, Unit: "kg", Min: "0"},
 			{Name: "length_mm", Type: Decimal, Unit: "mm", Min: "0"},
@@ -122,7 +122,7 @@ func itemsResource() Resource {
 				Doc: "Own quantity less reservations, over stock in status available, " +
 					"in places that are neither blocked nor for quarantine or transit.",
 			},
-			{Name: "stock_value", Type: Decimal, Unit: Currency, ReadOnly: true, Required: true, Default: "0",
+			{Name: "stock_value", Type: Decimal, Unit: Currency, Cost: true, ReadOnly: true, Required: true, Default: "0",
 				Doc: "Own stock x unit_cost, in the tenant's currency."},
 			{Name: "owner_id", Type: UUID, Ref: "goods_owners",
 				Doc: "The client whose item it is, who sees it; null = the tenant's own."},
@@ -235,7 +235,7 @@ func stockMovements() Resource {
 			{Name: "quantity", Type: Decimal, Required: true, Min: "0.0001"},
 			{Name: "uom", Format: Code, Label: "Unit"},
 			{Name: "uom_quantity", Type: Decimal, Min: "0.0001"},
-			{Name: "unit_cost", Type: Decimal, Unit: Currency, Min: "0", Setters: managers,
+			{Name: "unit_cost", Type: Decimal, Unit: Currency, Cost: true, Min: "0", Setters: managers,
 				Doc: "What one base unit cost when the movement was posted: as given, else by setting " +
 					"costing_method the item's, which may change since, or the average; of a reversal that of " +
 					"what it reverses. Null for a client's goods of an item that is not the client's."},
@@ -290,7 +290,7 @@ func itemCosts() Resource {
 				Doc: "Goods owner; null = the tenant itself."},
 			{Name: "quantity", Type: Decimal, Required: true, ReadOnly: true,
 				Doc: "What is there of them, in base units."},
-			{Name: "average_cost", Type: Decimal, Unit: Currency, ReadOnly: true,
+			{Name: "average_cost", Type: Decimal, Unit: Currency, Cost: true, ReadOnly: true,
 				Doc: "Weighted average cost of a base unit (IAS 2.27); null as long as nothing of known " +
 					"cost has come in."},
 			{Name: "postings", Type: Int, Required: true, ReadOnly: true,

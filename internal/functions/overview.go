@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
@@ -84,7 +85,7 @@ func (d *dashboard) siteOverview(ctx context.Context, a actor.Actor, _ *Overview
 	if err != nil {
 		return nil, err
 	}
-	return o.overviewOut(output.KeptOf(a.TenantID, now), f), nil
+	return o.overviewOut(a, now, f), nil
 }
 
 func (o *overview) queueReads(d *dashboard, tx *store.Tx) {
@@ -101,15 +102,15 @@ func (o *overview) queueReads(d *dashboard, tx *store.Tx) {
 		AND r.status <> 'void'`, "r.reported_at DESC")
 }
 
-func (o *overview) overviewOut(kept output.Kept, f *siteFigures) *OverviewOut {
+func (o *overview) overviewOut(a actor.Actor, now time.Time, f *siteFigures) *OverviewOut {
 	t := f.totals
 	o.kpis.totals = t
 	o.kpis.finishKPIs()
 	safety := OverviewSafety{Metrics: t.safetyMetrics(), Days: overviewDays, KPIs: o.kpis.out.KPIs,
 		Kinds: o.kpis.out.Distribution.Kinds, Recent: o.reports.JSON()}
 	return &OverviewOut{
-		Kept:      kept,
-		Inventory: OverviewInventory{t.inventoryMetrics(), f.health.healthOut()},
+		Kept:      output.KeptOf(a.TenantID, now),
+		Inventory: OverviewInventory{t.inventoryMetrics(a.Role), f.health.healthOut()},
 		Orders:    OverviewOrders{t.ordersOut(f.late), o.orders.JSON()},
 		PickLists: PickListsOut{Active: t.sumOf("pick_lists", activePicks...)},
 		Shipments: f.shipmentStats(),

@@ -52,7 +52,7 @@ func (d *dashboard) readSite(ctx context.Context, a actor.Actor, now time.Time, 
 	}
 	d.places.Put(a.TenantID, f.place, now.Add(24*time.Hour))
 	if f.health = kept; !known {
-		f.health, err = d.healthFrom(ctx, as, f.totals.inventoryMetrics().Items)
+		f.health, err = d.healthFrom(ctx, as, f.totals.activeItems())
 		return f, err
 	}
 	if kept.isDue(now) {

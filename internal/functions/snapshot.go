@@ -120,7 +120,7 @@ func (d *dashboard) dashboardSnapshot(ctx context.Context, a actor.Actor, in *Sn
 	if err != nil {
 		return nil, err
 	}
-	s.fillFigures(out)
+	s.fillFigures(a.Role, out)
 	if in.Lightweight {
 		clear(out.Safety.Metrics.Kinds)
 		return out, nil
@@ -154,10 +154,10 @@ func (s *snapshot) noteLevel(items *store.List) func(*db.Row) {
 }
 
 // fillFigures fills what both forms tell.
-func (s *snapshot) fillFigures(out *SnapshotOut) {
+func (s *snapshot) fillFigures(role actor.Role, out *SnapshotOut) {
 	t := s.totals
 	out.Zones.Total = t.sumOf("zones", "active", "blocked")
-	out.Inventory.Metrics = t.inventoryMetrics()
+	out.Inventory.Metrics = t.inventoryMetrics(role)
 	out.Orders = t.ordersOut(s.late)
 	out.PickLists.Active = t.sumOf("pick_lists", activePicks...)
 	out.Shipments.Active = t.sumOf("shipments", activeShipments...)

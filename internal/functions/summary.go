@@ -133,7 +133,7 @@ func (s *summary) summaryOut(head output.Head, f *siteFigures) *SummaryOut {
 	return &SummaryOut{
 		Head:      head,
 		Zones:     s.zones.JSON(),
-		Inventory: SummaryInventory{s.items.JSON(), t.inventoryMetrics().Items, f.health.healthOut()},
+		Inventory: SummaryInventory{s.items.JSON(), t.activeItems(), f.health.healthOut()},
 		Orders:    t.ordersOut(f.late),
 		PickLists: SummaryPickLists{Active: s.picks.JSON(), Count: t.sumOf("pick_lists", activePicks...)},
 		Shipments: SummaryShipments{Recent: s.shipments.JSON(), Stats: f.shipmentStats()},

@@ -3,6 +3,8 @@ package functions
 import (
 	"strings"
 
+	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
 	"holdfast/internal/decimal"
 	"holdfast/internal/safety"
 )
@@ -58,17 +60,22 @@ func (t totals) ordersOut(late int64) OrdersOut {
 
 // InventoryMetrics are a tenant's stock in figures, over active items.
 type InventoryMetrics struct {
-	Items int64       `json:"total_items" doc:"Active items."`
-	Low   int64       `json:"low_stock_count" doc:"Active items whose available quantity, of own stock, is at or below their reorder point."`
-	Value decimal.Dec `json:"total_stock_value" doc:"Own stock on hand times unit cost." unit:"the tenant's currency"`
+	Items int64 `json:"total_items" doc:"Active items."`
+	Low   int64 `json:"low_stock_count" doc:"Active items whose available quantity, of own stock, is at or below their reorder point."`
+	// Value is null for those who do not see what goods cost: it tells the cost of whatever they book.
+	Value *decimal.Dec `json:"total_stock_value" doc:"Own stock on hand times unit cost; null for operators and drivers." unit:"the tenant's currency"`
 }
 
-func (t totals) inventoryMetrics() InventoryMetrics {
-	return InventoryMetrics{
-		Items: t.sumOf("items", "active:true", "active:false"),
-		Low:   t["items:active:true"],
-		Value: decimal.Dec(t["items.stock_value"]),
+func (t totals) activeItems() int64 { return t.sumOf("items", "active:true", "active:false") }
+
+// inventoryMetrics are the figures that role sees.
+func (t totals) inventoryMetrics(role actor.Role) InventoryMetrics {
+	out := InventoryMetrics{Items: t.activeItems(), Low: t["items:active:true"]}
+	if catalog.SeesCosts(role) {
+		value := decimal.Dec(t["items.stock_value"])
+		out.Value = &value
 	}
+	return out
 }
 
 // SafetyMetrics are a tenant's incidents in figures: all that are not void,

@@ -90,7 +90,8 @@ func loggedMoment(c Change, at time.Time) (moment time.Time, isDay bool) {
 }
 
 // changeImages are the changed fields before and after, as JSON; values that not
-// every reader of the row may see are masked. scratch is room to write in.
+// every reader of the row may see are masked, but for costs, which every reader of the
+// log sees. scratch is room to write in.
 func changeImages(r *catalog.Resource, c Change, scratch []byte) (before, after string) {
 	if c.Before != nil {
 		before = rowImage(r, c.Before, c.After, scratch)
@@ -114,7 +115,7 @@ func rowImage(r *catalog.Resource, row, other Row, b []byte) string {
 			b = append(b, ',')
 		}
 		b = append(db.AppendString(b, f.Name), ':')
-		if len(f.Readers) > 0 && v != nil {
+		if len(f.Readers) > 0 && !f.Cost && v != nil {
 			v = catalog.Masked
 		}
 		b = appendJSON(b, v)

@@ -240,6 +240,26 @@ test('a price is shown with the unit that it is of, and the order of its lines w
     assert.match(rows[0], /€21\.20 \/ CS.*€53\.00/);
     assert.match(rows[1], /€2\.00 \/ EA.*€8\.00/);
   });
+  // Who does not see costs has no column and no field of them.
+  await as('operator@north.example', async (page) => {
+    for (const [path, shown] of [
+      [`/console/c/orders/${order.id}`, `${mark}-CASE`],
+      [`/console/c/items/${item.id}`, `${mark}-CASE`],
+      ['/console/c/items', 'SKU'],
+      ['/console/c/orders', mark],
+    ]) {
+      await open(page, path);
+      await settled(page);
+      const text = await page.locator('main').innerText();
+      assert.ok(text.includes(shown), `${path} shows ${shown}: ${text}`);
+      assert.doesNotMatch(text, /€|unit cost|unit price|stock value|total value|^amount$/im, path);
+    }
+    const [line] = await api('operator@north.example', `/v1/order_lines?select=id&order_id=eq.${order.id}&line_no=eq.2`);
+    await open(page, `/console/c/order_lines/${line.id}`);
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByLabel('Qty ordered').first().waitFor();
+    assert.equal(await page.getByLabel('Unit price').count(), 0);
+  });
 });
 
 test('codes of countries, time zones and units are offered with what they mean, in the language of the person', async () => {

@@ -339,8 +339,12 @@ func TestCostThatNobodySaid(t *testing.T) {
 		}
 		r := k.Post(operator, "/v1/rpc/adjust_stock", map[string]any{"item_id": item, "zone_id": bin, "quantity": -6,
 			"reason_code": "broken"})
-		if r.Status >= 300 || !strings.Contains(string(r.Body), `"value":300`) {
+		if r.Status >= 300 || !strings.Contains(string(r.Body), `"status":"waiting"`) {
 			t.Errorf("a loss of 300 waits for nobody: %d %s", r.Status, r.Body)
+		}
+		r = k.Get(manager, "/v1/stock_adjustments?select=value&item_id=eq."+item)
+		if string(r.Body) != `[{"value":300}]` {
+			t.Errorf("what waits is worth %s, not 300", r.Body)
 		}
 		k.Verified(t)
 	})

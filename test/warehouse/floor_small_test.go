@@ -100,7 +100,8 @@ func TestReceiveInOtherUnits(t *testing.T) {
 		order, line := confirmed(t, k, "inbound", y.item, 2, map[string]any{"uom": "BX", "unit_price": 6})
 		is := func(want string) {
 			t.Helper()
-			r := k.Get(op, "/v1/order_lines?select=uom,qty_ordered,qty_received,ordered_uom,ordered_qty,unit_price&id=eq."+line)
+			r := k.Get(testkit.As(actor.Manager),
+				"/v1/order_lines?select=uom,qty_ordered,qty_received,ordered_uom,ordered_qty,unit_price&id=eq."+line)
 			if string(r.Body) != want {
 				t.Errorf("line: %s, want %s", r.Body, want)
 			}

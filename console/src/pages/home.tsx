@@ -85,6 +85,7 @@ function Overview({ p, role }: { p?: Permissions; role: string }) {
   const again = () => void queryClient.invalidateQueries({ predicate: (q) => q.meta?.['live'] === true });
   const s = overview.data;
   const k = s?.safety.kpis;
+  const worth = s?.inventory.metrics.total_stock_value;
   const window = windowOf(s);
   const title = useGreeting();
   const safetyFirst = role === 'safety';
@@ -116,14 +117,16 @@ function Overview({ p, role }: { p?: Permissions; role: string }) {
           }
           href="/console/c/shipments?f=status.in.(planned,packed,ready,in_transit,arrived,exception)"
         />
-        <Tile
-          name={_('Stock value')}
-          icon="gauge"
-          value={s?.inventory.metrics.total_stock_value}
-          show={briefMoney}
-          note={s ? _('health {n} of 100', { n: number(s.inventory.health.score, 0) }) : ''}
-          href="/console/c/items?order=stock_value.desc"
-        />
+        {worth === null ? null : (
+          <Tile
+            name={_('Stock value')}
+            icon="gauge"
+            value={worth}
+            show={briefMoney}
+            note={s ? _('health {n} of 100', { n: number(s.inventory.health.score, 0) }) : ''}
+            href="/console/c/items?order=stock_value.desc"
+          />
+        )}
       </div>
     </section>
   );

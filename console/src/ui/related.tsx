@@ -1,6 +1,6 @@
 import { useLocation } from 'preact-iso';
 import { records, want } from '../lib/client';
-import { newOf, titleOf, words, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
+import { newOf, titleOf, visible, words, type Catalog, type Collection, type Field, type Permissions } from '../lib/catalog';
 import { flat, value } from '../lib/format';
 import { _ } from '../lib/i18n';
 import { useQuery } from '../lib/query';
@@ -70,7 +70,12 @@ export function Children({
   columns?: string[];
   limit?: number;
 }) {
-  const shown = (columns ?? columnsOf(c, p.collections[c.name]).filter((n) => n !== column)).slice(0, 9);
+  const rights = p.collections[c.name];
+  const seen = visible(c, rights).map((f) => f.name);
+  const shown = (columns?.filter((n) => seen.includes(n)) ?? columnsOf(c, rights).filter((n) => n !== column)).slice(
+    0,
+    9,
+  );
   const place = c.fields.find((f) => f.name === 'line_no' || f.name === 'seq');
   const q = useQuery({
     queryKey: ['c', c.name, 'of', column, id, shown.join()],
@@ -92,7 +97,7 @@ export function Children({
     );
   if (q.error) return <Problem error={q.error} />;
   const rows = q.data.slice(0, limit);
-  const may = p.collections[c.name]?.create;
+  const may = rights?.create;
   return (
     <>
       {rows.length ? <Rows c={c} rows={rows} shown={shown} /> : <Empty title={_('None')} />}
