@@ -43,6 +43,9 @@ func TestGroupsAddUpWhatListsShow(t *testing.T) {
 					}
 				}
 				got := listed(t, k, as, "/v1/"+c.name+"?select="+c.key+",n:count(),"+c.column+".sum()&order=n.desc")
+				if got == nil && len(sums) == 0 {
+					continue // the role does not read the column, and TestLockedColumns says what then
+				}
 				if len(got) != len(counts) {
 					t.Errorf("%s of %s: %d groups, want %d of %d rows", as, c.name, len(got), len(counts), len(rows))
 				}
