@@ -90,8 +90,7 @@ func loggedMoment(c Change, at time.Time) (moment time.Time, isDay bool) {
 }
 
 // changeImages are the changed fields before and after, as JSON; values that not
-// every reader of the row may see are masked, but for costs, which every reader of the
-// log sees. scratch is room to write in.
+// every reader of the row sees are masked, but costs: the log's readers see them.
 func changeImages(r *catalog.Resource, c Change, scratch []byte) (before, after string) {
 	if c.Before != nil {
 		before = rowImage(r, c.Before, c.After, scratch)
