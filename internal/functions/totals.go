@@ -63,7 +63,7 @@ type InventoryMetrics struct {
 	Items int64 `json:"total_items" doc:"Active items."`
 	Low   int64 `json:"low_stock_count" doc:"Active items whose available quantity, of own stock, is at or below their reorder point."`
 	// Value is null for those who do not see what goods cost: it tells the cost of whatever they book.
-	Value *decimal.Dec `json:"total_stock_value" doc:"Own stock x unit cost; null for the floor." unit:"the tenant's currency"`
+	Value *decimal.Dec `json:"total_stock_value" doc:"Own stock x unit cost, or null." unit:"the tenant's currency"`
 }
 
 func (t totals) activeItems() int64 { return t.sumOf("items", "active:true", "active:false") }
