@@ -418,3 +418,35 @@ func TestMentionIsMailed(t *testing.T) {
 		}
 	}, func(c *config.Config) { c.SMTPURL, c.MailFrom = address, "Holdfast <noreply@holdfast.example>" })
 }
+
+// The receipt that proves a legal clock is kept with the clock and read by those who read
+// clocks, by nobody who reads only the incident: it says how somebody was hurt.
+func TestFilesOfClocks(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		safety, manager := testkit.As(actor.Safety), testkit.As(actor.Manager)
+		c := givenSite(t, k, "LILLE", "FR", "Europe/Paris")
+		incident := c.addInjury(time.Now().Add(-time.Hour), nil)
+		record := "legal-clocks/" + c.clocksOf(incident)["FR-DAT"].ID
+		kept, r := uploadFile(t, k, safety, record, "receipt.pdf", []byte("%PDF-1.7\n%%EOF\n"))
+		if r.Status != http.StatusCreated {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+
+		if _, r := uploadFile(t, k, manager, record, "receipt.pdf", []byte("%PDF-1.7\n%%EOF\n")); r.Status != 404 {
+			t.Errorf("a manager adds to a clock: %d %s", r.Status, r.Body)
+		}
+		for as, status := range map[string]int{safety: 200, testkit.As(actor.Admin): 200, manager: 404} {
+			if r := k.Get(as, kept.URL); r.Status != status {
+				t.Errorf("%s reads the receipt: %d %s, want %d", as, r.Status, r.Body, status)
+			}
+			var list []struct{ ID string }
+			k.Get(as, "/v1/files?id=eq."+kept.ID).JSON(t, &list)
+			if found := len(list) == 1; found != (status == 200) {
+				t.Errorf("%s lists %v", as, list)
+			}
+		}
+		if r := k.Get(manager, "/v1/incidents/"+incident+"/timeline"); strings.Contains(string(r.Body), "receipt") {
+			t.Errorf("the incident's timeline tells a manager of the receipt: %s", r.Body)
+		}
+	})
+}

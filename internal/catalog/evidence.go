@@ -18,6 +18,7 @@ var talkers = plusRoles(leaders, floor...)
 func evidenceParents() []Field {
 	return []Field{
 		{Name: "incident_id", Type: UUID, Ref: "incidents", Fixed: true},
+		{Name: "clock_id", Type: UUID, Ref: "legal_clocks", Fixed: true, Label: "Legal clock"},
 		{Name: "action_id", Type: UUID, Ref: "actions", Fixed: true},
 		{Name: "run_id", Type: UUID, Ref: "checklist_runs", Fixed: true},
 		{Name: "assignment_id", Type: UUID, Ref: "training_assignments", Fixed: true},
@@ -47,7 +48,7 @@ func oneParent() string {
 func commentsResource() Resource {
 	return Resource{
 		Name: "comments", Family: "safety",
-		Doc: "What people say about a record: an incident, action, inspection, certificate, machine, order or " +
+		Doc: "What people say about a record: an incident, legal clock, action, inspection, certificate, machine, order or " +
 			"shipment. Read by those who read the record. Its author may change it for 15 minutes; it is struck, never deleted.",
 		Fields: slices.Concat(evidenceParents(), []Field{
 			{Name: "text", Required: true, Doc: "Up to 10,000 characters."},

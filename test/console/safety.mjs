@@ -215,6 +215,12 @@ test('an accident at a French site shows its clock, and then that it was met', a
     const done = page.getByRole('dialog');
     await done.getByText(/^Time in Paris/).waitFor();
     await done.getByLabel('Number of the receipt').fill('LR 2C 123');
+    await done.getByLabel('Add the receipt as a file').setInputFiles({
+      name: 'receipt.pdf',
+      mimeType: 'application/pdf',
+      buffer: Buffer.from('%PDF-1.7\n%%EOF\n'),
+    });
+    await card.getByText('Files (1)').waitFor();
     await done.getByRole('button', { name: 'Save' }).click();
     await card.getByText('Met', { exact: true }).waitFor();
     const [clock] = await api(

@@ -549,7 +549,7 @@ export const deCatalog: Record<string, string> = {
   'Whose goods it takes, and where goods come in for it. A new order without one has the only site, or that of the setting default_site; an order of no site takes goods of all. Of a transfer: where its goods are shipped.': 'Von wo Ware genommen wird und wo sie dafür eingeht. Ein neuer Auftrag ohne Standort bekommt den einzigen oder den der Einstellung default_site; ein Auftrag ohne Standort nimmt Ware von allen. Bei einer Umlagerung: wo ihre Ware versandt wird.',
   'To site': 'Zielstandort', 'Of a transfer: the site where its goods are received.': 'Bei einer Umlagerung: der Standort, an dem ihre Ware eingeht.', 'The line of a transfer under which goods go into transit or come out of it.': 'Die Zeile der Umlagerung, unter der Ware auf den Weg geht oder ankommt.',
   // comments and files
-  'What people say about a record: an incident, action, inspection, certificate, machine, order or shipment. Read by those who read the record. Its author may change it for 15 minutes; it is struck, never deleted.': 'Was Leute zu einem Datensatz sagen: einem Vorfall, einer Maßnahme, Prüfung, Bescheinigung, Maschine, einem Auftrag oder einer Sendung. Wer den Datensatz liest, liest es. Wer es schrieb, darf es 15 Minuten lang ändern; es wird durchgestrichen, nie gelöscht.',
+  'What people say about a record: an incident, legal clock, action, inspection, certificate, machine, order or shipment. Read by those who read the record. Its author may change it for 15 minutes; it is struck, never deleted.': 'Was Leute zu einem Datensatz sagen: einem Vorfall, einer Frist, Maßnahme, Prüfung, Bescheinigung, Maschine, einem Auftrag oder einer Sendung. Wer den Datensatz liest, liest es. Wer es schrieb, darf es 15 Minuten lang ändern; es wird durchgestrichen, nie gelöscht.',
   'Pictures, PDF and office documents kept with a record, 25 MB at most each. Uploaded to /v1/{collection}/{id}/files and read at /v1/files/{id}/content by those who read the record; deleted with it.': 'Bilder, PDF und Office-Dokumente zu einem Datensatz, je höchstens 25 MB. Wer den Datensatz liest, lädt sie unter /v1/{collection}/{id}/files hoch und liest sie unter /v1/files/{id}/content; sie gehen mit ihm.',
   'Up to 10,000 characters.': 'Bis zu 10.000 Zeichen.',
   'Accounts of members who are named in the text. Those who read the record get a mail.': 'Konten von Mitgliedern, die der Text nennt. Wer den Datensatz liest, bekommt eine Mail.',
@@ -629,7 +629,7 @@ export const deCatalog: Record<string, string> = {
   'Near miss half': 'Beinaheunfälle für die Hälfte', 'Confidence hours': 'Stunden für die Sicherheit',
   'Refuse': 'Ablehnen', 'Off': 'Aus', 'Administrators': 'Administratoren', 'Everyone': 'Alle',
   'Require': 'Verlangen', 'Ignore': 'Nicht beachten',
-  'Legal clocks': 'Gesetzliche Fristen',
+  'Legal clocks': 'Gesetzliche Fristen', 'Legal clock': 'Gesetzliche Frist',
   'By when the law of the site\'s country wants an accident told; the server starts, moves and ends them by the facts.': 'Bis wann das Recht des Landes einen Unfall gemeldet haben will; der Server führt sie nach den Tatsachen.',
   'The start where the law says without delay.': 'Der Beginn, wo das Gesetz unverzüglich sagt.',
   'Skipped days': 'Ausgelassene Tage',

@@ -754,6 +754,7 @@ export const dePages: Record<string, string> = {
   'It is done': 'Das ist erledigt',
   'When was it done?': 'Wann wurde es erledigt?',
   'Number of the receipt': 'Nummer des Belegs',
+  'Add the receipt as a file': 'Beleg als Datei hinzufügen',
   'Why does it not apply?': 'Warum trifft es nicht zu?',
   // training
   'not asked for': 'nicht verlangt',

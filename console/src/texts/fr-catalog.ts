@@ -552,7 +552,7 @@ export const frCatalog: Record<string, string> = {
   'Whose goods it takes, and where goods come in for it. A new order without one has the only site, or that of the setting default_site; an order of no site takes goods of all. Of a transfer: where its goods are shipped.': 'Le site dont elle prend la marchandise et où celle-ci entre. Une nouvelle commande sans site reçoit le seul site, ou celui du réglage default_site ; une commande sans site prend la marchandise de tous. Pour un transfert : d’où sa marchandise part.',
   'To site': 'Site de destination', 'Of a transfer: the site where its goods are received.': 'Pour un transfert : le site où sa marchandise est reçue.', 'The line of a transfer under which goods go into transit or come out of it.': 'La ligne du transfert sous laquelle la marchandise part en transit ou en sort.',
   // comments and files
-  'What people say about a record: an incident, action, inspection, certificate, machine, order or shipment. Read by those who read the record. Its author may change it for 15 minutes; it is struck, never deleted.': 'Ce que l’on dit d’une fiche : incident, action, inspection, certificat, machine, commande ou expédition. Ceux qui lisent la fiche le lisent. L’auteur peut le modifier pendant 15 minutes ; il est barré, jamais supprimé.',
+  'What people say about a record: an incident, legal clock, action, inspection, certificate, machine, order or shipment. Read by those who read the record. Its author may change it for 15 minutes; it is struck, never deleted.': 'Ce que l’on dit d’une fiche : incident, délai légal, action, inspection, certificat, machine, commande ou expédition. Ceux qui lisent la fiche le lisent. L’auteur peut le modifier pendant 15 minutes ; il est barré, jamais supprimé.',
   'Pictures, PDF and office documents kept with a record, 25 MB at most each. Uploaded to /v1/{collection}/{id}/files and read at /v1/files/{id}/content by those who read the record; deleted with it.': 'Images, PDF et documents bureautiques joints à une fiche, 25 Mo au plus chacun. Ceux qui lisent la fiche les envoient à /v1/{collection}/{id}/files et les lisent à /v1/files/{id}/content ; ils sont supprimés avec elle.',
   'Up to 10,000 characters.': 'Jusqu’à 10 000 caractères.',
   'Accounts of members who are named in the text. Those who read the record get a mail.': 'Comptes des membres nommés dans le texte. Ceux qui lisent la fiche reçoivent un courriel.',
@@ -632,7 +632,7 @@ export const frCatalog: Record<string, string> = {
   'Near miss half': 'Presque-accidents pour la moitié', 'Confidence hours': 'Heures de confiance',
   'Refuse': 'Refuser', 'Off': 'Désactivé', 'Administrators': 'Administrateurs', 'Everyone': 'Tous',
   'Require': 'Exiger', 'Ignore': 'Ignorer',
-  'Legal clocks': 'Délais légaux',
+  'Legal clocks': 'Délais légaux', 'Legal clock': 'Délai légal',
   'By when the law of the site\'s country wants an accident told; the server starts, moves and ends them by the facts.': 'Pour quand le droit du pays veut qu’un accident soit signalé ; le serveur les tient selon les faits.',
   'The start where the law says without delay.': 'Le début là où la loi dit sans délai.',
   'Skipped days': 'Jours non comptés',

@@ -797,6 +797,7 @@ export const frPages: Record<string, string> = {
   'It is done': 'C’est fait',
   'When was it done?': 'Quand cela a-t-il été fait ?',
   'Number of the receipt': 'Numéro du justificatif',
+  'Add the receipt as a file': 'Ajouter le justificatif en fichier',
   'Why does it not apply?': 'Pourquoi est-ce sans objet ?',
   // training
   'not asked for': 'non demandé',

@@ -6,9 +6,10 @@ import { _ } from '../lib/i18n';
 import { queryClient, useQuery } from '../lib/query';
 import { momentOf, wallTime } from '../lib/zone';
 import type { Row } from '../database';
-import { Badge, Button, Card } from './basic';
+import { Badge, Button, Card, Problem } from './basic';
 import { clockNames } from './clocknames';
 import { Ask } from './dialog';
+import { accepted, FileChooser, useSending } from './evidence';
 import { Input, Moment } from './form';
 import type { IncidentGiven } from './given';
 import { toast } from './overlay';
@@ -28,13 +29,15 @@ const nameOf = (clock: Row) => clockNames[String(clock['code'])]?.() ?? String(c
 // isOfTheCase says that a clock stops by what the case says of OSHA.
 const isOfTheCase = (clock: Row) => String(clock['code']).startsWith('US-');
 
+const filesOf = (clock: Row) => (clock['files'] as unknown[] | undefined)?.length ?? 0;
+
 // Clocks are by when the law wants an incident told; who may says here that a clock is met, or that it does not apply.
 export function Clocks({ r, p }: IncidentGiven) {
   const told = useTimes();
   const [at, setAt] = useState<['met' | 'not_required', Row] | null>(null);
   const q = useQuery({
     queryKey: ['c', 'legal_clocks', 'of', r.id],
-    queryFn: () => want<Row[]>(records('legal_clocks').select('*').eq('incident_id', r.id).order('due_at')),
+    queryFn: () => want<Row[]>(records('legal_clocks').select('*,files(id)').eq('incident_id', r.id).order('due_at')),
     enabled: !!p.collections['legal_clocks']?.read,
     meta: { live: true },
   });
@@ -51,6 +54,8 @@ export function Clocks({ r, p }: IncidentGiven) {
               <span class="small muted block">
                 {String(clock['code'])} · {_('due {when}', { when: told(clock['due_at']) })}
                 {clock['met_at'] ? ` · ${_('met {when}', { when: told(clock['met_at']) })}` : ''}
+                {clock['proof_ref'] ? ` · ${String(clock['proof_ref'])}` : ''}
+                {filesOf(clock) ? ` · ${_('Files ({n})', { n: filesOf(clock) })}` : ''}
                 {clock['reason'] ? ` · ${String(clock['reason'])}` : ''}
               </span>
             </span>
@@ -85,7 +90,7 @@ async function change(clock: Row, body: Record<string, unknown>): Promise<void> 
   void queryClient.invalidateQueries({ queryKey: ['c'] });
 }
 
-// Met asks when it was done, and for what proves it.
+// Met asks when it was done, and for what proves it. A file is kept with the clock as soon as it is chosen.
 function Met({ clock, close }: Asked) {
   const zone = useWhere();
   const draft = useDraft(`clock met ${clock.id}`);
@@ -94,11 +99,16 @@ function Met({ clock, close }: Asked) {
   const [proof, setProof] = draft.field('proof', '');
   // The minute that stands there began before what may have happened in it.
   const metAt = () => (when === now ? serverNow().toISOString() : momentOf(when, zone));
+  const files = useSending('legal_clocks', clock.id);
   const act = () => change(clock, { met_at: metAt(), ...(proof.trim() ? { proof_ref: proof.trim() } : {}) });
   return (
     <Ask title={nameOf(clock)} yes={_('Save')} close={close} draft={draft} act={act}>
       <Moment label={_('When was it done?')} zone={zone} value={when} put={setWhen} required />
       <Input label={_('Number of the receipt')} value={proof} put={setProof} maxLength={200} />
+      <p>
+        <FileChooser label={_('Add the receipt as a file')} icon="upload" files={files} accept={accepted} />
+      </p>
+      <Problem error={files.error} />
     </Ask>
   );
 }

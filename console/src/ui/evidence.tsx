@@ -171,9 +171,9 @@ export function Composer({ c, r, p }: Given) {
       <Problem error={error} />
       <Problem error={files.error} />
       <p class="row">
-        <Chooser label={_('Add files')} icon="upload" files={files} accept={accepted} multiple />
+        <FileChooser label={_('Add files')} icon="upload" files={files} accept={accepted} multiple />
         <span class="by-thumb">
-          <Chooser
+          <FileChooser
             label={_('Take a picture')}
             icon="camera"
             files={files}
@@ -194,7 +194,7 @@ const sizeOf = (bytes: number) =>
   bytes < 1e6 ? `${number(Math.ceil(bytes / 1e3))} kB` : `${number(bytes / 1e6, 1)} MB`;
 
 // What the server keeps, for the chooser of files: pictures, PDF and office documents.
-const accepted = 'image/jpeg,image/png,image/webp,.pdf,.docx,.xlsx,.pptx,.odt,.ods,.odp';
+export const accepted = 'image/jpeg,image/png,image/webp,.pdf,.docx,.xlsx,.pptx,.odt,.ods,.odp';
 
 interface Sending {
   what: string; // the file that is on its way
@@ -203,7 +203,7 @@ interface Sending {
 }
 
 // useSending keeps files with a record, one after the other; the first that is refused says why and stops the rest.
-function useSending(collection: string, id: string): Sending {
+export function useSending(collection: string, id: string): Sending {
   const [what, setWhat] = useState('');
   const [error, setError] = useState<unknown>(null);
   const send = async (chosen: globalThis.File[]) => {
@@ -221,13 +221,13 @@ function useSending(collection: string, id: string): Sending {
       }
     }
     setWhat('');
-    await renew('files');
+    await Promise.all([renew('files'), renew(collection)]);
   };
   return { what, error, send };
 }
 
-// Chooser is a button that asks for files, or for the camera.
-function Chooser({
+// FileChooser is a button that asks for files, or for the camera.
+export function FileChooser({
   label,
   icon,
   files,

@@ -287,6 +287,7 @@ create table comments (
   tenant_id uuid not null,
   id uuid not null,
   incident_id uuid,
+  clock_id uuid,
   action_id uuid,
   run_id uuid,
   assignment_id uuid,
@@ -304,9 +305,10 @@ create table comments (
   updated_at timestamptz not null,
   created_by uuid,
   version bigint not null,
-  check (CASE WHEN incident_id IS NULL THEN 0 ELSE 1 END + CASE WHEN action_id IS NULL THEN 0 ELSE 1 END + CASE WHEN run_id IS NULL THEN 0 ELSE 1 END + CASE WHEN assignment_id IS NULL THEN 0 ELSE 1 END + CASE WHEN equipment_id IS NULL THEN 0 ELSE 1 END + CASE WHEN order_id IS NULL THEN 0 ELSE 1 END + CASE WHEN shipment_id IS NULL THEN 0 ELSE 1 END = 1),
+  check (CASE WHEN incident_id IS NULL THEN 0 ELSE 1 END + CASE WHEN clock_id IS NULL THEN 0 ELSE 1 END + CASE WHEN action_id IS NULL THEN 0 ELSE 1 END + CASE WHEN run_id IS NULL THEN 0 ELSE 1 END + CASE WHEN assignment_id IS NULL THEN 0 ELSE 1 END + CASE WHEN equipment_id IS NULL THEN 0 ELSE 1 END + CASE WHEN order_id IS NULL THEN 0 ELSE 1 END + CASE WHEN shipment_id IS NULL THEN 0 ELSE 1 END = 1),
   primary key (tenant_id, id),
   constraint comments_incident_id_fkey foreign key (tenant_id, incident_id) references incidents (tenant_id, id),
+  constraint comments_clock_id_fkey foreign key (tenant_id, clock_id) references legal_clocks (tenant_id, id),
   constraint comments_action_id_fkey foreign key (tenant_id, action_id) references actions (tenant_id, id),
   constraint comments_run_id_fkey foreign key (tenant_id, run_id) references checklist_runs (tenant_id, id),
   constraint comments_assignment_id_fkey foreign key (tenant_id, assignment_id) references training_assignments (tenant_id, id),
@@ -316,6 +318,7 @@ create table comments (
 );
 create index comments_action_id_idx on comments (tenant_id, action_id) where action_id is not null;
 create index comments_assignment_id_idx on comments (tenant_id, assignment_id) where assignment_id is not null;
+create index comments_clock_id_idx on comments (tenant_id, clock_id) where clock_id is not null;
 create index comments_created_at_id_idx on comments (tenant_id, created_at, id);
 create index comments_equipment_id_idx on comments (tenant_id, equipment_id) where equipment_id is not null;
 create index comments_incident_id_idx on comments (tenant_id, incident_id) where incident_id is not null;
@@ -527,6 +530,7 @@ create table files (
   tenant_id uuid not null,
   id uuid not null,
   incident_id uuid,
+  clock_id uuid,
   action_id uuid,
   run_id uuid,
   assignment_id uuid,
@@ -547,9 +551,10 @@ create table files (
   updated_at timestamptz not null,
   created_by uuid,
   version bigint not null,
-  check (CASE WHEN incident_id IS NULL THEN 0 ELSE 1 END + CASE WHEN action_id IS NULL THEN 0 ELSE 1 END + CASE WHEN run_id IS NULL THEN 0 ELSE 1 END + CASE WHEN assignment_id IS NULL THEN 0 ELSE 1 END + CASE WHEN equipment_id IS NULL THEN 0 ELSE 1 END + CASE WHEN order_id IS NULL THEN 0 ELSE 1 END + CASE WHEN shipment_id IS NULL THEN 0 ELSE 1 END = 1),
+  check (CASE WHEN incident_id IS NULL THEN 0 ELSE 1 END + CASE WHEN clock_id IS NULL THEN 0 ELSE 1 END + CASE WHEN action_id IS NULL THEN 0 ELSE 1 END + CASE WHEN run_id IS NULL THEN 0 ELSE 1 END + CASE WHEN assignment_id IS NULL THEN 0 ELSE 1 END + CASE WHEN equipment_id IS NULL THEN 0 ELSE 1 END + CASE WHEN order_id IS NULL THEN 0 ELSE 1 END + CASE WHEN shipment_id IS NULL THEN 0 ELSE 1 END = 1),
   primary key (tenant_id, id),
   constraint files_incident_id_fkey foreign key (tenant_id, incident_id) references incidents (tenant_id, id),
+  constraint files_clock_id_fkey foreign key (tenant_id, clock_id) references legal_clocks (tenant_id, id),
   constraint files_action_id_fkey foreign key (tenant_id, action_id) references actions (tenant_id, id),
   constraint files_run_id_fkey foreign key (tenant_id, run_id) references checklist_runs (tenant_id, id),
   constraint files_assignment_id_fkey foreign key (tenant_id, assignment_id) references training_assignments (tenant_id, id),
@@ -559,6 +564,7 @@ create table files (
 );
 create index files_action_id_idx on files (tenant_id, action_id) where action_id is not null;
 create index files_assignment_id_idx on files (tenant_id, assignment_id) where assignment_id is not null;
+create index files_clock_id_idx on files (tenant_id, clock_id) where clock_id is not null;
 create index files_created_at_id_idx on files (tenant_id, created_at, id);
 create index files_equipment_id_idx on files (tenant_id, equipment_id) where equipment_id is not null;
 create index files_incident_id_idx on files (tenant_id, incident_id) where incident_id is not null;

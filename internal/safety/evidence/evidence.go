@@ -1,5 +1,5 @@
 // Package evidence keeps what people say about a record and the files that show
-// it: comments and files of incidents, actions, inspections, certificates,
+// it: comments and files of incidents, legal clocks, actions, inspections, certificates,
 // equipment, orders and shipments. Those who read a record read them.
 //
 // Layer: domains. Begin at [New].
