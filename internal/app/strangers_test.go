@@ -5,10 +5,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/api/route"
 	"holdfast/internal/app"
+	"holdfast/internal/config"
 	"holdfast/internal/testkit"
 )
 
@@ -68,4 +70,27 @@ func TestStrangersReadNoVersion(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Whoever finds a weakness reads whom to tell where RFC 9116 has it, and that the answer
+// runs out within a year; a server whose operator names nobody has no such page.
+func TestSecurityContact(t *testing.T) {
+	const path = "/.well-known/security.txt"
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		if r := k.Call(testkit.Request{Method: "GET", Path: path}); r.Status != http.StatusNotFound {
+			t.Errorf("nobody is named: %d %s", r.Status, r.Body)
+		}
+	})
+	testkit.InTurn(t, func(t *testing.T, k *testkit.Kit) {
+		r := k.Call(testkit.Request{Method: "GET", Path: path})
+		said := regexp.MustCompile(`^Contact: mailto:safe@north\.example\nExpires: (\S+)\nCanonical: (\S+)\n`).
+			FindStringSubmatch(string(r.Body))
+		if r.Status != http.StatusOK || r.Header.Get("Content-Type") != "text/plain; charset=utf-8" || said == nil {
+			t.Fatalf("%d %v %s", r.Status, r.Header, r.Body)
+		}
+		left := time.Until(momentOf(t, said[1]))
+		if left < 30*24*time.Hour || left > 365*24*time.Hour || said[2] != k.App.Config.PublicURL+path {
+			t.Errorf("%s is believed for %s", said, left)
+		}
+	}, func(c *config.Config) { c.SecurityContact = "mailto:safe@north.example" })
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // weakSecrets are secrets printed in public documentation.
@@ -72,6 +73,9 @@ func (c *Config) checkURLs() error {
 			return fmt.Errorf("config: %s must be an http or https address, not %q", name, v)
 		}
 	}
+	if err := checkContact(c.SecurityContact); err != nil {
+		return err
+	}
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		return fmt.Errorf("config: listen must be host:port, not %q", c.Listen)
 	}
@@ -79,6 +83,21 @@ func (c *Config) checkURLs() error {
 		return fmt.Errorf("config: admin_listen must be a loopback address, not %q: profiles show memory", c.AdminListen)
 	}
 	c.PublicURL = strings.TrimSuffix(c.PublicURL, "/")
+	return nil
+}
+
+// checkContact holds security_contact to what RFC 9116 section 2.5.3 takes of a contact.
+func checkContact(text string) error {
+	if text == "" {
+		return nil
+	}
+	u, err := url.Parse(text)
+	isMail := err == nil && u.Scheme == "mailto" && strings.Contains(u.Opaque, "@")
+	isPage := err == nil && u.Scheme == "https" && u.Host != "" && u.User == nil
+	if !isMail && !isPage || strings.ContainsFunc(text, unicode.IsSpace) {
+		return fmt.Errorf("config: security_contact must be like mailto:security@example.com or "+
+			"https://example.com/security, not %q", text)
+	}
 	return nil
 }
 
