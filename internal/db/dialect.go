@@ -2,6 +2,9 @@ package db
 
 import (
 	"fmt"
+	"holdfast/internal/localtime"
+	"strings"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -125,6 +128,47 @@ func (d *DB) Day(expr string) string {
 		return "to_char(" + expr + " AT TIME ZONE 'UTC', 'YYYY-MM-DD')"
 	}
 	return "substr(" + expr + ", 1, 10)"
+}
+
+// LocalDay is the calendar day that a place shows at a timestamptz expression, as
+// YYYY-MM-DD, by the place's offsets from UTC.
+func (d *DB) LocalDay(expr string, offsets []localtime.Offset) string {
+	if len(offsets) == 1 {
+		return d.shiftedDay(expr, offsets[0].Ahead)
+	}
+	var text strings.Builder
+	text.WriteString("CASE")
+	for _, offset := range offsets {
+		day := d.shiftedDay(expr, offset.Ahead)
+		if offset.Until.IsZero() {
+			text.WriteString(" ELSE " + day)
+			continue
+		}
+		text.WriteString(" WHEN " + expr + " < " + d.momentLiteral(offset.Until) + " THEN " + day)
+	}
+	return text.String() + " END"
+}
+
+// shiftedDay is the UTC day of an expression that is set forward. SQLite rounds fractions of
+// a second, which would carry the last of a day into the next: they are cut off before.
+func (d *DB) shiftedDay(expr string, ahead time.Duration) string {
+	seconds := int64(ahead / time.Second)
+	switch {
+	case seconds == 0:
+		return d.Day(expr)
+	case d.kind == PostgreSQL:
+		return d.Day(fmt.Sprintf("(%s + INTERVAL '%d seconds')", expr, seconds))
+	default:
+		return fmt.Sprintf("date(substr(%s, 1, 19), '%+d seconds')", expr, seconds)
+	}
+}
+
+func (d *DB) momentLiteral(at time.Time) string {
+	text := "'" + at.UTC().Format(TimeLayout) + "'"
+	if d.kind == PostgreSQL {
+		return "CAST(" + text + " AS timestamptz)"
+	}
+	return text
 }
 
 // Hour is the UTC hour of a timestamptz expression, as YYYY-MM-DDTHH.

@@ -199,7 +199,7 @@ func planningTable(d Deps) []Function {
 		{
 			Name: "inventory-plan", Methods: []string{"GET"}, TTL: time.Minute, Forget: plan.Forget,
 			In: planning.StockIn{}, Out: planning.StockOut{}, Run: adaptFunction(plan.Stock),
-			Reads: []string{"items", "stock_movements", "stock_levels", "orders", "order_lines"},
+			Reads: []string{"items", "stock_movements", "stock_levels", "orders", "order_lines", "tenants"},
 			Doc:   "How items move, and the reorder point that their demand asks for: demand of the lead time and a safety stock for its spread.",
 		},
 		{

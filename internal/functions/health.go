@@ -11,6 +11,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse"
@@ -61,20 +62,21 @@ func (h *health) maxAge() time.Duration { return max(healthOldest, 2*h.took*heal
 type assessment struct {
 	tenant string
 	now    time.Time
+	place  string // whose days are booked
 	stock  map[string]*inventory.Stock
 	last   string // item, in the order of ids; only of a step
 	begun  time.Time
 }
 
-func newAssessment(tenant string, now time.Time) *assessment {
-	return &assessment{tenant: tenant, now: now, stock: map[string]*inventory.Stock{}, begun: time.Now()}
+func newAssessment(tenant string, now time.Time, place string) *assessment {
+	return &assessment{tenant: tenant, now: now, place: place, stock: map[string]*inventory.Stock{}, begun: time.Now()}
 }
 
 // queueHealth asks for all that health needs of an inventory that is looked at
 // at once, in a few index scans, grouped by the database. Of a larger one
 // nothing is read.
-func (d *dashboard) queueHealth(tx *store.Tx, now time.Time) *assessment {
-	as := newAssessment(tx.TenantID, now)
+func (d *dashboard) queueHealth(tx *store.Tx, now time.Time, place string) *assessment {
+	as := newAssessment(tx.TenantID, now, place)
 	small := " AND (SELECT CAST(COALESCE(SUM(c.delta), 0) AS bigint) FROM counters c WHERE c.tenant_id = $1 AND " +
 		"c.name IN ('items:active:true', 'items:active:false')) <= " + strconv.FormatInt(d.atOnce, 10)
 	as.queueItems(tx.Tx, small)
@@ -96,7 +98,7 @@ func (as *assessment) queueItems(tx *db.Tx, where string, args ...any) {
 		func(r *db.Row) error {
 			as.last = r.Text(0)
 			as.stock[as.last] = &inventory.Stock{OnHand: r.Dec(1), Available: r.Dec(2), ReorderPoint: r.Dec(3), Value: r.Dec(4),
-				FirstIn: r.Time(5), OnOrder: r.Bool(6)}
+				FirstIn: inventory.DayOf(r.Time(5), localtime.Zone(as.place)), OnOrder: r.Bool(6)}
 			return nil
 		})
 }
@@ -104,8 +106,10 @@ func (as *assessment) queueItems(tx *db.Tx, where string, args ...any) {
 // queueLedger asks for the last days of the items that were read, and for what of them
 // owners keep here, among the movements and stock levels that meet a condition.
 func (as *assessment) queueLedger(tx *db.Tx, where string, args ...any) {
-	day := tx.DB().Day("occurred_at")
-	window, dead := as.now.AddDate(0, 0, -inventory.HealthWindow), as.now.AddDate(0, 0, -inventory.DeadAfter-1)
+	zone := localtime.Zone(as.place)
+	window, dead := inventory.DaysBefore(as.now, zone, inventory.HealthWindow-1),
+		inventory.DaysBefore(as.now, zone, inventory.DeadAfter)
+	day := tx.DB().LocalDay("occurred_at", localtime.Offsets(dead, as.now, zone))
 	ownstock.QueueOwnersWhere(tx, as.tenant, where, args, func(item string, quantity decimal.Dec) {
 		if s := as.stock[item]; s != nil {
 			s.OnHand -= quantity
@@ -124,7 +128,7 @@ func (as *assessment) queueLedger(tx *db.Tx, where string, args ...any) {
 		GROUP BY item_id, {day}`,
 		"{day}", day, "{outward}", warehouse.Outward, "{from}", from, "{inward}", warehouse.Inward, "{where}", where),
 		append(slices.Clone(args), window), func(r *db.Row) error {
-			return bookDay(as.stock[r.Text(0)], as.now, r.Text(1), r.Dec(2), r.Dec(3))
+			return bookDay(as.stock[r.Text(0)], as.today(), r.Text(1), r.Dec(2), r.Dec(3))
 		})
 	tx.Queue(db.FillWords(`
 		SELECT item_id, MAX({day})
@@ -136,12 +140,15 @@ func (as *assessment) queueLedger(tx *db.Tx, where string, args ...any) {
 		GROUP BY item_id`,
 		"{day}", day, "{from}", from, "{upto}", upto, "{where}", where),
 		append(args, dead, window), func(r *db.Row) error {
-			return bookDay(as.stock[r.Text(0)], as.now, r.Text(1), 0, decimal.One)
+			return bookDay(as.stock[r.Text(0)], as.today(), r.Text(1), 0, decimal.One)
 		})
 }
 
+// today is the date where the tenant is, as its midnight in UTC.
+func (as *assessment) today() time.Time { return inventory.DayOf(as.now, localtime.Zone(as.place)) }
+
 // bookDay enters one day of an active item; others are nil.
-func bookDay(s *inventory.Stock, now time.Time, day string, net, shipped decimal.Dec) error {
+func bookDay(s *inventory.Stock, today time.Time, day string, net, shipped decimal.Dec) error {
 	if s == nil {
 		return nil
 	}
@@ -149,13 +156,13 @@ func bookDay(s *inventory.Stock, now time.Time, day string, net, shipped decimal
 	if err != nil {
 		return err
 	}
-	s.Book(now, at, net, shipped)
+	s.Book(today, at, net, shipped)
 	return nil
 }
 
 func (as *assessment) addTo(sum *inventory.Assessment) {
 	for _, s := range as.stock {
-		sum.Add(s, as.now)
+		sum.Add(s, as.today())
 	}
 }
 
@@ -262,9 +269,10 @@ func (d *dashboard) surveyInventory(ctx context.Context, tenant string, l *look)
 	var sum inventory.Assessment
 	var items int64
 	for after, more := db.NoTenant, true; more; { // the least id there is
-		as := newAssessment(tenant, now)
+		as := newAssessment(tenant, now, "")
 		err := d.store.DB().Read(ctx, db.Scope{Tenant: tenant}, func(tx *db.Tx) error {
 			clear(as.stock)
+			store.QueueZone(tx, tenant, &as.place)
 			as.queueItems(tx, " AND i.id > $2 ORDER BY i.id LIMIT $3", after, d.step)
 			if err := tx.Flush(); err != nil || len(as.stock) == 0 {
 				return err

@@ -37,13 +37,16 @@ func (d *dashboard) readSite(ctx context.Context, a actor.Actor, now time.Time, 
 		f.queueToday(d, tx, now, guess)
 		d.queueLate(tx, now, &f.late)
 		if !known {
-			as = d.queueHealth(tx, now)
+			as = d.queueHealth(tx, now, guess)
 		}
 		if err := tx.Flush(); err != nil {
 			return err
 		}
 		if localtime.Zone(f.place).String() != localtime.Zone(guess).String() {
 			f.queueToday(d, tx, now, f.place)
+			if !known {
+				as = d.queueHealth(tx, now, f.place)
+			}
 		}
 		return tx.Flush()
 	})

@@ -130,3 +130,21 @@ func TestMonthAndYear(t *testing.T) {
 		}
 	}
 }
+
+// By the offsets of a span every moment of it shows the date that the calendar shows.
+func TestOffsets(t *testing.T) {
+	for _, name := range zones {
+		zone := Zone(name)
+		from, to := moment(t, "2010-01-01T00:00:00Z"), moment(t, "2012-01-01T00:00:00Z")
+		offsets := Offsets(from, to, zone)
+		for at := from; !at.After(to); at = at.Add(47*time.Minute + 13*time.Second) {
+			i := 0
+			for !offsets[i].Until.IsZero() && !at.Before(offsets[i].Until) {
+				i++
+			}
+			if got, want := DateOf(at.Add(offsets[i].Ahead), time.UTC), DateOf(at, zone); got != want {
+				t.Fatalf("%s at %s: %s, want %s", name, at, got, want)
+			}
+		}
+	}
+}

@@ -9,8 +9,10 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/functions/output"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/score"
+	"holdfast/internal/store"
 	"holdfast/internal/warehouse"
 	"holdfast/internal/warehouse/inventory"
 	"holdfast/internal/warehouse/ownstock"
@@ -87,16 +89,18 @@ func (p *Planner) Stock(ctx context.Context, a actor.Actor, in *StockIn) (*Stock
 	cuts, known := p.cuts.Get(a.TenantID, now)
 	begun := time.Now()
 	var values []float64
+	place := ""
 	err := p.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error {
 		out.Items = out.Items[:0]
 		if in.ABC && !known {
 			values = values[:0]
 			queueYear(tx, a.TenantID, now, &values)
 		}
-		if err := out.loadItems(tx, a.TenantID, in); err != nil || len(out.Items) == 0 {
+		store.QueueZone(tx, a.TenantID, &place)
+		if err := out.loadItems(tx, a.TenantID, in, &place); err != nil || len(out.Items) == 0 {
 			return err
 		}
-		return out.bookMovements(tx, a.TenantID, now)
+		return out.bookMovements(tx, a.TenantID, now, localtime.Zone(place))
 	})
 	if err != nil {
 		return nil, err
@@ -109,7 +113,7 @@ func (p *Planner) Stock(ctx context.Context, a actor.Actor, in *StockIn) (*Stock
 	}
 	for i := range out.Items {
 		it := &out.Items[i]
-		it.judgeItem(in, now)
+		it.judgeItem(in, inventory.DayOf(now, localtime.Zone(place)))
 		if in.ABC {
 			class := cuts.Class(it.year * it.cost.Float())
 			it.BestABC = &class
@@ -118,8 +122,9 @@ func (p *Planner) Stock(ctx context.Context, a actor.Actor, in *StockIn) (*Stock
 	return out, nil
 }
 
-// loadItems reads the items of the page.
-func (o *StockOut) loadItems(tx *db.Tx, tenant string, in *StockIn) error {
+// loadItems reads the items of the page. place is the tenant's time zone once the
+// transaction's queue has been flushed.
+func (o *StockOut) loadItems(tx *db.Tx, tenant string, in *StockIn, place *string) error {
 	where, args := "", []any{tenant, in.PageSize + 1, (in.Page - 1) * in.PageSize}
 	if in.ItemID != "" {
 		where, args = " AND i.id = $4", append(args, in.ItemID)
@@ -146,7 +151,7 @@ func (o *StockOut) loadItems(tx *db.Tx, tenant string, in *StockIn) error {
 			if class := r.Text(7); class != "" {
 				it.ABC = &class
 			}
-			it.stock = inventory.Stock{OnHand: it.OnHand, Available: it.Available, ReorderPoint: it.Point, FirstIn: r.Time(9),
+			it.stock = inventory.Stock{OnHand: it.OnHand, Available: it.Available, ReorderPoint: it.Point, FirstIn: inventory.DayOf(r.Time(9), localtime.Zone(*place)),
 				OnOrder: r.Bool(10)}
 			o.Items = append(o.Items, it)
 			return nil
@@ -156,7 +161,7 @@ func (o *StockOut) loadItems(tx *db.Tx, tenant string, in *StockIn) error {
 
 // bookMovements books a year of the page's movements, day by day, and takes off what of the
 // items owners keep here.
-func (o *StockOut) bookMovements(tx *db.Tx, tenant string, now time.Time) error {
+func (o *StockOut) bookMovements(tx *db.Tx, tenant string, now time.Time, zone *time.Location) error {
 	byID, ids := map[string]*StockItem{}, make([]string, len(o.Items))
 	for i := range o.Items {
 		byID[o.Items[i].ID], ids[i] = &o.Items[i], o.Items[i].ID
@@ -166,7 +171,8 @@ func (o *StockOut) bookMovements(tx *db.Tx, tenant string, now time.Time) error 
 		it.OnHand -= quantity
 		it.stock.OnHand = it.OnHand
 	})
-	day := tx.DB().Day("occurred_at")
+	today, year := inventory.DayOf(now, zone), now.AddDate(0, 0, -365)
+	day := tx.DB().LocalDay("occurred_at", localtime.Offsets(year, now, zone))
 	return tx.Query(db.FillWords(`
 		SELECT item_id, {day}, CAST(SUM(CASE WHEN type IN {outward} THEN -quantity ELSE quantity END) AS bigint),
 			CAST(COALESCE(SUM(quantity) FILTER (WHERE type = 'ship'), 0) AS bigint)
@@ -178,10 +184,10 @@ func (o *StockOut) bookMovements(tx *db.Tx, tenant string, now time.Time) error 
 			AND (type IN {outward} OR type IN {inward})
 		GROUP BY item_id, {day}`,
 		"{day}", day, "{outward}", warehouse.Outward, "{own goods}", ownstock.OwnGoods, "{inward}", warehouse.Inward),
-		[]any{tenant, query.List(ids), now.AddDate(0, 0, -365)}, func(r *db.Row) error {
+		[]any{tenant, query.List(ids), year}, func(r *db.Row) error {
 			at, err := time.Parse(time.DateOnly, r.Text(1))
 			if it := byID[r.Text(0)]; it != nil && err == nil {
-				it.stock.Book(now, at, r.Dec(2), r.Dec(3))
+				it.stock.Book(today, at, r.Dec(2), r.Dec(3))
 				it.year += r.Dec(3).Float()
 			}
 			return err
@@ -205,8 +211,8 @@ func queueYear(tx *db.Tx, tenant string, now time.Time, into *[]float64) {
 }
 
 // judgeItem fills what follows from the movements.
-func (it *StockItem) judgeItem(in *StockIn, now time.Time) {
-	c := it.stock.Classify(now)
+func (it *StockItem) judgeItem(in *StockIn, today time.Time) {
+	c := it.stock.Classify(today)
 	it.Low, it.Critical, it.Movement = c.Low, c.Critical, "normal"
 	switch {
 	case c.Dead:
@@ -220,7 +226,7 @@ func (it *StockItem) judgeItem(in *StockIn, now time.Time) {
 		turns = score.Round(turns, 1)
 		it.Turns = &turns
 	}
-	d := it.stock.Demand(now)
+	d := it.stock.Demand(today)
 	it.Demand, it.SD, it.Days = score.Round(d.Mean, 2), score.Round(d.SD, 2), d.Days
 	if d.Days < inventory.LeastDemandDays {
 		return

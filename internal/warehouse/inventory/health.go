@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"holdfast/internal/decimal"
+	"holdfast/internal/localtime"
 )
 
 // Cut points of inventory health. FSN
@@ -36,7 +37,21 @@ type History struct {
 	days30  int
 }
 
-// Book adds one UTC day's movements: net change of stock, and what was shipped.
+// DayOf is the date where the tenant is at a moment, as its midnight in UTC: the form in
+// which days are booked and counted here. The zero time stays what it is.
+func DayOf(at time.Time, zone *time.Location) time.Time {
+	if at.IsZero() {
+		return at
+	}
+	return localtime.DateOf(at, zone).UTC()
+}
+
+// DaysBefore is the last moment before the date that lies days before that of now.
+func DaysBefore(now time.Time, zone *time.Location, days int) time.Time {
+	return localtime.DateOf(now, zone).AddDays(-days).Start(zone).Add(-time.Microsecond)
+}
+
+// Book adds one day's movements (see DayOf): net change of stock, and what was shipped.
 // Days outside the window only say when the last issue was. No day may be
 // booked twice.
 func (h *History) Book(now, day time.Time, net, shipped decimal.Dec) {
