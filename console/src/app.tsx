@@ -45,6 +45,8 @@ const Compliance = lazy(() => withWords(import('./pages/compliance')).then((m) =
 const Risk = lazy(() => withWords(import('./pages/risk')).then((m) => m.RiskPage));
 const RiskEntity = lazy(() => withWords(import('./pages/risk')).then((m) => m.RiskEntityPage));
 const Injuries = lazy(() => withWords(import('./pages/injuries')).then((m) => m.InjuryLog));
+const Actions = lazy(() => withWords(import('./pages/actions')).then((m) => m.ActionsPage));
+const Engagement = lazy(() => withWords(import('./pages/engagement')).then((m) => m.EngagementPage));
 const Training = lazy(() => withWords(import('./pages/training')).then((m) => m.TrainingPage));
 const Report = lazy(() => withWords(import('./pages/report')).then((m) => m.ReportPage));
 const Everything = lazy(() => withWords(import('./pages/everything')).then((m) => m.Everything));
@@ -129,6 +131,8 @@ export function App() {
             <Route path="/console/injuries" component={Injuries} />
             <Route path="/console/risk" component={Risk} />
             <Route path="/console/risk/:kind/:id" component={RiskEntity} />
+            <Route path="/console/actions" component={Actions} />
+            <Route path="/console/engagement" component={Engagement} />
             <Route path="/console/training" component={Training} />
             <Route path="/console/account" component={AccountPage} />
             <Route path="/console/all" component={Everything} />

@@ -99,7 +99,7 @@ export const places: { title: string; list: Place[] }[] = [
         may: (p) => !!p.collections['incidents']?.create,
       },
       { href: '/console/c/incidents', text: 'Incidents', icon: 'alert', may: reads('incidents'), key: 'n' },
-      { href: '/console/c/actions', text: 'Actions', icon: 'check', may: reads('actions'), key: 'a' },
+      { href: '/console/actions', text: 'Actions', icon: 'check', may: reads('actions'), key: 'a' },
       { href: '/console/c/checklist_runs', text: 'Inspections', icon: 'shield', may: reads('checklist_runs') },
       {
         href: '/console/risk',
@@ -115,6 +115,12 @@ export const places: { title: string; list: Place[] }[] = [
         text: 'Training',
         icon: 'star',
         may: (p) => reads('training_assignments')(p) && !seesMatrix(p),
+      },
+      {
+        href: '/console/engagement',
+        text: 'Engagement',
+        icon: 'star',
+        may: (p) => p.functions['safety-engagement'] === true && reads('point_events')(p),
       },
     ],
   },

@@ -18,8 +18,8 @@ import (
 // programmeHooks let the safety programme, which writes in bulk, drop kept answers and
 // tell events.
 func (a *App) programmeHooks() programme.Hooks {
-	return programme.Hooks{Letterhead: newLetterhead(a.Config), Changed: a.dropChanged, Moved: a.announcer.announceMoves,
-		Due: a.announcer.announceDeadlines, Tell: a.announcer.announceRecords}
+	return programme.Hooks{Letterhead: newLetterhead(a.Config), CanMail: a.canSendMail, Changed: a.dropChanged,
+		Moved: a.announcer.announceMoves, Due: a.announcer.announceDeadlines, Tell: a.announcer.announceRecords}
 }
 
 // newTenant gives a tenant the regulations, badges and units it starts with.

@@ -80,9 +80,13 @@ var (
 	webhookFields = []string{"id", "url", "status", "disabled_reason"}
 )
 
+var escalatedFields = append(slices.Clone(actionFields), "escalated_to", "escalated_at")
+
 // Types returns the catalogue of event types, by name.
 func Types() []Type {
 	return []Type{
+		{Name: "action.escalated", Doc: "An action is overdue for so long that the next level is told.",
+			Collection: "actions", Fields: escalatedFields, when: whenMoved("escalated_to", "safety", "manager")},
 		{Name: "action.overdue", Doc: "An open action has passed its due time.", Collection: "actions", Fields: actionFields,
 			when: madeOverdue},
 		{Name: "checklist.failed", Doc: "An inspection was missed, or completed with an item that failed.",

@@ -1,8 +1,6 @@
 package safety
 
 import (
-	"encoding/json"
-
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
@@ -15,8 +13,8 @@ import (
 const followUpDays = 14
 
 // followActions keeps an action's due moment and stamps, and holds it to the
-// conditions of its next state: evidence for what is urgent, a reason for what
-// is dropped, four eyes for what is verified.
+// conditions of its next state: a reason for what is dropped, four eyes for what
+// is verified. What shows that it is done is held by package evidence.
 func followActions(tx *store.Tx, changes []store.Change) error {
 	if err := dueMoments(tx.Tx, tx.TenantID, changes); err != nil {
 		return err
@@ -24,6 +22,7 @@ func followActions(tx *store.Tx, changes []store.Change) error {
 	now := query.FormatTime(tx.Now())
 	for _, c := range changes {
 		noteSuggestedBy(tx.Actor, c)
+		endEscalation(c, now)
 		if err := stepAction(tx.Actor, c, now); err != nil {
 			return err
 		}
@@ -34,6 +33,15 @@ func followActions(tx *store.Tx, changes []store.Change) error {
 	return checkSources(tx.Tx, tx.TenantID, changes)
 }
 
+// endEscalation forgets that the next level was told where an action has time again:
+// it is told anew when that is over.
+func endEscalation(c store.Change, now string) {
+	due := c.After.Text("due_at")
+	if c.Op == store.Update && c.After["due_at"] != c.Before["due_at"] && (due == "" || due > now) {
+		c.After["escalated_to"], c.After["escalated_at"] = nil, nil
+	}
+}
+
 // stepAction stamps one action's step and holds it to the step's conditions.
 func stepAction(a actor.Actor, c store.Change, now string) error {
 	ac := c.After
@@ -42,9 +50,6 @@ func stepAction(a actor.Actor, c store.Change, now string) error {
 	}
 	switch {
 	case Becomes(c, "done"):
-		if isUrgent(ac.Text("priority")) && noEvidence(ac) {
-			return NotReady("an action of priority %s needs evidence before it is done", ac.Text("priority"))
-		}
 		if ac["assignee_user_id"] == nil {
 			ac["assignee_user_id"] = db.Null(a.UserID)
 		}
@@ -196,13 +201,6 @@ func handedOver(c store.Change) bool {
 		return false
 	}
 	return c.After.Text("status") != "in_progress" && c.Before["assignee_user_id"] != nil && c.Before["assignee_user_id"] != c.After["assignee_user_id"]
-}
-
-func isUrgent(priority string) bool { return priority == "high" || priority == "critical" }
-
-func noEvidence(ac store.Row) bool {
-	raw, _ := ac["evidence"].(json.RawMessage)
-	return len(raw) == 0 || string(raw) == "[]" || string(raw) == "null"
 }
 
 // fourEyes keeps the people who did the work from verifying it: who marked it

@@ -273,7 +273,7 @@ func tsBare(s *schema.Shape, depth int, dir direction) string {
 		return "boolean"
 	case schema.List:
 		of := tsType(s.Of, depth, dir)
-		if strings.ContainsAny(of, "|") && s.Of.Kind != schema.Object {
+		if strings.ContainsAny(of, "|") && (s.Of.Kind != schema.Object || s.Of.Null) {
 			of = "(" + of + ")"
 		}
 		return of + "[]"

@@ -11,6 +11,8 @@ await import('./walk.mjs');
 await import('./home.mjs');
 await import('./safety.mjs');
 await import('./training.mjs');
+await import('./actions.mjs');
+await import('./engagement.mjs');
 await import('./evidence.mjs');
 await import('./incident.mjs');
 await import('./report.mjs');

@@ -112,6 +112,7 @@ const acronyms: Record<string, string> = {
   lpn: 'Plate',
   ip: 'IP',
   mfa: 'MFA',
+  ppe: 'PPE',
   eb: 'Empirical Bayes',
 };
 

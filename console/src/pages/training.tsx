@@ -1,9 +1,10 @@
 import { useLocation } from 'preact-iso';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { invoke, records, supabase, want } from '../lib/client';
 import { usePermissions, type Permissions } from '../lib/catalog';
 import { date } from '../lib/format';
 import { _, plural } from '../lib/i18n';
+import { useNarrow } from '../lib/narrow';
 import { useQuery } from '../lib/query';
 import { Button, Card, Empty, Head, LinkButton, Note, Problem, Segments, Skeleton } from '../ui/basic';
 import { Select } from '../ui/form';
@@ -15,20 +16,6 @@ import { TrainingList } from '../ui/training-list';
 import { TrainingRun } from '../ui/training-run';
 import '../board.css';
 import '../training.css';
-
-// Below this width the matrix is a list by person.
-const narrow = '(max-width: 620px)';
-
-function useNarrow(): boolean {
-  const [is, set] = useState(() => matchMedia(narrow).matches);
-  useEffect(() => {
-    const media = matchMedia(narrow);
-    const look = () => set(media.matches);
-    media.addEventListener('change', look);
-    return () => media.removeEventListener('change', look);
-  }, []);
-  return is;
-}
 
 const asked = ['only', 'site_id', 'job_title', 'course_id', 'worker_id', 'after'] as const;
 type Asked = Partial<Record<(typeof asked)[number], string>>;

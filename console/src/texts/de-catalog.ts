@@ -105,7 +105,7 @@ export const deCatalog: Record<string, string> = {
   'Manual handling': 'Heben und Tragen', 'Mass': 'Masse', 'Surface': 'Fläche', 'Medical treatment': 'Ärztliche Behandlung', 'Mental illness': 'Psychische Erkrankung', 'Missed': 'Versäumt', 'Na': 'Entfällt', 'Not effective': 'Nicht wirksam',
   'Not new': 'Nicht neu', 'Not work related': 'Nicht arbeitsbedingt', 'Off duty': 'Nicht im Dienst', 'Oidc': 'OpenID Connect', 'On leave': 'Beurlaubt', 'Online': 'Online', 'Opening': 'Anfangsbestand', 'Other': 'Anderes',
   'Other illness': 'Andere Erkrankung', 'Out of service': 'Außer Betrieb', 'Over': 'Zu viel', 'Part received': 'Teilweise erhalten', 'Part shipped': 'Teilweise versandt', 'Pass': 'Bestanden',
-  'Password changed': 'Passwort geändert', 'Paused': 'Angehalten', 'Pending': 'Offen', 'Pick': 'Pick', 'Poisoning': 'Vergiftung', 'Poisson': 'Poisson', 'Powered truck': 'Flurförderzeug', 'Ppe': 'Schutzausrüstung',
+  'Password changed': 'Passwort geändert', 'Paused': 'Angehalten', 'Pending': 'Offen', 'Pick': 'Pick', 'Poisoning': 'Vergiftung', 'Poisson': 'Poisson', 'Powered truck': 'Flurförderzeug', 'PPE': 'Schutzausrüstung',
   'Practical': 'Praktisch', 'Preventive': 'Vorbeugung', 'Processing': 'Wird verarbeitet', 'Protection changed': 'Schutz geändert', 'Published': 'Veröffentlicht', 'Putaway': 'Einlagerung', 'Quality': 'Qualität',
   'Reauthentication': 'Erneute Anmeldung', 'Recalled': 'Zurückgerufen', 'Recount': 'Nachzählung', 'Recovery': 'Wiederherstellung', 'Regulations': 'Vorschriften', 'Rejected': 'Abgelehnt', 'Renewal': 'Erneuerung',
   'Replenish': 'Nachschub', 'Respiratory': 'Atemwege', 'Restricted': 'Eingeschränkt', 'Retired': 'Ausgemustert', 'Retrying': 'Wird wiederholt', 'Return': 'Rücksendung', 'Return in': 'Rücksendung, Eingang',
@@ -669,4 +669,11 @@ export const deCatalog: Record<string, string> = {
   'At what cost goods move: what their item costs, or what they cost on average.':
     'Zu welchen Kosten Ware bewegt wird: was ihr Artikel kostet, oder was sie im Durchschnitt kostet.',
   '"standard" or "moving_average"': '„standard“ oder „moving_average“',
+  'Escalated to': 'Eskaliert an',
+  'Escalated at': 'Eskaliert am',
+  'The level that was told that it is overdue, see the setting escalate_after_days.': 'Die Ebene, die erfuhr, dass sie überfällig ist, siehe die Einstellung escalate_after_days.',
+  'When that level was told.': 'Wann diese Ebene es erfuhr.',
+  'Escalate after days': 'Eskalieren nach Tagen',
+  'Days overdue from which an action is told to safety, and from twice as many to managers; 0 is never.': 'Tage überfällig, ab denen der Arbeitsschutz von einer Maßnahme erfährt, und ab doppelt so vielen die Leitung; 0 ist nie.',
+  'a whole number of days, 0 to 365': 'eine ganze Zahl von Tagen, 0 bis 365',
 };

@@ -107,7 +107,7 @@ export const frCatalog: Record<string, string> = {
   'Not work related': 'Sans lien avec le travail', 'Off duty': 'Hors service', 'Oidc': 'OpenID Connect', 'On leave': 'En congé', 'Online': 'En ligne', 'Opening': 'Stock initial', 'Other': 'Autre',
   'Other illness': 'Autre maladie', 'Out of service': 'Hors service', 'Over': 'En trop', 'Part received': 'Reçu en partie', 'Part shipped': 'Expédié en partie', 'Pass': 'Conforme',
   'Password changed': 'Mot de passe changé', 'Paused': 'En pause', 'Pending': 'En attente', 'Pick': 'Prélèvement', 'Poisoning': 'Empoisonnement', 'Poisson': 'Poisson', 'Powered truck': 'Chariot motorisé',
-  'Ppe': 'Équipement de protection', 'Practical': 'Pratique', 'Preventive': 'Préventive', 'Processing': 'En traitement', 'Protection changed': 'Protection changée', 'Published': 'Publié', 'Putaway': 'Rangement',
+  'PPE': 'Équipement de protection', 'Practical': 'Pratique', 'Preventive': 'Préventive', 'Processing': 'En traitement', 'Protection changed': 'Protection changée', 'Published': 'Publié', 'Putaway': 'Rangement',
   'Quality': 'Qualité', 'Reauthentication': 'Nouvelle authentification', 'Recalled': 'Rappelé', 'Recount': 'Recomptage', 'Recovery': 'Récupération', 'Regulations': 'Réglementations', 'Rejected': 'Rejeté',
   'Renewal': 'Renouvellement', 'Replenish': 'Réapprovisionnement', 'Respiratory': 'Respiratoire', 'Restricted': 'Restreint', 'Retired': 'Réformé', 'Retrying': 'Nouvel essai', 'Return': 'Retour',
   'Return in': 'Entrée de retour', 'Returned': 'Retourné', 'Risk based': 'Selon le risque', 'Role based': 'Selon le rôle', 'Rolling back': 'En annulation', 'Same item': 'Même article', 'Same lot': 'Même lot',
@@ -672,4 +672,11 @@ export const frCatalog: Record<string, string> = {
   'At what cost goods move: what their item costs, or what they cost on average.':
     'À quel coût les marchandises bougent : celui de leur article, ou leur coût moyen.',
   '"standard" or "moving_average"': '« standard » ou « moving_average »',
+  'Escalated to': 'Remontée à',
+  'Escalated at': 'Remontée le',
+  'The level that was told that it is overdue, see the setting escalate_after_days.': 'Le niveau qui a appris qu’elle est en retard, voir le réglage escalate_after_days.',
+  'When that level was told.': 'Quand ce niveau l’a appris.',
+  'Escalate after days': 'Remonter après (jours)',
+  'Days overdue from which an action is told to safety, and from twice as many to managers; 0 is never.': 'Jours de retard à partir desquels la sécurité apprend une action, et le double pour l’encadrement ; 0 est jamais.',
+  'a whole number of days, 0 to 365': 'un nombre entier de jours, de 0 à 365',
 };

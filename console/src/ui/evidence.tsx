@@ -196,7 +196,7 @@ const sizeOf = (bytes: number) =>
 // What the server keeps, for the chooser of files: pictures, PDF and office documents.
 export const accepted = 'image/jpeg,image/png,image/webp,.pdf,.docx,.xlsx,.pptx,.odt,.ods,.odp';
 
-interface Sending {
+export interface Sending {
   what: string; // the file that is on its way
   error: unknown;
   send: (chosen: globalThis.File[]) => Promise<void>;
@@ -269,15 +269,21 @@ export function Files(given: Given) {
       actions={<Earlier collection="files" c={c} r={r} n={all.length} />}
     >
       {q.isPending ? <Skeleton lines={2} /> : <Problem error={q.error} />}
-      {list.length ? (
-        <ul class="files">
-          {list.map((x) => (
-            <File key={x.id} x={x} p={p} />
-          ))}
-        </ul>
-      ) : null}
+      <FileLines list={list} p={p} />
       {q.data && !list.length ? <p class="muted">{_('No pictures or documents yet.')}</p> : null}
     </Card>
+  );
+}
+
+// FileLines are files that are kept with a record.
+export function FileLines({ list, p }: { list: Row[]; p: Permissions }) {
+  if (!list.length) return null;
+  return (
+    <ul class="files">
+      {list.map((x) => (
+        <File key={x.id} x={x} p={p} />
+      ))}
+    </ul>
   );
 }
 

@@ -44,6 +44,8 @@ create table actions (
   effectiveness text,
   review_on text,
   reviewed_at timestamptz,
+  escalated_to text,
+  escalated_at timestamptz,
   suggested_by uuid,
   evidence text not null,
   follows_id uuid,

@@ -70,7 +70,7 @@ func (p *Programme) Digest(ctx context.Context, tenant string) (n int, err error
 		if err := d.gatherLines(tx); err != nil {
 			return err
 		}
-		n, err = p.queueDigests(tx, d, *words)
+		n, err = p.queueMemberMails(tx, d, *words, memberMail{"digest", "digest:" + d.dateIn(0)})
 		return err
 	})
 	if err != nil {
@@ -340,8 +340,12 @@ func (d *digest) queueService(tx *db.Tx) {
 	}
 }
 
-// queueDigests writes the mails of a digest.
-func (p *Programme) queueDigests(tx *db.Tx, d *digest, w wording.Wording) (int, error) {
+// memberMail is a mail that each member gets with lines of his own: its kind, and
+// the key that keeps it from being written twice.
+type memberMail struct{ kind, key string }
+
+// queueMemberMails writes a mail to each member for whom there is a line.
+func (p *Programme) queueMemberMails(tx *db.Tx, d *digest, w wording.Wording, what memberMail) (int, error) {
 	var mails []queuedMail
 	users := make([]string, 0, len(d.lines))
 	for user := range d.lines {
@@ -353,8 +357,9 @@ func (p *Programme) queueDigests(tx *db.Tx, d *digest, w wording.Wording) (int, 
 		if err != nil {
 			return 0, err
 		}
-		m.To, m.Kind = d.people[user].email, "digest"
-		mails = append(mails, queuedMail{tenant: d.tenant, key: "digest:" + d.dateIn(0) + ":" + user, at: d.now, mailPayload: mailPayload{Message: m, User: user}})
+		m.To, m.Kind = d.people[user].email, what.kind
+		mails = append(mails, queuedMail{tenant: d.tenant, key: what.key + ":" + user, at: d.now,
+			mailPayload: mailPayload{Message: m, User: user}})
 	}
 	if err := queueMails(tx, mails); err != nil {
 		return 0, err

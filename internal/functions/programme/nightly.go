@@ -25,11 +25,12 @@ type Night struct {
 	Expired  int      // certificates that ran out
 	Purged   int      // scores past the time that they are kept
 	Reminded int      // certificates that soon will
+	Told     int      // overdue actions that the next level was told of
 	Due      int      // services, inspections and licences told of
 }
 
 // Nightly does a tenant's round: inspections nobody did are missed,
-// certificates that ran out expire, what is due soon is told, absences that last
+// certificates that ran out expire, what is due soon or long overdue is told, absences that last
 // are counted to today, legal clocks follow, models are trained, everything is scored and grouped,
 // rules are checked, training assigned, the month's boards and badges kept, and
 // scores past their time removed. Each step is safe to repeat; one that fails
@@ -58,6 +59,8 @@ func (p *Programme) Nightly(ctx context.Context, tenant string) (Night, error) {
 	step("expiring training", err)
 	n.Due, err = p.RemindDeadlines(ctx, tenant)
 	step("deadlines", err)
+	n.Told, err = p.EscalateActions(ctx, tenant)
+	step("overdue actions", err)
 	step("days of absences", p.RecountAbsences(ctx, tenant))
 	step("legal clocks", p.RefreshClocks(ctx, tenant))
 	// Requests of other tenants come in between.

@@ -42,6 +42,8 @@ type Letterhead struct{ Product, Site string }
 // Hooks are told of what is written in bulk, past the store; each may be nil.
 type Hooks struct {
 	Letterhead
+	// CanMail reports whether mails can be sent at all.
+	CanMail func() bool
 	// Changed hears after the commit which collections of a tenant changed.
 	Changed func(tenant string, collections []string)
 	// Tell hears in the transaction of new records that somebody may wait for:
@@ -64,6 +66,9 @@ type Move struct {
 
 // New returns the verbs over a store; now is the clock.
 func New(s *store.Store, now func() time.Time, h Hooks) *Programme {
+	if h.CanMail == nil {
+		h.CanMail = func() bool { return true }
+	}
 	if h.Changed == nil {
 		h.Changed = func(string, []string) {}
 	}
@@ -110,18 +115,19 @@ func kindsWithin(a actor.Actor, asked string, bound bool) []string {
 
 // settings are the tenant's choices for the programme.
 type settings struct {
-	weights  score.Weights
-	bounds   map[string]score.Bounds
-	cuts     score.Cuts
-	standard map[string]float64 // units an hour that count as a workload of 1, by entity type
-	off      []string           // types that are not scored
-	within   bool               // what happens in the places within a zone counts for it
-	minGroup mingroup.Least     // people a team needs before a figure of it is shown
-	dueDays  int64              // days until assigned training is due
-	keepDays int64              // days that scores are kept
-	points   safety.Points
-	noDigest bool
-	place    string // time zone
+	weights      score.Weights
+	bounds       map[string]score.Bounds
+	cuts         score.Cuts
+	standard     map[string]float64 // units an hour that count as a workload of 1, by entity type
+	off          []string           // types that are not scored
+	within       bool               // what happens in the places within a zone counts for it
+	minGroup     mingroup.Least     // people a team needs before a figure of it is shown
+	dueDays      int64              // days until assigned training is due
+	escalateDays int                // days overdue after which the next level is told; 0 is never
+	keepDays     int64              // days that scores are kept
+	points       safety.Points
+	noDigest     bool
+	place        string // time zone
 }
 
 // keepScoresDays is how long scores are kept unless the tenant says otherwise:
@@ -185,6 +191,8 @@ func (s *settings) setSetting(key string, value []byte) {
 		s.minGroup.Set(value)
 	case key == "score_retention_days":
 		takeJSON(value, &s.keepDays)
+	case key == "escalate_after_days":
+		takeJSON(value, &s.escalateDays)
 	case key == "digest":
 		wanted := true
 		takeJSON(value, &wanted)

@@ -12,9 +12,10 @@ import (
 	"holdfast/internal/store"
 )
 
-// Effects checks comments, deletes comments and files with the record that they are
-// kept with, and bytes with the record of their file. A record that has some is no
-// longer as an import left it, so bulk deletions leave it alone.
+// Effects checks comments and what shows that an action is done, deletes comments
+// and files with the record that they are kept with, and bytes with the record of
+// their file. A record that has some is no longer as an import left it, so bulk
+// deletions leave it alone.
 func Effects(c *catalog.Catalog, files photo.Files) store.Effects {
 	comments, _ := c.Get("comments")
 	e := store.Effects{
@@ -29,7 +30,17 @@ func Effects(c *catalog.Catalog, files photo.Files) store.Effects {
 		e.Before[parent.Resource.Name] = deleteBeside(parent)
 		e.Unmoved[parent.Resource.Name] = true
 	}
+	e.Before["actions"] = runBoth(e.Before["actions"], checkDone)
 	return e
+}
+
+func runBoth(first, second store.Effect) store.Effect {
+	return func(tx *store.Tx, changes []store.Change) error {
+		if err := first(tx, changes); err != nil {
+			return err
+		}
+		return second(tx, changes)
+	}
 }
 
 // deleteBeside deletes what is kept with deleted records. Bulk work, which is not

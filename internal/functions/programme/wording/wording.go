@@ -32,6 +32,7 @@ type Topic int
 // Topics of a digest.
 const (
 	LawClocks Topic = iota
+	EscalatedActions
 	OverdueActions
 	ActionsToday
 	ToVerify
@@ -112,15 +113,16 @@ var english = Wording{
 	lead: "This is overdue, or soon will be.",
 	more: func(n int) string { return fmt.Sprintf("and %d more", n) },
 	topics: [topics]string{
-		LawClocks:       "Legal deadlines of accidents",
-		OverdueActions:  "Overdue actions",
-		ActionsToday:    "Actions due today",
-		ToVerify:        "Actions waiting to be verified",
-		ToReview:        "Actions whose effect is to be judged",
-		MissedRuns:      "Missed inspections",
-		OverdueTraining: "Overdue training",
-		Expiring:        "Certificates running out",
-		Service:         "Service and inspection due",
+		LawClocks:        "Legal deadlines of accidents",
+		EscalatedActions: "Actions overdue for so long that you are told",
+		OverdueActions:   "Overdue actions",
+		ActionsToday:     "Actions due today",
+		ToVerify:         "Actions waiting to be verified",
+		ToReview:         "Actions whose effect is to be judged",
+		MissedRuns:       "Missed inspections",
+		OverdueTraining:  "Overdue training",
+		Expiring:         "Certificates running out",
+		Service:          "Service and inspection due",
 	},
 	open:     "Open %s",
 	tail:     "You get this because you are a member of the tenant. An administrator can switch these mails off.",
@@ -158,15 +160,16 @@ var german = Wording{
 	lead: "Dies ist überfällig oder wird es bald.",
 	more: func(n int) string { return fmt.Sprintf("und %d weitere", n) },
 	topics: [topics]string{
-		LawClocks:       "Gesetzliche Fristen von Unfällen",
-		OverdueActions:  "Überfällige Maßnahmen",
-		ActionsToday:    "Heute fällige Maßnahmen",
-		ToVerify:        "Maßnahmen, die zu prüfen sind",
-		ToReview:        "Maßnahmen, deren Wirkung zu beurteilen ist",
-		MissedRuns:      "Versäumte Prüfungen",
-		OverdueTraining: "Überfällige Schulungen",
-		Expiring:        "Ablaufende Nachweise",
-		Service:         "Fällige Wartungen und Untersuchungen",
+		LawClocks:        "Gesetzliche Fristen von Unfällen",
+		EscalatedActions: "Maßnahmen, die so lange überfällig sind, dass Sie es erfahren",
+		OverdueActions:   "Überfällige Maßnahmen",
+		ActionsToday:     "Heute fällige Maßnahmen",
+		ToVerify:         "Maßnahmen, die zu prüfen sind",
+		ToReview:         "Maßnahmen, deren Wirkung zu beurteilen ist",
+		MissedRuns:       "Versäumte Prüfungen",
+		OverdueTraining:  "Überfällige Schulungen",
+		Expiring:         "Ablaufende Nachweise",
+		Service:          "Fällige Wartungen und Untersuchungen",
 	},
 	open:   "%s öffnen",
 	tail:   "Sie erhalten dies als Mitglied des Mandanten. Ein Administrator kann diese Mails abschalten.",

@@ -1,0 +1,119 @@
+import { records, want } from '../lib/client';
+import type { Permissions } from '../lib/catalog';
+import { date } from '../lib/format';
+import { _, plural } from '../lib/i18n';
+import { dayIn, homeZone, today } from '../lib/zone';
+import type { Row } from '../database';
+
+// Action is a corrective or preventive action as the board shows it.
+export interface Action extends Row {
+  action_no: string;
+  title: string;
+  status: string;
+  priority: string;
+  control_level: string | null;
+  source: string;
+  source_id: string | null;
+  assignee_user_id: string | null;
+  verifier_user_id: string | null;
+  due_on: string | null;
+  due_at: string | null;
+  completed_at: string | null;
+  completed_by: string | null;
+  escalated_to: string | null;
+  evidence: { kind: string; text?: string }[];
+  incident?: { id: string; incident_no: string; title: string } | null;
+}
+
+// What the board may be narrowed by, as the address has it.
+export const narrowings = ['who', 'late', 'site', 'level', 'person'] as const;
+export type Narrowed = Partial<Record<(typeof narrowings)[number], string>>;
+
+// The states of an action in their order.
+export const states = ['open', 'in_progress', 'done', 'verified', 'cancelled'] as const;
+// The states in which it is still to be done.
+export const toDo = ['open', 'in_progress'];
+
+// What is over is shown for so many days.
+export const daysShown = 30;
+
+// The most actions that the board reads at once. What is done waits for a second person and comes first, then what is
+// overdue: of more than this only what is due last is left out.
+export const mostRead = 1000;
+
+const columns =
+  'id,version,action_no,title,status,priority,control_level,source,source_id,assignee_user_id,verifier_user_id,' +
+  'due_on,due_at,completed_at,completed_by,escalated_to,evidence,updated_at';
+
+// narrow keeps of a request for actions those that the board is about.
+function narrow(fields: string, a: Narrowed, p: Permissions) {
+  const incident = p.collections['incidents']?.read
+    ? `,incident:incident_id${a.site ? '!inner' : ''}(id,incident_no,title)`
+    : '';
+  let r = records('actions')
+    .select(fields + incident)
+    .or(`status.in.(open,in_progress,done),updated_at.gte.${today(daysShown)}`);
+  if (a.who === 'mine') r = r.or(`assignee_user_id.eq.${p.user_id},verifier_user_id.eq.${p.user_id}`);
+  if (a.late) r = r.in('status', toDo).lt('due_at', new Date().toISOString());
+  if (a.site && incident) r = r.eq('incident.site_id', a.site);
+  if (a.level) r = a.level === 'none' ? r.is('control_level', null) : r.eq('control_level', a.level);
+  if (a.person) r = a.person === 'none' ? r.is('assignee_user_id', null) : r.eq('assignee_user_id', a.person);
+  return r;
+}
+
+// readActions reads the actions of the board.
+export function readActions(a: Narrowed, p: Permissions): Promise<Action[]> {
+  return want<Action[]>(
+    narrow(columns, a, p)
+      .order('completed_at', { ascending: false, nullsFirst: false })
+      .order('due_at', { nullsFirst: false })
+      .order('id')
+      .limit(mostRead),
+  );
+}
+
+// countActions counts them by state, where there are more than are read.
+export async function countActions(a: Narrowed, p: Permissions): Promise<Map<string, number>> {
+  const rows = await want<{ status: string; n: number }[]>(narrow('status,n:count()', a, p));
+  const counts = new Map<string, number>();
+  for (const { status, n } of rows) counts.set(status, (counts.get(status) ?? 0) + n);
+  return counts;
+}
+
+export const isToDo = (x: Action) => toDo.includes(x.status);
+export const isLate = (x: Action) => isToDo(x) && !!x.due_at && Date.parse(x.due_at) < Date.now();
+
+// isOwn says of an action that is done that the reader did it, or that it is the reader's: another person verifies it.
+export const isOwn = (x: Action, p: Permissions) => [x.completed_by, x.assignee_user_id].includes(p.user_id);
+
+export const isUrgent = (x: Action) => ['high', 'critical'].includes(x.priority);
+
+// By what waits longest; what has no day comes last.
+const dueOf = (x: Action) => (x.due_at ? Date.parse(x.due_at) : Infinity);
+export const byDue = (x: Action, y: Action) => dueOf(x) - dueOf(y) || x.action_no.localeCompare(y.action_no);
+
+// dueSays is the day of an action in words: what is overdue says by how many days.
+export function dueSays(x: Action): string {
+  const day = x.due_on ?? (x.due_at ? dayIn(homeZone(), x.due_at) : '');
+  if (!day) return _('No due day');
+  const days = Math.round((Date.parse(day) - Date.parse(today())) / 864e5);
+  if (!isToDo(x)) return _('due {when}', { when: date(day) });
+  if (isLate(x)) return days < 0 ? plural(-days, '{n} day overdue', '{n} days overdue') : _('overdue since today');
+  if (days === 0) return _('due today');
+  if (days === 1) return _('due tomorrow');
+  return days <= 14 ? plural(days, 'due in {n} day', 'due in {n} days') : _('due {when}', { when: date(day) });
+}
+
+// stepsOf are the states that the reader may lead an action to, the usual one first.
+export function stepsOf(x: Action, p: Permissions): string[] {
+  if (p.read_only) return [];
+  const may = (p.collections['actions']?.moves ?? []).filter((m) => m.from.includes(x.status)).map((m) => m.to);
+  const next = x.status === 'done' ? 'verified' : x.status === 'open' ? 'in_progress' : 'done';
+  return may.sort((s, t) => Number(t === next) - Number(s === next));
+}
+
+// canReassign says whether a role hands an action to somebody else; what is done keeps who did it.
+export function canReassign(p: Permissions): boolean {
+  const update = p.collections['actions']?.update;
+  return !p.read_only && !!update && (!update.fields || update.fields.includes('assignee_user_id'));
+}

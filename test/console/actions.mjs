@@ -1,0 +1,230 @@
+// The board of actions: by state, what is overdue first; who did it shows it, and a second person verifies.
+import assert from 'node:assert/strict';
+import { api, as, narrow, open, picture, session, settled, test, violations } from './page.mjs';
+
+const officer = 'safety@north.example';
+const manager = 'manager@north.example';
+
+const dayFromNow = (days) => new Date(Date.now() + days * 864e5).toISOString().slice(0, 10);
+
+const userOf = async (email) => (await session(email)).user.id;
+
+// addAction makes an action of a level of control, so that a board may show it with few others.
+async function addAction(title, more = {}) {
+  const [made] = await api(officer, '/v1/actions', {
+    method: 'POST',
+    body: { title: `${title} ${Date.now()}${Math.round(Math.random() * 1e4)}`, ...more },
+  });
+  return made;
+}
+
+const change = (id, set, who = officer) => api(who, `/v1/actions?id=eq.${id}`, { method: 'PATCH', body: set });
+
+const read = async (id) => (await api(officer, `/v1/actions?id=eq.${id}`))[0];
+
+const column = (page, name) => page.getByRole('region', { name, exact: true });
+const cardOf = (page, action) => page.getByRole('listitem').filter({ hasText: action.action_no });
+
+test('the board has the states in order, what is overdue first, and its figures lead to their records', async () => {
+  const [incident] = await api(officer, '/v1/incidents?select=id,incident_no&status=neq.void&limit=1');
+  const later = await addAction('Later', { control_level: 'substitute', due_on: dayFromNow(3) });
+  const late = await addAction('Late', {
+    control_level: 'substitute',
+    due_on: dayFromNow(-4),
+    source: 'incident',
+    incident_id: incident.id,
+    assignee_user_id: await userOf(manager),
+  });
+  await as(officer, async (page) => {
+    await open(page, '/console/');
+    await page.getByRole('link', { name: 'Actions', exact: true }).click();
+    await page.getByRole('heading', { name: 'Actions', exact: true }).waitFor();
+    await page.getByLabel('Level of control').selectOption('substitute');
+    await page.waitForURL(/level=substitute/);
+    await cardOf(page, late).waitFor();
+    const names = await page.locator('.board > section').evaluateAll((list) => list.map((s) => s.ariaLabel));
+    assert.deepEqual(names, ['Open', 'In progress', 'Done', 'Verified', 'Cancelled']);
+    const open_ = column(page, 'Open');
+    const titles = await open_.locator('.action-title').allInnerTexts();
+    assert.ok(titles.indexOf(late.title) >= 0 && titles.indexOf(late.title) < titles.indexOf(later.title), titles);
+    const card = cardOf(page, late);
+    await card.getByText('4 days overdue').waitFor();
+    await card.getByText('Substitute', { exact: true }).waitFor();
+    await card.getByRole('link', { name: incident.incident_no }).waitFor();
+    await cardOf(page, later).getByText('due in 3 days').waitFor();
+    assert.deepEqual(await violations(page, 'actions'), []);
+    await picture(page, 'actions');
+
+    await page.getByRole('button', { name: 'Overdue' }).click();
+    await page.waitForURL(/late=1/);
+    await cardOf(page, later).waitFor({ state: 'detached' });
+    await cardOf(page, late).waitFor();
+    await page.getByRole('button', { name: 'Table' }).click();
+    await page
+      .getByRole('row', { name: new RegExp(late.title) })
+      .getByText('4 days overdue')
+      .waitFor();
+    await page.reload();
+    await page.getByRole('row', { name: new RegExp(late.title) }).waitFor();
+    assert.deepEqual(await violations(page, 'actions as a table'), []);
+
+    await open(page, '/console/actions?level=substitute');
+    const counted = await column(page, 'Open').locator('h2 a').innerText();
+    await column(page, 'Open').locator('h2 a').click();
+    await page.getByText(new RegExp(`of ${counted} records?$`)).waitFor();
+  });
+});
+
+test('the board is led by keys: begun, done with a note, and verified by another person alone', async () => {
+  const x = await addAction('Rail', { control_level: 'engineer', priority: 'high' });
+  const path = '/console/actions?level=engineer';
+  await as(officer, async (page) => {
+    await open(page, path);
+    await cardOf(page, x).locator('.action-title').focus();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await column(page, 'In progress').getByText(x.action_no).first().waitFor();
+    await page.waitForFunction((id) => document.activeElement?.id === `action-${id}`, x.id);
+
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: `Done: ${x.title}` });
+    await dialog.getByRole('button', { name: 'Mark as done' }).click();
+    await dialog.getByText('What is urgent is done once something shows it').waitFor();
+    await dialog.getByLabel('What was done').fill('New rail, bolted');
+    await page.reload();
+    await cardOf(page, x).getByRole('button', { name: 'Mark as done' }).press('Enter');
+    assert.equal(await dialog.getByLabel('What was done').inputValue(), 'New rail, bolted', 'nothing typed is lost');
+    assert.deepEqual(await violations(page, 'done'), []);
+    await dialog.getByRole('button', { name: 'Mark as done' }).press('Enter');
+    await column(page, 'Done').getByText(x.action_no).first().waitFor();
+
+    await cardOf(page, x).getByRole('button', { name: 'Verify' }).click();
+    const own = page.getByRole('dialog', { name: `Verify: ${x.title}` });
+    await own.getByText('a second person verifies it').waitFor();
+    assert.equal(await own.getByRole('button', { name: 'Verify' }).count(), 0);
+    await page.keyboard.press('Escape');
+    await page.waitForFunction(() => document.activeElement?.textContent?.startsWith('Verify'));
+  });
+  await as(manager, async (page) => {
+    await open(page, path);
+    await cardOf(page, x)
+      .getByRole('button', { name: /^More for/ })
+      .click();
+    await page.getByRole('button', { name: 'Send back' }).click();
+    const back = page.getByRole('dialog', { name: `Send back: ${x.title}` });
+    await back.getByLabel('What is still to be done?').fill('Paint it');
+    await back.getByRole('button', { name: 'Send back' }).click();
+    await column(page, 'In progress').getByText(x.action_no).first().waitFor();
+    assert.equal((await api(officer, `/v1/comments?action_id=eq.${x.id}&select=text`))[0].text, 'Paint it');
+
+    await change(x.id, { status: 'done' });
+    await page.reload();
+    await cardOf(page, x).getByRole('button', { name: 'Verify' }).click();
+    const dialog = page.getByRole('dialog', { name: `Verify: ${x.title}` });
+    await dialog.getByText('New rail, bolted').waitFor();
+    await dialog.getByLabel('Look again on').fill(dayFromNow(60));
+    assert.deepEqual(await violations(page, 'verify'), []);
+    await dialog.getByRole('button', { name: 'Verify' }).click();
+    await column(page, 'Verified').getByText(x.action_no).first().waitFor();
+  });
+  const done = await read(x.id);
+  assert.equal(done.status, 'verified');
+  assert.equal(done.review_on, dayFromNow(60));
+  assert.equal(done.verifier_user_id, await userOf(manager));
+});
+
+test('on a phone one state is shown at a time, and a photo shows what is done', async () => {
+  const x = await addAction('Cable', { control_level: 'eliminate', priority: 'critical', due_on: dayFromNow(0) });
+  await change(x.id, { status: 'in_progress' });
+  await as(
+    officer,
+    async (page) => {
+      await open(page, '/console/actions?level=eliminate');
+      await settled(page);
+      assert.equal(await page.locator('.board > section').count(), 1);
+      await page.getByRole('tab', { name: /^In Arbeit/ }).click();
+      await page.waitForURL(/state=in_progress/);
+      await cardOf(page, x).getByText('heute fällig').waitFor();
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0);
+      assert.deepEqual(await violations(page, 'actions on a phone'), []);
+      await picture(page, 'actions-phone');
+      await cardOf(page, x).getByRole('button', { name: 'Als erledigt melden' }).click();
+      const dialog = page.getByRole('dialog', { name: `Erledigt: ${x.title}` });
+      const [chooser] = await Promise.all([page.waitForEvent('filechooser'), dialog.getByText('Foto').first().click()]);
+      await chooser.setFiles({
+        name: 'cable.pdf',
+        mimeType: 'application/pdf',
+        buffer: Buffer.from('%PDF-1.7\n%%EOF\n'),
+      });
+      await dialog.getByRole('button', { name: 'cable.pdf', exact: true }).waitFor();
+      await dialog.getByRole('button', { name: 'Als erledigt melden' }).click();
+      await cardOf(page, x).waitFor({ state: 'detached' });
+      await page.getByRole('tab').nth(2).click();
+      await cardOf(page, x).waitFor();
+    },
+    { viewport: narrow, colorScheme: 'dark', locale: 'de-DE', hasTouch: true },
+  );
+  assert.equal((await read(x.id)).status, 'done');
+});
+
+test('many are handed to somebody in one request; what was done meanwhile is said by name', async () => {
+  const mine = { control_level: 'administrate', assignee_user_id: await userOf(officer) };
+  const list = [await addAction('Sign A', mine), await addAction('Sign B', mine), await addAction('Sign C', mine)];
+  await as(officer, async (page) => {
+    await open(page, '/console/actions?level=administrate');
+    for (const x of list) await page.getByRole('checkbox', { name: `Choose ${x.action_no}` }).press('Space');
+    await page.getByText('3 actions are chosen').waitFor();
+    await page.getByRole('button', { name: 'Reassign' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Reassign 3 actions' });
+    await dialog.getByLabel('Who takes them over?').selectOption(await userOf(manager));
+    await dialog.getByText(/^So far: \S.*: 3$/).waitFor();
+    assert.deepEqual(await violations(page, 'reassign'), []);
+
+    // Somebody finishes one of them before the page hears of it.
+    let sent = 0;
+    await page.route('**/v1/actions?*', async (route) => {
+      if (route.request().method() !== 'PATCH') return route.continue();
+      sent++;
+      await change(list[2].id, { status: 'done' });
+      return route.continue();
+    });
+    await dialog.getByRole('button', { name: 'Reassign 3 actions' }).click();
+    await dialog.getByText(`Not reassigned, as they are done or gone meanwhile: ${list[2].action_no}`).waitFor();
+    assert.equal(sent, 1, 'one request');
+  });
+  const to = await userOf(manager);
+  for (const x of list.slice(0, 2)) assert.equal((await read(x.id)).assignee_user_id, to, x.title);
+  assert.notEqual((await read(list[2].id)).assignee_user_id, to);
+});
+
+test('a picker sees the own actions, and cancelling asks for the reason', async () => {
+  const picker = 'operator@north.example';
+  const own = await addAction('Mop', { assignee_user_id: await userOf(picker), control_level: 'ppe' });
+  const other = await addAction('Other', { control_level: 'ppe' });
+  await as(picker, async (page) => {
+    await open(page, '/console/actions?level=ppe');
+    await cardOf(page, own).waitFor();
+    assert.equal(await cardOf(page, other).count(), 0);
+    assert.equal(await page.getByRole('checkbox', { name: /^Choose/ }).count(), 0, 'a picker reassigns nothing');
+    await page.getByText('of what you may see').waitFor();
+  });
+  await as(officer, async (page) => {
+    await open(page, '/console/actions?level=ppe');
+    await cardOf(page, other)
+      .getByRole('button', { name: /^More for/ })
+      .click();
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: `Cancel: ${other.title}` });
+    await dialog.getByLabel('Why?').fill('  ');
+    await dialog.getByRole('button', { name: 'Cancel the action' }).click();
+    await dialog.getByText('Say why it is not done.').waitFor();
+    await dialog.getByLabel('Why?').fill('Not needed');
+    await dialog.getByRole('button', { name: 'Cancel the action' }).click();
+    await column(page, 'Cancelled').getByText(other.action_no).first().waitFor();
+
+    await open(page, '/console/actions?person=none&late=1&level=substitute&who=mine');
+    await page.getByRole('heading', { name: 'No action matches' }).waitFor();
+    assert.deepEqual(await violations(page, 'no action'), []);
+  });
+});
