@@ -25,7 +25,6 @@ var otherDates = map[string][]string{
 	},
 	"counters, whose spans are documented as those of UTC": {"internal/catalog/counter.go: startOf"},
 	"windows of a number of days before now, added up in SQL by days of UTC": {
-		"internal/functions/health.go: queueLedger", "internal/functions/planning/stock.go: bookMovements",
 		"internal/functions/programme/trial/trial.go: DaysBefore",
 		"internal/functions/programme/model.go: selectChecklistRunsSQL",
 		"internal/safety/points.go: queueStreaks", "internal/warehouse/inventory/health.go: Book",
