@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import { records, want } from '../lib/client';
 import type { Permissions } from '../lib/catalog';
 import { useDraft } from '../lib/draft';
@@ -31,7 +32,7 @@ async function reassign(list: Action[], to: string): Promise<Action[]> {
 
 // Reassign says of whom how many actions go to whom, and hands them over.
 export function Reassign({
-  list,
+  list: chosen,
   p,
   names,
   close,
@@ -45,6 +46,8 @@ export function Reassign({
   done: () => void;
   again: () => void;
 }) {
+  // What is asked stays what was chosen, however the board changes meanwhile.
+  const [list] = useState(chosen);
   const draft = useDraft(`reassign ${list.map((x) => x.id).join()}`);
   const [to, setTo] = draft.field('to', '');
   const people = usePeople(p);
