@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
@@ -151,21 +152,26 @@ func (p *posting) checkWords(tx *db.Tx, a actor.Actor, changes []store.Change) e
 		sums[w] += c.After.Decimal("quantity")
 		it := p.itemByID[w.item]
 		if isAbove(limit, sums[w], it.worth) {
-			return nameRow(needsSecond(it.sku, w.kind, *limit), i, len(changes))
+			return nameRow(needsSecond(a.Role, it.sku, w.kind, *limit), i, len(changes))
 		}
 	}
 	return nil
 }
 
-// needsSecond refuses what needs a second person and says how to ask for one.
-func needsSecond(sku string, kind wordKind, limit decimal.Dec) *fault.Error {
+// needsSecond refuses what needs a second person and says how to ask for one. Whoever does
+// not see costs is not told the limit: the most that passes, and the limit, make a cost.
+func needsSecond(role actor.Role, sku string, kind wordKind, limit decimal.Dec) *fault.Error {
 	hint := "use adjust_stock with the same quantity, negative for goods that leave: it waits for a second person"
 	if kind == countsStock {
 		hint = "count by start_count and enter_count: the count waits for a second person"
 	}
+	most := "what one person may"
+	if catalog.SeesCosts(role) {
+		most = limit.String()
+	}
 	return fault.New(fault.Conflict, CodeApproval,
-		"needs a second person: with this, one person books item %s for more than %s today", sku, limit).
-		With("", hint).At("quantity", "takes the day's worth above %s", limit)
+		"needs a second person: with this, one person books item %s for more than %s today", sku, most).
+		With("", hint).At("quantity", "takes the day's worth above %s", most)
 }
 
 // checkManagers refuses what managers alone book: stock that comes from nowhere,

@@ -22,24 +22,27 @@ type dear struct {
 	order, shipment, receivedFor string
 }
 
-// Costs of the goods: what the item costs, what its purchase pays, and the freight.
+// Costs of the goods: what the item costs, what its purchase pays, and the freight; and
+// what one person books alone, which with the most that passes tells a cost.
 const (
 	itemCost    = 7919.1357
 	paidCost    = 6421.9753
 	freightCost = 5303.8642
+	adjustMost  = 4391.57
+	countMost   = 3187.43
 )
 
 // tellingNumbers are the costs and what follows from them: the value of two pieces, and
-// the average of both ways in.
-var tellingNumbers = []string{"7919.13", "6421.97", "5303.86", "15838.27", "7170.55"}
+// the average of both ways in; and the limits.
+var tellingNumbers = []string{"7919.13", "6421.97", "5303.86", "15838.27", "7170.55", "4391.57", "3187.43"}
 
 func makeDear(t *testing.T, k *testkit.Kit) *dear {
 	t.Helper()
 	admin, manager := testkit.As(actor.Admin), testkit.As(actor.Manager)
 	k.Insert(t, admin, "settings", map[string]any{"section": "stock", "key": "costing_method",
 		"value": "moving_average"})
-	set(t, k, "adjust_limit_value", 1)
-	set(t, k, "count_auto_approve", 1)
+	set(t, k, "adjust_limit_value", adjustMost)
+	set(t, k, "count_auto_approve", countMost)
 	d := &dear{k: k}
 	d.item = k.Insert(t, manager, "items", map[string]any{"sku": "DEAR", "name": "Dear", "unit_cost": itemCost})
 	d.bin = k.Insert(t, manager, "zones", map[string]any{"code": "DEAR-A", "name": "A", "kind": "bin"})
@@ -137,6 +140,8 @@ func TestCostsAreNotForTheFloor(t *testing.T) {
 				t.Errorf("a manager is told %s nowhere: the loop looks at nothing", number)
 			}
 		}
+		d.areLimitsUntold(t)
+		d.isUnranked(t)
 		d.isLogged(t)
 		d.isInNoEvent(t)
 	})
@@ -235,6 +240,44 @@ func (d *dear) eachAnswer(t *testing.T, role actor.Role, visit func(asked string
 		if strings.Contains(path, "order=id.desc") {
 			visit(path+" as a file", d.k.Call(testkit.Request{Method: "GET", Path: path, As: as,
 				Header: map[string]string{"Accept": "text/csv"}}))
+		}
+	}
+}
+
+// areLimitsUntold books more than one person may: a manager is told the limit, an operator
+// that there is one and how to ask a second person.
+func (d *dear) areLimitsUntold(t *testing.T) {
+	t.Helper()
+	for _, c := range []struct {
+		limit, path string
+		body        map[string]any
+	}{
+		{"4391.57", "/v1/stock_movements", map[string]any{"type": "scrap", "item_id": d.item, "from_zone_id": d.bin,
+			"quantity": 1, "reason_code": "broken"}},
+		{"3187.43", "/v1/stock_counts", map[string]any{"item_id": d.item, "zone_id": d.bin, "counted": 9}},
+	} {
+		for _, role := range []actor.Role{actor.Operator, actor.Manager} {
+			r := d.k.Post(testkit.As(role), c.path, c.body)
+			body := string(r.Body)
+			if r.Status != http.StatusConflict || !strings.Contains(body, "needs a second person") ||
+				!strings.Contains(body, "start_count") && !strings.Contains(body, "adjust_stock") {
+				t.Errorf("%s above the limit by %s: %d %s", c.path, role, r.Status, body)
+			}
+			if tells := strings.Contains(body, c.limit); tells != (role == actor.Manager) {
+				t.Errorf("%s tells %s the limit: %t: %s", c.path, role, tells, body)
+			}
+		}
+	}
+}
+
+// isUnranked asks which items have the most yearly value: with what left, that ranks costs.
+func (d *dear) isUnranked(t *testing.T) {
+	t.Helper()
+	for _, role := range []actor.Role{actor.Operator, actor.Driver, actor.Manager} {
+		r := d.k.Get(testkit.As(role), "/functions/v1/inventory-plan?abc=true")
+		told := strings.Contains(string(r.Body), "suggested_abc_class")
+		if r.Status != http.StatusOK || told != (role == actor.Manager) {
+			t.Errorf("%s is told the class by value: %t: %d %.300s", role, told, r.Status, r.Body)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/functions/output"
@@ -62,7 +63,7 @@ type StockItem struct {
 	Low       bool        `json:"low_stock" doc:"Available is at or below the reorder point."`
 	Critical  bool        `json:"critical" doc:"It is out while somebody waits for it, or far below its reorder point."`
 	ABC       *string     `json:"abc_class" enum:"A,B,C" doc:"The class that is set."`
-	BestABC   *string     `json:"suggested_abc_class,omitempty" enum:"A,B,C" doc:"The class by yearly issue value; only when asked for."`
+	BestABC   *string     `json:"suggested_abc_class,omitempty" enum:"A,B,C" doc:"The class by yearly issue value, to those who see costs; only when asked for."`
 
 	stock inventory.Stock
 	cost  decimal.Dec
@@ -86,13 +87,15 @@ func (p *Planner) Stock(ctx context.Context, a actor.Actor, in *StockIn) (*Stock
 	now := p.now().UTC()
 	out := &StockOut{Kept: output.KeptOf(a.TenantID, now), Items: []StockItem{}}
 	out.Page.Page, out.Page.Size = in.Page, in.PageSize
+	// Classes by value rank the costs of items whose demand is told beside them.
+	ranks := in.ABC && catalog.SeesCosts(a.Role)
 	cuts, known := p.cuts.Get(a.TenantID, now)
 	begun := time.Now()
 	var values []float64
 	place := ""
 	err := p.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error {
 		out.Items = out.Items[:0]
-		if in.ABC && !known {
+		if ranks && !known {
 			values = values[:0]
 			queueYear(tx, a.TenantID, now, &values)
 		}
@@ -105,7 +108,7 @@ func (p *Planner) Stock(ctx context.Context, a actor.Actor, in *StockIn) (*Stock
 	if err != nil {
 		return nil, err
 	}
-	if in.ABC && !known {
+	if ranks && !known {
 		cuts = inventory.CutABC(values)
 		if took := time.Since(begun); took > p.dear {
 			p.cuts.PutSince(a.TenantID, cuts, begun, now.Add(min(took*abcShare, abcMost)))
@@ -114,7 +117,7 @@ func (p *Planner) Stock(ctx context.Context, a actor.Actor, in *StockIn) (*Stock
 	for i := range out.Items {
 		it := &out.Items[i]
 		it.judgeItem(in, inventory.DayOf(now, localtime.Zone(place)))
-		if in.ABC {
+		if ranks {
 			class := cuts.Class(it.year * it.cost.Float())
 			it.BestABC = &class
 		}
