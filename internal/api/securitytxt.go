@@ -29,7 +29,7 @@ Preferred-Languages: en
 		if of.Contact == "" {
 			return fault.New(fault.NotFound, "", "this server names nobody: its operator sets security_contact")
 		}
-		expires := now().UTC().Truncate(24 * time.Hour).Add(securityValid).Format(time.RFC3339)
+		expires := now().UTC().Add(securityValid).Truncate(time.Hour).Format(time.RFC3339)
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, err := fmt.Fprintf(w, text, of.Contact, expires, of.URL)
 		return err

@@ -531,6 +531,28 @@ func TestClocksOfImports(t *testing.T) {
 			t.Errorf("with a clock that a machine met: %d %s", r.Status, r.Body)
 		}
 		c.wantStates("kept", said, "FR-DAT late, FR-RES running")
+
+		for _, by := range [...]string{"file", "comment"} {
+			job, said := c.importInjury("ARRAS-1", "With-a-"+by, now.Add(-7*24*time.Hour))
+			clock := c.wantStates("to be declared", said, "FR-DAT running")["FR-DAT"]
+			if by == "file" {
+				_, r := uploadFile(t, k, testkit.As(actor.Safety), "legal-clocks/"+clock.ID, "receipt.pdf",
+					[]byte("%PDF-1.7\n%%EOF\n"))
+				if r.Status != http.StatusCreated {
+					t.Fatalf("%d %s", r.Status, r.Body)
+				}
+			} else {
+				k.Insert(t, testkit.As(actor.Safety), "comments", map[string]any{"clock_id": clock.ID, "text": "asked"})
+			}
+			r := c.rollOn("rollback-import-job", job)
+			if r.Status != http.StatusConflict || !strings.Contains(string(r.Body), "legal clocks") {
+				t.Errorf("with a %s of a clock: %d %s", by, r.Status, r.Body)
+			}
+			if r := c.k.Post(testkit.As(actor.Owner), "/functions/v1/rollback-import-job",
+				map[string]any{"job_id": job, "partial": true}); r.Status != http.StatusOK {
+				t.Errorf("with a %s of a clock, all but that: %d %s", by, r.Status, r.Body)
+			}
+		}
 	})
 }
 

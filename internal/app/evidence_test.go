@@ -445,6 +445,16 @@ func TestFilesOfClocks(t *testing.T) {
 				t.Errorf("%s lists %v", as, list)
 			}
 		}
+		k.Insert(t, safety, "comments", map[string]any{"clock_id": strings.TrimPrefix(record, "legal-clocks/"), "text": "lost his thumb"})
+		for path, set := range map[string]map[string]any{"comments": {"status": "shown"}, "files": {"note": "x"}} {
+			for _, prefer := range [...]string{"return=representation", "return=representation, tx=rollback"} {
+				r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/" + path + "?clock_id=not.is.null", As: manager, Body: set,
+					Header: map[string]string{"Prefer": prefer}})
+				if string(bytes.TrimSpace(r.Body)) != "[]" {
+					t.Errorf("a manager changes %s of clocks: %d %s", path, r.Status, r.Body)
+				}
+			}
+		}
 		if r := k.Get(manager, "/v1/incidents/"+incident+"/timeline"); strings.Contains(string(r.Body), "receipt") {
 			t.Errorf("the incident's timeline tells a manager of the receipt: %s", r.Body)
 		}

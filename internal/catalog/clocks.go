@@ -1,5 +1,21 @@
 package catalog
 
+// clockBinds is the condition on a clock of which somebody said something: that it is met or
+// not required, or by a comment or a file.
+const clockBinds = `
+	met_at IS NOT NULL
+	OR (state = 'not_required' AND lapsed = FALSE)
+	OR EXISTS (
+		SELECT 1
+		FROM comments
+		WHERE comments.tenant_id = legal_clocks.tenant_id
+			AND comments.clock_id = legal_clocks.id)
+	OR EXISTS (
+		SELECT 1
+		FROM files
+		WHERE files.tenant_id = legal_clocks.tenant_id
+			AND files.clock_id = legal_clocks.id)`
+
 func legalClocks() Resource {
 	return Resource{
 		Name: "legal_clocks", Family: "safety",
@@ -22,7 +38,7 @@ func legalClocks() Resource {
 			{Name: "lapsed", Type: Bool, Required: true, Default: "false", ReadOnly: true,
 				Doc: "The facts no longer ask for it."},
 		},
-		Follows: "incident_id", Binds: "met_at IS NOT NULL OR (state = 'not_required' AND lapsed = FALSE)",
+		Follows: "incident_id", Binds: clockBinds,
 		Unique:  [][]string{{"incident_id", "code"}},
 		Indexes: [][]string{{"state", "due_at"}},
 		Access: Access{

@@ -68,7 +68,7 @@ func commentsResource() Resource {
 		Access: Access{
 			Read:   []Grant{grantBesideReadable(plusRoles(talkers, actor.Viewer))},
 			Create: []Grant{grantBesideReadable(talkers)},
-			Update: []Grant{grantAll(leaders), grantOwn(floor...)},
+			Update: []Grant{grantBesideReadable(leaders), grantOwn(floor...)},
 		},
 		States: &States{Field: "status", Initial: []string{"shown"}, Moves: []Move{
 			{From: []string{"shown"}, To: "struck", Roles: talkers},
@@ -100,8 +100,8 @@ func filesResource() Resource {
 		Makers:  leaders,
 		Access: Access{
 			Read:   []Grant{grantBesideReadable(plusRoles(talkers, actor.Viewer))},
-			Update: []Grant{grantAll(leaders).onlyFields("note")},
-			Delete: []Grant{grantAll(officers)},
+			Update: []Grant{grantBesideReadable(leaders).onlyFields("note")},
+			Delete: []Grant{grantBesideReadable(officers)},
 		},
 	}
 }

@@ -11,7 +11,7 @@ import "time"
 // and a negative MailInterval or RefreshReuseInterval is none.
 type SignIn struct {
 	PublicURL            string        `name:"public_url" doc:"address clients use; links and tokens are built from it (default http://<listen>)"`
-	SecurityContact      string        `name:"security_contact" doc:"who answers when somebody finds a weakness of this server: a mailto: or https: address, published at /.well-known/security.txt (default: none is published)"`
+	SecurityContact      string        `name:"security_contact" doc:"mailto: or https: address of who answers for security, told at /.well-known/security.txt"`
 	SiteURL              string        `name:"site_url" doc:"where users land after mail links (default: public_url)"`
 	RedirectURLs         []string      `name:"redirect_urls" doc:"allowed redirect targets, comma separated globs; tokens in links go to entries without * only"`
 	JWTSecret            string        `name:"jwt_secret" secret:"true" doc:"HS256 secret of anon and service keys, 32 bytes or more; made when absent"`

@@ -30,8 +30,18 @@ func (p *Programme) ClockMails(away func() bool) job.Kind {
 	}
 }
 
+// tellOfClocks queues the mails of a moment. A job that an operator hurried is put off to its
+// moment again.
 func (p *Programme) tellOfClocks(ctx context.Context, j job.Job, m clocks.Moment) error {
-	err := p.write(ctx, serverActor(j.Tenant), func(tx *db.Tx) error {
+	due, err := m.Due()
+	if err != nil {
+		return job.Stop(err)
+	}
+	if due.After(p.now()) {
+		later := job.Job{Tenant: j.Tenant, Kind: j.Kind, Key: j.Key + " again", Payload: j.Payload, Made: due}
+		return p.write(ctx, serverActor(j.Tenant), func(tx *db.Tx) error { return job.Add(tx, later) })
+	}
+	err = p.write(ctx, serverActor(j.Tenant), func(tx *db.Tx) error {
 		st := queueSettings(tx, j.Tenant)
 		words := wording.QueueWords(tx, j.Tenant)
 		d := &digest{tenant: j.Tenant, now: p.now().UTC(), people: queueMembers(tx, j.Tenant),
@@ -41,7 +51,7 @@ func (p *Programme) tellOfClocks(ctx context.Context, j job.Job, m clocks.Moment
 		}
 
 		var lines []wording.ClockLine
-		err := tx.Query(toldClocksSQL, []any{j.Tenant, query.List(m.Clocks)}, func(r *db.Row) error {
+		err := tx.Query(toldClocksSQL, []any{j.Tenant, query.List(m.Clocks), m.At != ""}, func(r *db.Row) error {
 			if line, isTold := clockLine(r, m, d.now, st.place); isTold {
 				lines = append(lines, line)
 			}
@@ -78,15 +88,21 @@ func (d *digest) clockMails(j job.Job, message mail.Message) (mails []queuedMail
 	return mails
 }
 
-// toldClocksSQL selects those of some clocks that run. $1 tenant, $2 their ids.
+// toldClocksSQL selects clocks of an active tenant that run. $1 tenant, $2 ids, $3 whether all
+// are meant.
 const toldClocksSQL = `
 	SELECT clock.code, clock.starts_at, clock.due_at, incident.incident_no, coalesce(site.timezone, '')
 	FROM legal_clocks AS clock
 	JOIN incidents AS incident ON incident.tenant_id = $1 AND incident.id = clock.incident_id
 	LEFT JOIN sites AS site ON site.tenant_id = $1 AND site.id = clock.site_id
 	WHERE clock.tenant_id = $1
-		AND clock.id IN {ids $2}
+		AND ($3 OR clock.id IN {ids $2})
 		AND clock.state = 'running'
+		AND EXISTS (
+			SELECT 1
+			FROM tenants
+			WHERE id = $1
+				AND status = 'active')
 	ORDER BY clock.due_at, clock.id`
 
 // clockLine is a row of toldClocksSQL as a mail says it, on the clock of the site, if its
@@ -94,7 +110,7 @@ const toldClocksSQL = `
 func clockLine(r *db.Row, m clocks.Moment, now time.Time, zone string) (line wording.ClockLine, isTold bool) {
 	rule, known := clocks.Find(r.Text(0))
 	s := clocks.Span{Starts: r.Time(1), Due: r.Time(2), Rule: rule}
-	if !known || m.At != "" && !s.HasMoment(m.At) {
+	if !known || !s.IsToldAt(m.At, now) {
 		return line, false
 	}
 	if site := r.Text(4); site != "" {

@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/internal/db"
 	"holdfast/internal/functions/programme"
+	"holdfast/internal/job"
 	"holdfast/internal/mail"
 	"holdfast/internal/safety/clocks"
 	"holdfast/internal/store"
@@ -149,4 +151,76 @@ func TestMailsOfManyClocks(t *testing.T) {
 		k.wantMails("its end moved into the past", k.now,
 			"Le délai est dépassé - IN-77 : CSS L441-2, R441-1 to R441-3 (jusqu’au 2026-03-20 09:00 CET)")
 	})
+}
+
+// moveClocks gives clocks another end in one change.
+func (k *kit) moveClocks(due time.Time, ids ...string) {
+	k.Helper()
+	rows := make([]store.Row, len(ids))
+	for i, id := range ids {
+		rows[i] = store.Row{"id": id, "due_at": due.Format(time.RFC3339)}
+	}
+	err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
+		return k.s.In(tx, k.as).UpdateEach("legal_clocks", rows)
+	})
+	if err != nil {
+		k.Fatal(explain(err))
+	}
+}
+
+// What an operator hurries waits for its moment all the same; of an outage one mail is left;
+// a state that turns to and fro is told of once; clocks that move together are all told of,
+// whatever was asked for before; and a suspended tenant is told of nothing.
+func TestMailsOfClocksAtTheEdges(t *testing.T) {
+	const begun, half, over = "The time has begun - ", "Half of the time has passed - ", "The time is over - "
+	const dat, death = ": CSS L441-2, R441-1 to R441-3 (until ", ": 29 CFR 1904.39(a)(1), (b)(6) (until "
+	edges := map[string]func(k *kit, site string){
+		"hurried": func(k *kit, site string) {
+			k.addClock("IN-1", "FR-DAT", site, 0, 48)
+			start := k.now
+			for range 2 {
+				if _, err := job.Hurry(context.Background(), k.d, k.now, job.Filter{Kind: clocks.MailJob}); err != nil {
+					k.Fatal(err)
+				}
+				k.wantMails("hurried", k.now)
+			}
+			k.wantMails("half", start.Add(24*time.Hour), half+"IN-1"+dat+"2026-03-22 13:00 CET)")
+			k.wantMails("end", start.Add(48*time.Hour), over+"IN-1"+dat+"2026-03-22 13:00 CET)")
+		},
+		"an outage": func(k *kit, site string) {
+			k.addClock("IN-1", "FR-DAT", site, 0, 48)
+			k.wantMails("after the end", k.now.Add(60*time.Hour), over+"IN-1"+dat+"2026-03-22 13:00 CET)")
+		},
+		"to and fro": func(k *kit, site string) {
+			id := k.addClock("IN-1", "US-DEATH", site, 0, 8)
+			k.wantMails("begun", k.now, begun+"IN-1"+death+"2026-03-20 21:00 CET)")
+			for range 3 {
+				k.set("legal_clocks", id, store.Row{"state": "not_required", "reason": "no"})
+				k.set("legal_clocks", id, store.Row{"state": "running", "reason": nil})
+				k.wantMails("again", k.now.Add(time.Minute))
+			}
+		},
+		"moved together": func(k *kit, site string) {
+			start := k.now
+			one := k.addClock("IN-1", "FR-DAT", site, 0, 96)
+			k.moveClocks(start.Add(72*time.Hour), one)
+			two := k.addClock("IN-2", "FR-DAT", site, 0, 72)
+			k.moveClocks(start.Add(96*time.Hour), one, two)
+			k.wantMails("half", start.Add(48*time.Hour), half+"IN-1"+dat+"2026-03-24 13:00 CET)",
+				half+"IN-2"+dat+"2026-03-24 13:00 CET)")
+		},
+		"suspended": func(k *kit, site string) {
+			k.addClock("IN-1", "FR-DAT", site, 0, 48)
+			k.set("tenants", north, store.Row{"status": "suspended"})
+			k.wantMails("half", k.now.Add(24*time.Hour))
+		},
+	}
+	for name, edge := range edges {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(k *kit) {
+				k.member(bo, "bo", "safety")
+				edge(k, k.add("sites", store.Row{"code": "LIL", "name": "Lille"}))
+			})
+		})
+	}
 }

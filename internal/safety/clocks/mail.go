@@ -1,6 +1,8 @@
 package clocks
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -19,10 +21,11 @@ const MailJob = "legal-clock"
 // those are told of at once.
 const shortClock = 24 * time.Hour
 
-// Moment is what a job of [MailJob] knows. At is empty for what is told at
-// once; else it is told if it still is the middle or the end of the clock's time.
+// Moment is what a job of [MailJob] knows: the clocks that are told of at once, or the moment
+// at which all are told of whose middle or end it is.
 type Moment struct {
-	Clocks []string `json:"clocks"` // ids
+	Clocks []string `json:"clocks,omitempty"` // ids
+	Ends   []string `json:"ends,omitempty"`   // of the clocks, when the job was asked for
 	At     string   `json:"at,omitempty"`
 }
 
@@ -64,29 +67,37 @@ func AskForMails(tx *store.Tx, changes []store.Change) error {
 	if !tx.Store.Audited() {
 		return nil
 	}
-	const atOnce = ""
 	now := tx.Now()
-	mails := map[string]*Moment{}
+	urgent := Moment{}
+	moments := map[string]bool{}
 	for _, c := range changes {
 		s, runs := spanOf(c.After)
 		before, ran := spanOf(c.Before)
 		if !runs || ran && before == s {
 			continue
 		}
-		id := c.After.Text(idColumn)
 		if s.isUrgent(now) && !(ran && before.isUrgent(now) && before.IsOver(now) == s.IsOver(now)) {
-			addClock(mails, atOnce, id)
+			urgent.Clocks = append(urgent.Clocks, c.After.Text(idColumn))
+			urgent.Ends = append(urgent.Ends, query.FormatTime(s.Due))
 		}
 		for _, at := range s.moments() {
 			if at.After(now) {
-				addClock(mails, query.FormatTime(at), id)
+				moments[query.FormatTime(at)] = true
 			}
 		}
 	}
 
-	jobs := make([]job.Job, 0, len(mails))
-	for _, moment := range slices.Sorted(maps.Keys(mails)) {
-		j, err := mails[moment].clockJob(tx.TenantID, now)
+	var jobs []job.Job
+	if len(urgent.Clocks) > 0 {
+		j, err := urgent.mailJob(tx.TenantID, now)
+		if err != nil {
+			return err
+		}
+		jobs = append(jobs, j)
+	}
+	for _, at := range slices.Sorted(maps.Keys(moments)) {
+		m := Moment{At: at}
+		j, err := m.mailJob(tx.TenantID, now)
 		if err != nil {
 			return err
 		}
@@ -95,28 +106,33 @@ func AskForMails(tx *store.Tx, changes []store.Change) error {
 	return job.Add(tx.Tx, jobs...)
 }
 
-func addClock(mails map[string]*Moment, moment, id string) {
-	if mails[moment] == nil {
-		mails[moment] = &Moment{At: moment}
+// Due is the moment before which a mail is not sent; zero for what is told at once.
+func (m *Moment) Due() (at time.Time, err error) {
+	if m.At == "" {
+		return at, nil
 	}
-	mails[moment].Clocks = append(mails[moment].Clocks, id)
+	if at, err = time.Parse(time.RFC3339Nano, m.At); err != nil {
+		return at, fmt.Errorf("clocks: moment of a clock: %w", err)
+	}
+	return at, nil
 }
 
-// clockJob is the job of a moment: at once where it names none.
-func (m *Moment) clockJob(tenant string, now time.Time) (job.Job, error) {
-	due := now
-	if m.At != "" {
-		var err error
-		if due, err = time.Parse(time.RFC3339Nano, m.At); err != nil {
-			return job.Job{}, fmt.Errorf("clocks: moment of a clock: %w", err)
-		}
+// mailJob is the job of a moment. Its key is what the mail is about: of the same clocks with the
+// same ends nobody is told twice, however often their state turns.
+func (m *Moment) mailJob(tenant string, now time.Time) (job.Job, error) {
+	due, err := m.Due()
+	if err != nil {
+		return job.Job{}, err
+	}
+	if due.IsZero() {
+		due = now
 	}
 	payload, err := json.Marshal(m)
 	if err != nil {
 		return job.Job{}, fmt.Errorf("clocks: clocks to tell of: %w", err)
 	}
-	key := fmt.Sprintf("%s %t %s", query.FormatTime(due), m.At == "", m.Clocks[0])
-	return job.Job{Tenant: tenant, Kind: MailJob, Key: key, Payload: payload, Made: due}, nil
+	digest := sha256.Sum256(payload)
+	return job.Job{Tenant: tenant, Kind: MailJob, Key: hex.EncodeToString(digest[:]), Payload: payload, Made: due}, nil
 }
 
 // spanOf is the time of a clock that runs.
@@ -130,12 +146,13 @@ func spanOf(row store.Row) (s Span, runs bool) {
 	return Span{Starts: starts.UTC(), Due: due.UTC(), Rule: rule}, known && err == nil && failed == nil
 }
 
-// HasMoment reports that members are told of the clock at a moment.
-func (s Span) HasMoment(text string) bool {
+// IsToldAt reports that members are told of the clock by the mail of a moment. The end is told
+// by a mail of its own: that of the middle says nothing once the end has passed too.
+func (s Span) IsToldAt(moment string, now time.Time) bool {
 	for _, at := range s.moments() {
-		if query.FormatTime(at) == text {
-			return true
+		if query.FormatTime(at) == moment {
+			return at.Equal(s.Due) || !s.IsOver(now)
 		}
 	}
-	return false
+	return moment == ""
 }
