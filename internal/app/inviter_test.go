@@ -235,7 +235,7 @@ func TestMemberWorks(t *testing.T) {
 		email, owner := "builder@north.example", testkit.As(actor.Owner)
 		id := k.givenMember(email, actor.Admin)
 		path := "/auth/v1/tenant/members/" + id + "/works"
-		const empty = `{"invitations":[],"service_accounts":[],"webhooks":[],"connections":[]}`
+		const empty = `{"invitations":[],"service_accounts":[],"webhooks":[],"connections":[],"returns_by":[]}`
 		if got := strings.TrimSpace(string(k.call("GET", path, owner, nil, 200).Body)); got != empty {
 			t.Errorf("nothing set up: %s", got)
 		}

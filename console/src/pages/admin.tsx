@@ -11,6 +11,7 @@ import { again, useTable } from '../lib/table';
 import type { Database, Row } from '../database';
 import { Badge, Button, Card, Copy, Empty, Head, Problem, Skeleton, useInSight } from '../ui/basic';
 import { Ask, Dialog } from '../ui/dialog';
+import { EndMembership, type Ending } from '../ui/ending';
 import { Input, Select } from '../ui/form';
 import { Icon } from '../ui/icon';
 import { fail, Menu, toast } from '../ui/overlay';
@@ -220,6 +221,7 @@ function Members({ p }: { p: Permissions }) {
                                   close();
                                   setEnding({
                                     member: m,
+                                    removes: true,
                                     title: _('Remove {who}?', { who: String(m['email']) }),
                                     yes: _('Remove'),
                                     act: () => remove(m),
@@ -270,7 +272,7 @@ function Members({ p }: { p: Permissions }) {
       ) : null}
       {inviting ? <Invite close={() => setInviting(false)} made={setHanded} /> : null}
       {handed ? <HandOver {...handed} close={() => setHanded(null)} /> : null}
-      {ending ? <End {...ending} close={() => setEnding(null)} /> : null}
+      {ending ? <EndMembership {...ending} close={() => setEnding(null)} /> : null}
       {seeing ? <May m={seeing} close={() => setSeeing(null)} /> : null}
     </div>
   );
@@ -398,57 +400,6 @@ function Invite({ close, made }: { close: () => void; made: (h: Handed) => void 
           ['link', _('A link that I hand over')],
         ]}
       />
-    </Ask>
-  );
-}
-
-interface Works {
-  invitations: { id: string; email: string }[];
-  service_accounts: { id: string; name: string; keys: number }[];
-  webhooks: { id: string; url: string }[];
-  connections: { id: string; name: string }[];
-}
-
-interface Ending {
-  member: Row;
-  title: string;
-  yes: string;
-  act: () => Promise<void>;
-}
-
-// End asks before a membership or its rights end, and lists what goes on without the person.
-function End({ member, title, yes, act, close }: Ending & { close: () => void }) {
-  const q = useQuery({
-    queryKey: ['works', member['user_id']],
-    queryFn: () => api<Works>(`/auth/v1/tenant/members/${member['user_id']}/works`),
-    staleTime: 0,
-  });
-  const w = q.data;
-  const lists: [string, string, string[]][] = w
-    ? [
-        [_('Invitations that wait'), '', w.invitations.map((i) => i.email)],
-        [_('Keys'), '/console/admin/keys', w.service_accounts.map((a) => a.name)],
-        [_('Webhooks'), '/console/admin/webhooks', w.webhooks.map((h) => h.url)],
-        [_('Single sign-on'), '/console/admin/sso', w.connections.map((c) => c.name)],
-      ]
-    : [];
-  const some = lists.filter(([, , names]) => names.length);
-  return (
-    <Ask danger title={title} yes={yes} close={close} act={act} error={q.error}>
-      {!w && !q.error ? <Skeleton lines={3} /> : null}
-      {w && !some.length ? <p>{_('This person set nothing up that would go on.')}</p> : null}
-      {some.length ? (
-        <p>
-          {_(
-            'This person set up what is below. Invitations that the person may not send any more are revoked; the rest goes on until you change it.',
-          )}
-        </p>
-      ) : null}
-      {some.map(([name, href, names]) => (
-        <p key={name}>
-          <b>{href ? <a href={href}>{name}</a> : name}</b>: {names.join(', ')}
-        </p>
-      ))}
     </Ask>
   );
 }

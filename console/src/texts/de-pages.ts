@@ -328,6 +328,7 @@ export const dePages: Record<string, string> = {
   'Name of the organisation': 'Name der Organisation',
   'Your e-mail address': 'Deine E-Mail-Adresse',
   'Set up and go in': 'Einrichten und hineingehen',
+  'This person comes back by signing in with {what}, then without the limits of now. Suspend instead, or remove the account there.': 'Diese Person kommt zurück, sobald sie sich mit {what} anmeldet, dann ohne die heutigen Einschränkungen. Sperren Sie sie stattdessen, oder entfernen Sie das Konto dort.',
   'This person set nothing up that would go on.': 'Diese Person hat nichts eingerichtet, das weiterlaufen würde.',
   'This person set up what is below. Invitations that the person may not send any more are revoked; the rest goes on until you change it.': 'Diese Person hat das Folgende eingerichtet. Einladungen, die sie nicht mehr aussprechen darf, werden zurückgezogen; das Übrige läuft weiter, bis du es änderst.',
   'Suspend {who}?': '{who} sperren?',

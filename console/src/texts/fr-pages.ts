@@ -369,6 +369,7 @@ export const frPages: Record<string, string> = {
   'Name of the organisation': 'Nom de l’organisation',
   'Your e-mail address': 'Votre adresse e-mail',
   'Set up and go in': 'Mettre en service et entrer',
+  'This person comes back by signing in with {what}, then without the limits of now. Suspend instead, or remove the account there.': 'Cette personne revient dès qu’elle se connecte avec {what}, alors sans les limites actuelles. Suspendez-la plutôt, ou retirez le compte là-bas.',
   'This person set nothing up that would go on.': 'Cette personne n’a rien mis en place qui continuerait.',
   'This person set up what is below. Invitations that the person may not send any more are revoked; the rest goes on until you change it.': 'Cette personne a mis en place ce qui suit. Les invitations qu’elle ne peut plus envoyer sont retirées ; le reste continue jusqu’à ce que vous le changiez.',
   'Suspend {who}?': 'Suspendre {who} ?',

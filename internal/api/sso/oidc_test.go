@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/x509"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -743,5 +744,48 @@ func TestSAMLSwitchedOff(t *testing.T) {
 		id := k.oidcConnection(p, k.tenant("Corp"), "corp.example")
 		conn, q := p.answer(k.begin("provider_id", id))
 		k.want(k.redeem(k.callback(conn, q)), 200, "")
+	})
+}
+
+// Whoever removes a member is told by which connections the person comes back: those by
+// which the account signed in, and those of the address's domain, while they are switched on.
+func TestRemovedMembersComeBack(t *testing.T) {
+	onBoth(t, func(k *kit) {
+		p, tenant := newOP(k), k.tenant("Corp")
+		id := k.oidcConnection(p, tenant, "corp.example")
+		boss := k.member(tenant, "boss@else.example", actor.Admin)
+		arrive := func() string {
+			conn, q := p.answer(k.begin("domain", "corp.example"))
+			c := claims(k, k.want(k.redeem(k.callback(conn, q)), 200, "").text(k, "access_token"))
+			return c["sub"].(string)
+		}
+		returnsBy := func(user string) string {
+			var w struct {
+				ReturnsBy []struct{ ID string } `json:"returns_by"`
+			}
+			a := k.want(k.call("GET", "/tenant/members/"+user+"/works", boss.AccessToken, nil), 200, "")
+			k.ok(json.Unmarshal(a.body, &w))
+			list := []string{}
+			for _, c := range w.ReturnsBy {
+				list = append(list, c.ID)
+			}
+			return strings.Join(list, " ")
+		}
+
+		bob := arrive()
+		if got := returnsBy(bob); got != id {
+			k.Errorf("bob comes back by %q, want %s", got, id)
+		}
+		if got := returnsBy(boss.User.ID); got != "" {
+			k.Errorf("somebody of another domain comes back by %q", got)
+		}
+		k.exec("DELETE FROM members WHERE user_id = $1", bob)
+		if again := arrive(); again != bob {
+			k.Errorf("bob came back as %s, was %s", again, bob)
+		}
+		k.exec("UPDATE sso_connections SET status = 'disabled' WHERE id = $1", id)
+		if got := returnsBy(bob); got != "" {
+			k.Errorf("bob comes back by %q, which is switched off", got)
+		}
 	})
 }

@@ -73,6 +73,9 @@ type Works struct {
 	ServiceAccounts []MadeAccount       `json:"service_accounts"` // that the person made, or a valid key of
 	Webhooks        []MadeWebhook       `json:"webhooks"`
 	Connections     []MadeConnection    `json:"connections"` // of single sign-on
+	// active connections by which the person signs in, or whose proved domain the address
+	// is of: a removed member comes back by them, a suspended one does not
+	ReturnsBy []MadeConnection `json:"returns_by"`
 }
 
 // PendingInvitation is one that the person sent.
@@ -143,6 +146,28 @@ const (
 		WHERE tenant_id = $1
 			AND created_by = $2
 		ORDER BY created_at NULLS LAST, id`
+
+	returnsBySQL = `
+		SELECT connection.id, COALESCE(connection.name, connection.identifier, connection.issuer), connection.status
+		FROM sso_connections AS connection
+		WHERE connection.tenant_id = $1
+			AND connection.status = 'active'
+			AND (
+				EXISTS (
+					SELECT 1
+					FROM sso_accounts AS account
+					WHERE account.user_id = $2
+						AND account.connection_id = connection.id
+						AND account.deleted_at IS NULL)
+				OR EXISTS (
+					SELECT 1
+					FROM sso_domains AS domain
+					JOIN users ON users.id = $2
+					WHERE domain.connection_id = connection.id
+						AND domain.verified_at IS NOT NULL
+						AND lower(users.email) LIKE '%@' || domain.domain)
+			)
+		ORDER BY connection.created_at NULLS LAST, connection.id`
 )
 
 // MemberWorks lists what a person set up in the caller's tenant, for its
@@ -159,7 +184,7 @@ func (s *Store) MemberWorks(ctx context.Context, a actor.Actor, userID string) (
 	}
 	err = s.DB.Read(ctx, accounts.Everywhere, func(tx *db.Tx) error {
 		w = Works{Invitations: []PendingInvitation{}, ServiceAccounts: []MadeAccount{}, Webhooks: []MadeWebhook{},
-			Connections: []MadeConnection{}}
+			Connections: []MadeConnection{}, ReturnsBy: []MadeConnection{}}
 		queueWorks(tx, &w, a.TenantID, user, accounts.Time{Time: s.Now()})
 		return tx.Flush()
 	})
@@ -181,8 +206,10 @@ func queueWorks(tx *db.Tx, w *Works, tenant, user string, now accounts.Time) {
 		w.Webhooks = append(w.Webhooks, MadeWebhook{ID: r.Text(0), URL: r.Text(1), Status: r.Text(2)})
 		return nil
 	})
-	tx.Queue(madeConnectionsSQL, []any{tenant, user}, func(r *db.Row) error {
-		w.Connections = append(w.Connections, MadeConnection{ID: r.Text(0), Name: r.Text(1), Status: r.Text(2)})
-		return nil
-	})
+	for statement, list := range map[string]*[]MadeConnection{madeConnectionsSQL: &w.Connections, returnsBySQL: &w.ReturnsBy} {
+		tx.Queue(statement, []any{tenant, user}, func(r *db.Row) error {
+			*list = append(*list, MadeConnection{ID: r.Text(0), Name: r.Text(1), Status: r.Text(2)})
+			return nil
+		})
+	}
 }
