@@ -206,7 +206,8 @@ func queueWorks(tx *db.Tx, w *Works, tenant, user string, now accounts.Time) {
 		w.Webhooks = append(w.Webhooks, MadeWebhook{ID: r.Text(0), URL: r.Text(1), Status: r.Text(2)})
 		return nil
 	})
-	for statement, list := range map[string]*[]MadeConnection{madeConnectionsSQL: &w.Connections, returnsBySQL: &w.ReturnsBy} {
+	connections := map[string]*[]MadeConnection{madeConnectionsSQL: &w.Connections, returnsBySQL: &w.ReturnsBy}
+	for statement, list := range connections {
 		tx.Queue(statement, []any{tenant, user}, func(r *db.Row) error {
 			*list = append(*list, MadeConnection{ID: r.Text(0), Name: r.Text(1), Status: r.Text(2)})
 			return nil
