@@ -12,7 +12,7 @@ import (
 func TestAllocations(t *testing.T) {
 	for engine, recorded := range map[db.Engine]struct{ snapshot, summary, kpis float64 }{
 		db.SQLite:     {1304, 1135, 556},
-		db.PostgreSQL: {470, 622, 315},
+		db.PostgreSQL: {470, 522, 315},
 	} {
 		t.Run(string(engine), func(t *testing.T) {
 			o := dbtest.Options(t, engine)

@@ -7,18 +7,40 @@
 package localtime
 
 import (
+	"sync"
 	"time"
 
 	// Time zones must be known on a machine that has no zone files.
 	_ "time/tzdata"
 )
 
+// Zones are read from files, and rows of a list each ask for their tenant's: those that
+// were read are kept. There are some 600; names written in other ways that are taken too,
+// as with two slashes, are not kept beyond mostZones.
+const mostZones = 1000
+
+var (
+	zoneMu     sync.RWMutex
+	zoneByName = map[string]*time.Location{}
+)
+
 // Zone returns the time zone of an IANA name, UTC where there is none of that
 // name.
 func Zone(name string) *time.Location {
+	zoneMu.RLock()
+	zone := zoneByName[name]
+	zoneMu.RUnlock()
+	if zone != nil {
+		return zone
+	}
 	zone, err := time.LoadLocation(name)
 	if err != nil || name == "" || name == "Local" {
 		return time.UTC
+	}
+	zoneMu.Lock()
+	defer zoneMu.Unlock()
+	if len(zoneByName) < mostZones {
+		zoneByName[name] = zone
 	}
 	return zone
 }

@@ -148,3 +148,17 @@ func TestOffsets(t *testing.T) {
 		}
 	}
 }
+
+// Rows of a list each ask for their tenant's zone: it is read once. Names that are none
+// are not kept, nor more names than there are zones.
+func TestZonesAreReadOnce(t *testing.T) {
+	read := Zone("America/Sao_Paulo")
+	if again := testing.AllocsPerRun(10, func() { Zone("America/Sao_Paulo") }); again != 0 || read.String() != "America/Sao_Paulo" {
+		t.Errorf("%s again: %.0f allocations", read, again)
+	}
+	for _, name := range []string{"", "Local", "Nowhere/Town", "../UTC"} {
+		if zone := Zone(name); zone != time.UTC || zoneByName[name] != nil {
+			t.Errorf("zone %q is %s", name, zone)
+		}
+	}
+}
