@@ -70,7 +70,7 @@ func (p *Programme) Digest(ctx context.Context, tenant string) (n int, err error
 		if err := d.gatherLines(tx); err != nil {
 			return err
 		}
-		n, err = p.queueMemberMails(tx, d, *words, memberMail{"digest", "digest:" + d.dateIn(0)})
+		n, err = p.queueMemberMails(tx, d, *words, memberMail{kind: "digest", key: "digest:" + d.dateIn(0)})
 		return err
 	})
 	if err != nil {
@@ -341,8 +341,12 @@ func (d *digest) queueService(tx *db.Tx) {
 }
 
 // memberMail is a mail that each member gets with lines of his own: its kind, and
-// the key that keeps it from being written twice.
-type memberMail struct{ kind, key string }
+// the key that keeps it from being written twice. One that grows is sent so long after it was
+// begun; until then what is written under its key takes its place.
+type memberMail struct {
+	kind, key string
+	grows     time.Duration
+}
 
 // queueMemberMails writes a mail to each member for whom there is a line.
 func (p *Programme) queueMemberMails(tx *db.Tx, d *digest, w wording.Wording, what memberMail) (int, error) {
@@ -358,11 +362,16 @@ func (p *Programme) queueMemberMails(tx *db.Tx, d *digest, w wording.Wording, wh
 			return 0, err
 		}
 		m.To, m.Kind = d.people[user].email, what.kind
-		mails = append(mails, queuedMail{tenant: d.tenant, key: what.key + ":" + user, at: d.now,
+		mails = append(mails, queuedMail{tenant: d.tenant, key: what.key + ":" + user, at: d.now.Add(what.grows),
 			mailPayload: mailPayload{Message: m, User: user}})
 	}
 	if err := queueMails(tx, mails); err != nil {
 		return 0, err
+	}
+	if what.grows > 0 {
+		if err := replaceMails(tx, mails); err != nil {
+			return 0, err
+		}
 	}
 	return len(users), tx.Flush()
 }

@@ -1,6 +1,7 @@
 package programme
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -25,22 +26,29 @@ const actionsToEscalateSQL = `
 	ORDER BY due_at, id
 	LIMIT 500`
 
-// escalation is what one transaction tells of actions that are overdue for long.
+// escalationWait is how long the mail of a night waits for what else is to be told.
+const escalationWait = 10 * time.Minute
+
+// escalation is what one night tells of actions that are overdue for long: what was gathered
+// so far, and the levels that one transaction tells.
 type escalation struct {
 	*digest
+	first        string    // action of the night, which names its mails
 	managersFrom time.Time // an action that was due by then is told to managers, too
 	levels       map[string][]string
 }
 
 // EscalateActions tells the next level of actions that are overdue for as many days as
-// the setting escalate_after_days says: safety, and after twice as many managers. Each
-// level is told once of an action, by the event action.escalated and, where mails can be
-// sent, by mail; the record says which was told and when. It returns how many actions
-// were told of.
+// the setting escalate_after_days says: safety, and after twice as many managers. Both are
+// told at once of what is overdue for so long when it is told of first; the record then names
+// managers. Each level is told once of an action, by the event action.escalated and, where mails can be sent, by one mail
+// a night; the record says which was told and when. It returns how many actions were told of.
 func (p *Programme) EscalateActions(ctx context.Context, tenant string) (total int, err error) {
+	e := &escalation{digest: &digest{tenant: tenant, now: p.now().UTC(),
+		lines: map[string]map[wording.Topic][]wording.Line{}}}
 	for n := sweepStep; n == sweepStep; total += n {
 		err := p.write(ctx, serverActor(tenant), func(tx *db.Tx) (err error) {
-			n, err = p.escalateBatch(tx, tenant)
+			n, err = p.escalateBatch(tx, e)
 			return err
 		})
 		if err != nil {
@@ -50,10 +58,10 @@ func (p *Programme) EscalateActions(ctx context.Context, tenant string) (total i
 	return total, nil
 }
 
-func (p *Programme) escalateBatch(tx *db.Tx, tenant string) (int, error) {
-	settings := queueSettings(tx, tenant)
-	words := wording.QueueWords(tx, tenant)
-	people := queueMembers(tx, tenant)
+func (p *Programme) escalateBatch(tx *db.Tx, e *escalation) (int, error) {
+	settings := queueSettings(tx, e.tenant)
+	words := wording.QueueWords(tx, e.tenant)
+	e.people = queueMembers(tx, e.tenant)
 	if err := tx.Flush(); err != nil {
 		return 0, err
 	}
@@ -61,36 +69,32 @@ func (p *Programme) escalateBatch(tx *db.Tx, tenant string) (int, error) {
 		return 0, nil
 	}
 
-	now := p.now().UTC()
-	e := &escalation{
-		digest: &digest{tenant: tenant, now: now, local: now.In(localtime.Zone(settings.place)), people: people,
-			lines: map[string]map[wording.Topic][]wording.Line{}},
-		managersFrom: now.AddDate(0, 0, -2*settings.escalateDays),
-		levels:       map[string][]string{},
-	}
-	first, n, err := e.listActions(tx, now.AddDate(0, 0, -settings.escalateDays))
+	e.local = e.now.In(localtime.Zone(settings.place))
+	e.managersFrom = e.now.AddDate(0, 0, -2*settings.escalateDays)
+	e.levels = map[string][]string{}
+	n, err := e.listActions(tx, e.now.AddDate(0, 0, -settings.escalateDays))
 	if err != nil || n == 0 {
 		return n, err
 	}
 	for level, ids := range e.levels {
-		told := store.Row{"escalated_to": level, "escalated_at": query.FormatTime(now)}
-		if err := p.store.In(tx, serverActor(tenant)).UpdateRows("actions", ids, told); err != nil {
+		told := store.Row{"escalated_to": level, "escalated_at": query.FormatTime(e.now)}
+		if err := p.store.In(tx, serverActor(e.tenant)).UpdateRows("actions", ids, told); err != nil {
 			return 0, err
 		}
 	}
 	if p.hooks.CanMail() {
-		_, err = p.queueMemberMails(tx, e.digest, *words, memberMail{"escalation", "escalation:" + e.dateIn(0) + ":" + first})
+		mails := memberMail{kind: "escalation", key: "escalation:" + e.dateIn(0) + ":" + e.first, grows: escalationWait}
+		_, err = p.queueMemberMails(tx, e.digest, *words, mails)
 	}
 	return n, err
 }
 
 // listActions reads the actions that are to be told of, and whom of each.
-func (e *escalation) listActions(tx *db.Tx, safetyFrom time.Time) (first string, n int, err error) {
+func (e *escalation) listActions(tx *db.Tx, safetyFrom time.Time) (n int, err error) {
 	args := []any{e.tenant, safetyFrom, e.managersFrom}
 	err = tx.Query(actionsToEscalateSQL, args, func(r *db.Row) error {
-		if n++; n == 1 {
-			first = r.Text(0)
-		}
+		n++
+		e.first = cmp.Or(e.first, r.Text(0))
 		due := r.Time(3)
 		line := wording.Line{What: r.Text(1) + " " + r.Text(2), On: e.date(due).String()}
 		level := actor.Safety
@@ -104,5 +108,5 @@ func (e *escalation) listActions(tx *db.Tx, safetyFrom time.Time) (first string,
 		e.levels[string(level)] = append(e.levels[string(level)], r.Text(0))
 		return nil
 	})
-	return first, n, err
+	return n, err
 }

@@ -3,6 +3,7 @@ package programme_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,7 @@ func TestEscalateActions(t *testing.T) {
 		told(late, "safety")
 		told(old, "manager")
 		night(0)
+		k.now = k.now.Add(time.Hour)
 		var box mail.Sink
 		if n, err := k.send(&box); err != nil || n != 2 {
 			k.Fatalf("sent %d: %v", n, explain(err))
@@ -71,5 +73,31 @@ func TestEscalateActions(t *testing.T) {
 		night(2)
 		told(late, "safety")
 		told(recent, "manager")
+	})
+}
+
+// A backlog that takes several transactions is one mail for each who is told, which counts
+// all of it.
+func TestEscalationOfABacklogIsOneMail(t *testing.T) {
+	each(t, func(k *kit) {
+		k.member(bo, "bo", "safety")
+		k.add("settings", store.Row{"section": "safety", "key": "escalate_after_days", "value": json.RawMessage(`5`)})
+		rows := make([]store.Row, 1203)
+		for i := range rows {
+			rows[i] = store.Row{"title": fmt.Sprint("Late ", i), "due_on": "2026-03-14"}
+		}
+		k.add("actions", rows...)
+
+		if n, err := k.p.EscalateActions(context.Background(), north); err != nil || n != len(rows) {
+			k.Fatalf("told of %d actions: %v", n, explain(err))
+		}
+		k.now = k.now.Add(time.Hour)
+		var box mail.Sink
+		if n, err := k.send(&box); err != nil || n != 1 {
+			k.Fatalf("sent %d mails: %v", n, explain(err))
+		}
+		if text := box.List("")[0].Text; !strings.Contains(text, "and 1193 more") {
+			k.Errorf("the mail does not count all: %s", text)
+		}
 	})
 }

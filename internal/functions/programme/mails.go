@@ -56,6 +56,18 @@ func queueMails(tx *db.Tx, list []queuedMail) error {
 	return job.Add(tx, jobs...)
 }
 
+// replaceMails queues writing what mails say that have not gone yet.
+func replaceMails(tx *db.Tx, list []queuedMail) error {
+	for _, m := range list {
+		j, err := m.mailJob()
+		if err != nil {
+			return err
+		}
+		job.Replace(tx, j)
+	}
+	return nil
+}
+
 // Mails is how the programme's mails are handed to the mail server. After a day,
 // longer than a night's outage, a mail's news is old.
 func Mails(to mail.Sender, away func() bool) job.Kind {
