@@ -2,11 +2,12 @@ package db
 
 import (
 	"fmt"
-	"holdfast/internal/localtime"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
+
+	"holdfast/internal/localtime"
 )
 
 // The dialect: every place where the two engines need different text.

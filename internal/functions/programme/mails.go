@@ -72,7 +72,8 @@ func replaceMails(tx *db.Tx, list []queuedMail) error {
 // longer than a night's outage, a mail's news is old.
 func Mails(to mail.Sender, away func() bool) job.Kind {
 	return job.Mails(job.Kind{
-		Name: MailJob, Doc: "a digest or a page of the safety programme, by mail", Timeout: time.Minute, Life: 24 * time.Hour,
+		Name: MailJob, Doc: "a mail of the safety programme: a digest, critical incidents, legal clocks or overdue actions",
+		Timeout: time.Minute, Life: 24 * time.Hour,
 		Run: func(ctx context.Context, j job.Job) error {
 			var m mailPayload
 			if err := j.Decode(&m); err != nil {
