@@ -20,7 +20,7 @@ async function newReporter() {
   return { email, hazard };
 }
 
-test('a person sees the own points and what earned them, and nobody else', async () => {
+test('a person sees their own points and what earned them, and nobody else', async () => {
   const { email, hazard } = await newReporter();
   await as(email, async (page) => {
     await open(page, '/console/');

@@ -1,27 +1,26 @@
 import { useLocation } from 'preact-iso';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { newOf, useCatalog, usePermissions, words, type Collection, type Permissions } from '../lib/catalog';
 import { number } from '../lib/format';
 import { _, plural } from '../lib/i18n';
 import { useNarrow } from '../lib/narrow';
-import { queryClient, useQuery } from '../lib/query';
+import { useQuery } from '../lib/query';
 import { formatView, type Condition } from '../lib/records';
 import { today } from '../lib/zone';
 import { ActionCard, type Step } from '../ui/action-card';
 import { ActionFilters } from '../ui/action-filters';
 import { Reassign } from '../ui/action-reassign';
-import { CancelAction, Finish, SendBack, Verify } from '../ui/action-steps';
+import { CancelAction, Finish, SendBack, Verify, writeStep } from '../ui/action-steps';
 import { ActionTable } from '../ui/action-table';
 import {
   byDue,
   canReassign,
-  countActions,
   daysShown,
-  isLate,
   isToDo,
-  mostRead,
   narrowings,
-  readActions,
+  readAction,
+  readAgain,
+  readBoard,
   states,
   toDo,
   type Action,
@@ -29,7 +28,6 @@ import {
 } from '../ui/actions';
 import { Button, Empty, Head, LinkButton, Problem, Skeleton, Tabs } from '../ui/basic';
 import { fail, toast } from '../ui/overlay';
-import { write } from '../ui/record-form';
 import { OfSeen } from '../ui/seen';
 import { useCalledPeople } from '../ui/value';
 import '../board.css';
@@ -46,40 +44,26 @@ const pathOf = (a: Asked) => {
   return `/console/actions${query ? `?${query}` : ''}`;
 };
 
-const again = () => queryClient.invalidateQueries({ queryKey: ['c', 'actions'] });
-
-// useFollow gives the focus back to an action that moved to another column, once it is there.
-function useFollow(list?: Action[]) {
-  const [id, follow] = useState('');
-  useEffect(() => {
-    if (!id) return;
-    follow('');
-    requestAnimationFrame(() =>
-      (document.getElementById(`action-${id}`) ?? document.querySelector<HTMLElement>('main h1'))?.focus(),
-    );
-  }, [list]);
-  return follow;
+// focusAction gives the focus to an action that moved on the board, or to the top where it is not shown any more.
+async function focusAction(id: string): Promise<void> {
+  await readAgain();
+  requestAnimationFrame(() => {
+    if (document.querySelector('dialog[open]')) return;
+    (document.getElementById(`action-${id}`) ?? document.querySelector<HTMLElement>('main h1'))?.focus();
+  });
 }
 
-// useActions reads the actions of the board, and how many there are in each state.
-function useActions(a: Narrowed, p?: Permissions) {
-  const key = ['c', 'actions', 'board', JSON.stringify(a)];
+const isNarrowed = (a: Narrowed) => Object.values(a).some(Boolean);
+
+// useBoard reads the actions of the board, and how many there are in each state.
+function useBoard(a: Narrowed, p?: Permissions) {
   const q = useQuery({
-    queryKey: key,
-    queryFn: () => readActions(a, p as Permissions),
+    queryKey: ['c', 'actions', 'board', JSON.stringify(a)],
+    queryFn: () => readBoard(a, p as Permissions),
     enabled: !!p,
     meta: { live: true },
   });
-  const isCut = q.data?.length === mostRead;
-  const counts = useQuery({
-    queryKey: [...key, 'counts'],
-    queryFn: () => countActions(a, p as Permissions),
-    enabled: !!p && isCut,
-    meta: { live: true },
-  });
-  const countOf = (state: string) =>
-    (isCut ? counts.data?.get(state) : undefined) ?? (q.data ?? []).filter((x) => x.status === state).length;
-  return { ...q, list: q.data ?? [], countOf };
+  return { ...q, list: q.data?.list ?? [], countOf: (state: string) => q.data?.counts.get(state) ?? 0 };
 }
 
 // ActionsPage is what is to be done about hazards: by state, what is overdue first.
@@ -88,10 +72,9 @@ export function ActionsPage() {
   const c = useCatalog()?.get('actions');
   const { query, route } = useLocation();
   const a: Narrowed = Object.fromEntries(narrowings.map((n) => [n, query[n] ?? '']));
-  const q = useActions(a, p);
+  const q = useBoard(a, p);
   const isNarrow = useNarrow();
   const names = useCalledPeople(p);
-  const follow = useFollow(q.data);
   const [step, setStep] = useState<Step | undefined>();
   const [picked, setPicked] = useState<Set<string>>(new Set());
   if (!p || !c) return <Skeleton lines={8} />;
@@ -107,17 +90,15 @@ export function ActionsPage() {
   const shut = () => setStep(undefined);
   const moved = (x: Action, to: string) => {
     toast(_('{what}: {state}', { what: x.action_no, state: words(to) }));
-    follow(x.id);
-    void again();
+    void focusAction(x.id);
   };
   const begin = (s: Step) => {
     if (s.to === 'in_progress' && s.x.status === 'open')
-      write(c, s.x, { status: s.to }).then(() => moved(s.x, s.to), fail);
+      writeStep(c, s.x, { status: s.to }).then(() => moved(s.x, s.to), fail);
     else setStep(s);
   };
   const given = { p, names, step: begin, chosen: new Set(chosen.map((x) => x.id)) };
   const mayChoose = canReassign(p) ? choose : undefined;
-  const late = q.list.filter(isLate).length;
   return (
     <>
       <Head
@@ -127,7 +108,7 @@ export function ActionsPage() {
             <>
               {subOf(
                 toDo.reduce((n, s) => n + q.countOf(s), 0),
-                late,
+                q.data.late,
               )}{' '}
               <OfSeen p={p} of="actions" />
             </>
@@ -165,15 +146,19 @@ export function ActionsPage() {
           go={go}
         />
       )}
-      {chosen.length ? (
-        <div class="row choosing" role="status">
-          <span class="grow">{plural(chosen.length, '{n} action is chosen', '{n} actions are chosen')}</span>
-          <Button onClick={() => setPicked(new Set())}>{_('Choose none')}</Button>
-          <Button kind="primary" onClick={() => setStep({ x: chosen[0] as Action, to: 'chosen' })}>
-            {_('Reassign')}
-          </Button>
-        </div>
-      ) : null}
+      <div class={chosen.length ? 'row choosing' : ''}>
+        <span class="grow" role="status">
+          {chosen.length ? plural(chosen.length, '{n} action is chosen', '{n} actions are chosen') : ''}
+        </span>
+        {chosen.length ? (
+          <>
+            <Button onClick={() => setPicked(new Set())}>{_('Choose none')}</Button>
+            <Button kind="primary" onClick={() => setStep({ x: chosen[0] as Action, to: 'chosen' })}>
+              {_('Reassign')}
+            </Button>
+          </>
+        ) : null}
+      </div>
       {step ? (
         <Stepping
           c={c}
@@ -183,7 +168,7 @@ export function ActionsPage() {
           chosen={chosen}
           close={shut}
           moved={moved}
-          handed={() => setPicked(new Set())}
+          handed={(ids) => setPicked((now) => new Set([...now].filter((id) => !ids.includes(id))))}
         />
       ) : null}
     </>
@@ -201,17 +186,7 @@ function subOf(open: number, late: number): string {
 const inOrder = (list: Action[]) =>
   [...list].sort((x, y) => states.indexOf(x.status as 'open') - states.indexOf(y.status as 'open') || byDue(x, y));
 
-// Stepping is the dialog of the step at hand.
-function Stepping({
-  c,
-  p,
-  names,
-  step,
-  chosen,
-  close,
-  moved,
-  handed,
-}: {
+interface SteppingGiven {
   c: Collection;
   p: Permissions;
   names: Map<string, string>;
@@ -219,22 +194,45 @@ function Stepping({
   chosen: Action[];
   close: () => void;
   moved: (x: Action, to: string) => void;
-  handed: () => void;
-}) {
-  const { x, to } = step;
-  const given = { c, x, p, names, close, done: () => moved(x, to) };
-  switch (to) {
+  handed: (ids: string[]) => void;
+}
+
+// Stepping is the dialog of the step at hand.
+function Stepping({ c, p, names, step, chosen, close, moved, handed }: SteppingGiven) {
+  const { to } = step;
+  if (to === 'chosen' || to === 'assignee')
+    return (
+      <Reassign
+        list={to === 'chosen' ? chosen : [step.x]}
+        {...{ p, names, close, handed }}
+        done={(first) => void focusAction(first)}
+      />
+    );
+  return <Leading {...{ c, p, names, step, close, moved }} />;
+}
+
+// Leading is a dialog that leads an action to a state. It is about the action as it is now, with what shows that it is
+// done, which the board does not read.
+function Leading({ c, p, names, step, close, moved }: Omit<SteppingGiven, 'chosen' | 'handed'>) {
+  const now = useQuery({
+    queryKey: ['c', 'actions', 'step', step.x.id],
+    queryFn: () => readAction(step.x.id, p),
+    meta: { live: true },
+    gcTime: 0,
+  });
+  const x = now.data ?? step.x;
+  const done = () => moved(x, step.to);
+  const given = { c, x, p, names, evidence: now.data?.evidence, error: now.error, close, done };
+  switch (step.to) {
     case 'done':
       return <Finish {...given} />;
     case 'verified':
       return <Verify {...given} />;
     case 'in_progress':
       return <SendBack {...given} />;
-    case 'cancelled':
+    default:
       return <CancelAction {...given} />;
   }
-  const list = to === 'chosen' ? chosen : [x];
-  return <Reassign {...{ list, p, names, close, done: handed, again: () => void again() }} />;
 }
 
 interface ColumnsGiven {
@@ -265,7 +263,7 @@ function Columns({ only, go, ...given }: ColumnsGiven) {
       <div
         class={`board actions ${only ? 'single' : ''}`}
         {...(only ? {} : { tabIndex: 0, role: 'region', 'aria-label': _('Actions by state') })}
-        onKeyDown={walk}
+        onKeyDown={moveFocus}
       >
         {shown.map((s) => (
           <Column key={s} state={s} isAlone={!!only} {...given} />
@@ -275,8 +273,8 @@ function Columns({ only, go, ...given }: ColumnsGiven) {
   );
 }
 
-// walk moves the focus from card to card: up and down in a column, left and right to the columns beside it.
-function walk(e: KeyboardEvent) {
+// moveFocus moves the focus from card to card: up and down in a column, left and right to the columns beside it.
+function moveFocus(e: KeyboardEvent) {
   const at = (e.target as HTMLElement).closest('li');
   const column = at?.closest('section');
   if (!at || !column || (e.target as HTMLElement).closest('dialog, [popover]')) return;
@@ -333,7 +331,7 @@ function Column({
         {words(state)} {href ? <a href={href}>{number(n)}</a> : <span class="muted">{number(n)}</span>}
       </h2>
       {isOver ? <p class="small muted none">{_('of the last {n} days', { n: daysShown })}</p> : null}
-      {all.length ? null : <p class="small muted none">{emptyOf(state)}</p>}
+      {n ? null : <p class="small muted none">{isNarrowed(a) ? _('No action matches') : emptyOf(state)}</p>}
       <ul>
         {shown.map((x) => (
           <ActionCard key={x.id} x={x} isChosen={chosen.has(x.id)} {...given} />
@@ -369,7 +367,7 @@ function emptyOf(state: string): string {
 
 // Nothing says in words why the board is empty.
 function Nothing({ a, p }: { a: Narrowed; p: Permissions }) {
-  if (Object.values(a).some(Boolean))
+  if (isNarrowed(a))
     return (
       <Empty
         title={_('No action matches')}
@@ -391,7 +389,7 @@ function Nothing({ a, p }: { a: Narrowed; p: Permissions }) {
         ) : undefined
       }
     >
-      {_('Actions come of incidents, inspections and suggestions; each has a person and a day.')}
+      {_('Actions come from incidents, inspections and suggestions; each has a person and a day.')}
     </Empty>
   );
 }

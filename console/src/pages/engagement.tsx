@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks';
 import { invoke, records, want } from '../lib/client';
 import { usePermissions, words, type Permissions } from '../lib/catalog';
-import { ago, date, dateTime, number } from '../lib/format';
+import { ago, brief, date, dateTime, number } from '../lib/format';
 import { _, plural } from '../lib/i18n';
 import { useQuery } from '../lib/query';
 import { formatView, type Condition } from '../lib/records';
 import { endOf, homeZone, momentOf } from '../lib/zone';
 import type { Answer } from '../database';
 import { Button, Card, Empty, Head, LinkButton, Meter, Note, Problem, Skeleton } from '../ui/basic';
-import { mostEarned, streakOf, type Earned } from '../ui/engagement';
+import { isStreakCut, mostEarned, streakOf, type Earned } from '../ui/engagement';
 import { Icon } from '../ui/icon';
 import { Tile } from '../ui/tile';
 import { hrefOf, Named } from '../ui/value';
@@ -52,6 +52,7 @@ export function EngagementPage() {
   const earned = useEarned(p);
   if (!p) return <Skeleton lines={8} />;
   const e = q.data;
+  const canRead = !!p.collections['point_events']?.read;
   return (
     <>
       <Head
@@ -68,10 +69,10 @@ export function EngagementPage() {
             : undefined
         }
       />
-      <Problem error={q.error ?? earned.error} retry={() => (void q.refetch(), void earned.refetch())} />
-      {e ? <Figures e={e} earned={earned.data} p={p} /> : q.error ? null : <Skeleton lines={4} />}
+      <Problem error={q.error} retry={() => void q.refetch()} />
+      {e ? <Figures e={e} earned={earned} p={p} /> : q.error ? null : <Skeleton lines={4} />}
       <div class="engagement">
-        <What list={earned.data} />
+        {canRead ? <What earned={earned} /> : null}
         {e ? <Badges e={e} p={p} /> : null}
       </div>
       {e?.team_scores ? <Teams e={e} p={p} /> : null}
@@ -94,8 +95,13 @@ function pointsHref(p: Permissions, month?: Engagement['user_score']): string {
   return `/console/c/point_events${formatView({ conditions, order: ['occurred_at', 'desc'] })}`;
 }
 
-function Figures({ e, earned, p }: { e: Engagement; earned?: Earned[]; p: Permissions }) {
-  const streak = earned && streakOf(earned);
+type EarnedQuery = ReturnType<typeof useEarned>;
+
+// Figures are what was earned in numbers. The streak is made of points that are read: where they are not, there is none.
+function Figures({ e, earned, p }: { e: Engagement; earned: EarnedQuery; p: Permissions }) {
+  const list = earned.data;
+  const streak = list && streakOf(list);
+  const hasStreak = !!p.collections['point_events']?.read && (!!list || !earned.error);
   return (
     <div class="tiles">
       <Tile
@@ -106,13 +112,16 @@ function Figures({ e, earned, p }: { e: Engagement; earned?: Earned[]; p: Permis
         href={pointsHref(p, e.user_score)}
       />
       <Tile name={_('My points')} icon="star" value={e.total_points} note={_('of all time')} href={pointsHref(p)} />
-      <Tile
-        name={_('Streak')}
-        icon="bolt"
-        value={streak}
-        note={plural(streak ?? 0, 'week running with points', 'weeks running with points')}
-        href={pointsHref(p)}
-      />
+      {hasStreak ? (
+        <Tile
+          name={_('Streak')}
+          icon="bolt"
+          value={streak}
+          show={(n) => (list && isStreakCut(list) ? _('at least {n}', { n: brief(n) }) : brief(n))}
+          note={plural(streak ?? 0, 'week running with points', 'weeks running with points')}
+          href={pointsHref(p)}
+        />
+      ) : null}
       <Tile
         name={_('My badges')}
         icon="shield"
@@ -125,14 +134,22 @@ function Figures({ e, earned, p }: { e: Engagement; earned?: Earned[]; p: Permis
 }
 
 // What lists the records that earned points.
-function What({ list }: { list?: Earned[] }) {
+function What({ earned }: { earned: EarnedQuery }) {
   const [most, setMost] = useState(firstEarned);
+  const list = earned.data;
   return (
     <Card flush title={_('What earned them')}>
-      {list === undefined ? (
+      {earned.error ? (
         <div class="body">
-          <Skeleton lines={3} />
+          <Problem error={earned.error} retry={() => void earned.refetch()} />
         </div>
+      ) : null}
+      {list === undefined ? (
+        earned.error ? null : (
+          <div class="body">
+            <Skeleton lines={3} />
+          </div>
+        )
       ) : list.length ? (
         <ul class="lines">
           {list.slice(0, most).map((x) => (

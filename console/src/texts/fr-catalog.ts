@@ -677,6 +677,6 @@ export const frCatalog: Record<string, string> = {
   'The level that was told that it is overdue, see the setting escalate_after_days.': 'Le niveau qui a appris qu’elle est en retard, voir le réglage escalate_after_days.',
   'When that level was told.': 'Quand ce niveau l’a appris.',
   'Escalate after days': 'Remonter après (jours)',
-  'Days overdue from which an action is told to safety, and from twice as many to managers; 0 is never.': 'Jours de retard à partir desquels la sécurité apprend une action, et le double pour l’encadrement ; 0 est jamais.',
+  'Days overdue from which an action is told to safety, and from twice as many to managers; 0 is never.': 'Jours de retard à partir desquels la sécurité est informée d’une action, et le double pour l’encadrement ; 0 : jamais.',
   'a whole number of days, 0 to 365': 'un nombre entier de jours, de 0 à 365',
 };

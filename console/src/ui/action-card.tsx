@@ -20,7 +20,10 @@ export interface CardGiven {
 }
 
 // stepFor is what leads an action to a state, as a button says it.
-const stepFor = (x: Action, to: string) => (x.status === 'done' && to === 'in_progress' ? _('Send back') : verbFor(to));
+function stepFor(x: Action, to: string): string {
+  if (x.status === 'done' && to === 'in_progress') return _('Send back');
+  return to === 'cancelled' ? _('Cancel the action') : verbFor(to);
+}
 
 const ofSource: Record<string, string> = {
   checklist_answer: 'checklist_answers',
@@ -29,8 +32,8 @@ const ofSource: Record<string, string> = {
   talk: 'toolbox_talks',
 };
 
-// StandsOn is the record that an action came of.
-export function StandsOn({ x }: { x: Action }) {
+// StandsOn is the record that an action came from, as a link for whoever reads it.
+export function StandsOn({ x, p }: Pick<CardGiven, 'x' | 'p'>) {
   if (x.incident)
     return (
       <a href={hrefOf('incidents', x.incident.id)} title={x.incident.title}>
@@ -38,7 +41,7 @@ export function StandsOn({ x }: { x: Action }) {
       </a>
     );
   const collection = ofSource[x.source];
-  if (!collection || !x.source_id) return <>{words(x.source)}</>;
+  if (!collection || !x.source_id || !p.collections[collection]?.read) return <>{words(x.source)}</>;
   return <a href={hrefOf(collection, x.source_id)}>{words(x.source)}</a>;
 }
 
@@ -119,7 +122,7 @@ export function ActionCard({ x, p, names, step, choose, isChosen }: CardGiven) {
         {x.title}
       </a>
       <p class="small muted clip stands">
-        <StandsOn x={x} />
+        <StandsOn x={x} p={p} />
       </p>
       <p class="small muted">{x.control_level ? words(x.control_level) : _('No level of control')}</p>
       <p class="small clip">{ownerOf(x, names)}</p>

@@ -1,39 +1,53 @@
 import { useState } from 'preact/hooks';
-import { records, want } from '../lib/client';
+import { Fault, records, want } from '../lib/client';
 import type { Collection, Permissions } from '../lib/catalog';
 import { useDraft } from '../lib/draft';
 import { ago } from '../lib/format';
 import { _ } from '../lib/i18n';
-import { Note, Problem } from './basic';
+import { Note, Problem, Skeleton } from './basic';
 import { Ask, Dialog } from './dialog';
-import { accepted, FileChooser, FileLines, useBeside, useSending } from './evidence';
+import { accepted, commentDraft, FileChooser, FileLines, useBeside, useSending } from './evidence';
 import { Area, Input } from './form';
 import { write } from './record-form';
 import { hrefOf } from './value';
 import { ownerOf } from './action-card';
-import { isOwn, isUrgent, type Action } from './actions';
+import { isOwn, isUrgent, readAction, readAgain, type Action, type ShownAction } from './actions';
 
 export interface StepGiven {
   c: Collection;
   x: Action;
   p: Permissions;
   names: Map<string, string>;
+  evidence?: ShownAction['evidence']; // undefined until it is read
+  error?: unknown; // why it was not
   close: () => void;
   done: () => void;
 }
 
+// writeStep changes an action. What is refused is read again: the next try is about the action as it is by then.
+export async function writeStep(c: Collection, x: Action, body: Record<string, unknown>): Promise<void> {
+  try {
+    await write(c, x, body);
+  } catch (e) {
+    const again = readAgain();
+    if (e instanceof Fault && e.stale) await again;
+    throw e;
+  }
+}
+
 // Finish marks an action as done: a photo, a file or a note shows it. What is urgent is not done without.
-export function Finish({ c, x, p, close, done }: StepGiven) {
+export function Finish({ c, x, p, evidence, close, done }: StepGiven) {
   const draft = useDraft(`finish ${x.id}`);
   const [note, setNote] = draft.field('note', '');
   const files = useSending('actions', x.id);
   const kept = useBeside('files', { c, r: x, p });
   const act = async () => {
     const said = note.trim();
-    if (isUrgent(x) && !said && !x.evidence.length && !kept.data?.length)
+    const before = evidence ?? (await readAction(x.id, p))?.evidence ?? [];
+    if (isUrgent(x) && !said && !before.length && !kept.data?.length)
       throw new Error(_('What is urgent is done once something shows it: add a photo, a file or a note.'));
-    const evidence = said ? { evidence: [...x.evidence, { kind: 'note', text: said }] } : {};
-    await write(c, x, { status: 'done', ...evidence });
+    const shown = said ? { evidence: [...before, { kind: 'note', text: said }] } : {};
+    await writeStep(c, x, { status: 'done', ...shown });
     done();
   };
   return (
@@ -71,19 +85,19 @@ export function Verify(given: StepGiven) {
   return (
     <Dialog title={_('Verify: {what}', { what: x.title })} close={close}>
       <Note kind="warn">
-        {_('You did this, or it is yours: a second person verifies it. Nobody verifies the own work.')}
+        {_('You did this, or it is yours: a second person verifies it. Nobody verifies their own work.')}
       </Note>
     </Dialog>
   );
 }
 
-function VerifyOther({ c, x, p, names, close, done }: StepGiven) {
+function VerifyOther({ c, x, p, names, evidence, error, close, done }: StepGiven) {
   const draft = useDraft(`verify ${x.id}`);
   const [review, setReview] = draft.field('review', '');
   const update = p.collections['actions']?.update;
   const mayReview = !update?.fields || update.fields.includes('review_on');
   const act = async () => {
-    await write(c, x, { status: 'verified', ...(review ? { review_on: review } : {}) });
+    await writeStep(c, x, { status: 'verified', ...(review ? { review_on: review } : {}) });
     done();
   };
   const who = x.completed_by ? (names.get(x.completed_by) ?? _('A colleague')) : ownerOf(x, names);
@@ -99,7 +113,7 @@ function VerifyOther({ c, x, p, names, close, done }: StepGiven) {
       draft={draft}
       act={act}
     >
-      <Shown c={c} x={x} p={p} />
+      <Shown {...{ c, x, p, evidence, error }} />
       {mayReview ? (
         <Input
           label={_('Look again on')}
@@ -114,9 +128,9 @@ function VerifyOther({ c, x, p, names, close, done }: StepGiven) {
 }
 
 // Shown is what shows that an action is done.
-function Shown({ c, x, p }: Pick<StepGiven, 'c' | 'x' | 'p'>) {
+function Shown({ c, x, p, evidence, error }: Pick<StepGiven, 'c' | 'x' | 'p' | 'evidence' | 'error'>) {
   const files = useBeside('files', { c, r: x, p });
-  const notes = x.evidence.filter((e) => e.text);
+  const notes = (evidence ?? []).filter((e) => e.text);
   return (
     <div class="stack">
       {notes.length ? (
@@ -128,9 +142,10 @@ function Shown({ c, x, p }: Pick<StepGiven, 'c' | 'x' | 'p'>) {
           ))}
         </ul>
       ) : null}
-      <Problem error={files.error} />
+      {evidence || error ? null : <Skeleton lines={1} />}
+      <Problem error={error ?? files.error} />
       <FileLines list={files.data ?? []} p={p} />
-      {files.data && !files.data.length && !notes.length ? (
+      {evidence && files.data && !files.data.length && !notes.length ? (
         <Note>{_('Neither a file nor a note shows that it is done.')}</Note>
       ) : null}
       <a class="small" href={hrefOf('actions', x.id)}>
@@ -140,25 +155,41 @@ function Shown({ c, x, p }: Pick<StepGiven, 'c' | 'x' | 'p'>) {
   );
 }
 
-// SendBack puts what is not done well enough back to work, and says why beside it.
+// SendBack puts what is not done well enough back to work, and then says why beside it. Words that are not beside it yet
+// are kept where comments on the record are typed.
 export function SendBack({ c, x, close, done }: StepGiven) {
   const draft = useDraft(`send back ${x.id}`);
+  const comment = useDraft(commentDraft('actions', x.id));
   const [why, setWhy] = draft.field('why', '');
-  const [isSaid, setSaid] = useState(false);
+  const [typed, keepComment] = comment.field('text', '');
+  const [isFree] = useState(!typed); // no other comment is begun there
+  const [isBack, setBack] = useState(false);
   const act = async () => {
     const text = why.trim();
     if (!text) throw new Error(_('Say what is still to be done.'));
-    // A second try after a refusal says nothing twice.
-    if (!isSaid) await want(records('comments').insert({ action_id: x.id, text }).select('id'));
-    setSaid(true);
-    await write(c, x, { status: 'in_progress' });
+    if (!isBack) {
+      await writeStep(c, x, { status: 'in_progress' });
+      setBack(true);
+      void readAgain();
+    }
+    try {
+      await want(records('comments').insert({ action_id: x.id, text }).select('id'));
+    } catch (e) {
+      if (isFree) keepComment(text);
+      throw e;
+    }
+    if (isFree) comment.drop();
     done();
   };
   return (
     <Ask
       title={_('Send back: {what}', { what: x.title })}
-      text={_('It is in progress again, and what you say stands beside it.')}
-      yes={_('Send back')}
+      text={
+        isBack
+          ? _('It is in progress again. What you say is not beside it yet.')
+          : _('It is in progress again, and what you say stands beside it.')
+      }
+      yes={isBack ? _('Send the comment') : _('Send back')}
       close={close}
       draft={draft}
       act={act}
@@ -175,7 +206,7 @@ export function CancelAction({ c, x, close, done }: StepGiven) {
   const act = async () => {
     const reason = why.trim();
     if (!reason) throw new Error(_('Say why it is not done.'));
-    await write(c, x, { status: 'cancelled', cancel_reason: reason });
+    await writeStep(c, x, { status: 'cancelled', cancel_reason: reason });
     done();
   };
   return (

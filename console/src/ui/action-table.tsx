@@ -63,7 +63,7 @@ export function ActionTable({ list, p, names, step, choose, chosen }: Given) {
                 </td>
                 <td data-label={_('In charge')}>{ownerOf(x, names)}</td>
                 <td data-label={_('Stands on')}>
-                  <StandsOn x={x} />
+                  <StandsOn x={x} p={p} />
                 </td>
                 <td data-label={_('Level of control')}>{x.control_level ? words(x.control_level) : '–'}</td>
                 <td>

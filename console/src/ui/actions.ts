@@ -2,6 +2,7 @@ import { records, want } from '../lib/client';
 import type { Permissions } from '../lib/catalog';
 import { date } from '../lib/format';
 import { _, plural } from '../lib/i18n';
+import { queryClient } from '../lib/query';
 import { dayIn, homeZone, today } from '../lib/zone';
 import type { Row } from '../database';
 
@@ -21,8 +22,19 @@ export interface Action extends Row {
   completed_at: string | null;
   completed_by: string | null;
   escalated_to: string | null;
-  evidence: { kind: string; text?: string }[];
   incident?: { id: string; incident_no: string; title: string } | null;
+}
+
+// ShownAction is an action with what shows that it is done, which is read for the dialog about it alone.
+export interface ShownAction extends Action {
+  evidence: { kind: string; text?: string }[];
+}
+
+// Board is the actions that are shown, and how many there are: in each state, and overdue.
+export interface Board {
+  list: Action[];
+  counts: Map<string, number>;
+  late: number;
 }
 
 // What the board may be narrowed by, as the address has it.
@@ -37,47 +49,80 @@ export const toDo = ['open', 'in_progress'];
 // What is over is shown for so many days.
 export const daysShown = 30;
 
-// The most actions that the board reads at once. What is done waits for a second person and comes first, then what is
-// overdue: of more than this only what is due last is left out.
-export const mostRead = 1000;
+// The most actions that one answer holds. Where there are more, the board reads each state by itself, so that no state
+// keeps the others out.
+const mostRead = 1000;
+const mostOfState = 400;
 
 const columns =
   'id,version,action_no,title,status,priority,control_level,source,source_id,assignee_user_id,verifier_user_id,' +
-  'due_on,due_at,completed_at,completed_by,escalated_to,evidence,updated_at';
+  'due_on,due_at,completed_at,completed_by,escalated_to,updated_at';
 
-// narrow keeps of a request for actions those that the board is about.
-function narrow(fields: string, a: Narrowed, p: Permissions) {
-  const incident = p.collections['incidents']?.read
-    ? `,incident:incident_id${a.site ? '!inner' : ''}(id,incident_no,title)`
-    : '';
+// selectActions asks for fields of the actions that the board is about.
+function selectActions(fields: string, a: Narrowed, p: Permissions) {
   let r = records('actions')
-    .select(fields + incident)
+    .select(fields)
     .or(`status.in.(open,in_progress,done),updated_at.gte.${today(daysShown)}`);
   if (a.who === 'mine') r = r.or(`assignee_user_id.eq.${p.user_id},verifier_user_id.eq.${p.user_id}`);
   if (a.late) r = r.in('status', toDo).lt('due_at', new Date().toISOString());
-  if (a.site && incident) r = r.eq('incident.site_id', a.site);
+  if (a.site && p.collections['incidents']?.read) r = r.eq('incident.site_id', a.site);
   if (a.level) r = a.level === 'none' ? r.is('control_level', null) : r.eq('control_level', a.level);
   if (a.person) r = a.person === 'none' ? r.is('assignee_user_id', null) : r.eq('assignee_user_id', a.person);
   return r;
 }
 
-// readActions reads the actions of the board.
-export function readActions(a: Narrowed, p: Permissions): Promise<Action[]> {
+// withIncident adds to fields the incident that an action came from, for whoever reads incidents.
+function withIncident(fields: string, a: Narrowed, p: Permissions): string {
+  if (!p.collections['incidents']?.read) return fields;
+  return `${fields},incident:incident_id${a.site ? '!inner' : ''}(id,incident_no,title)`;
+}
+
+// readActions reads the actions of all states or of one, what waits longest first.
+function readActions(a: Narrowed, p: Permissions, state?: string): Promise<Action[]> {
+  const all = selectActions(withIncident(columns, a, p), a, p);
   return want<Action[]>(
-    narrow(columns, a, p)
-      .order('completed_at', { ascending: false, nullsFirst: false })
+    (state ? all.eq('status', state) : all)
       .order('due_at', { nullsFirst: false })
       .order('id')
-      .limit(mostRead),
+      .limit(state ? mostOfState : mostRead),
   );
 }
 
-// countActions counts them by state, where there are more than are read.
-export async function countActions(a: Narrowed, p: Permissions): Promise<Map<string, number>> {
-  const rows = await want<{ status: string; n: number }[]>(narrow('status,n:count()', a, p));
-  const counts = new Map<string, number>();
-  for (const { status, n } of rows) counts.set(status, (counts.get(status) ?? 0) + n);
-  return counts;
+// countActions counts actions by state. The incident is joined where a site narrows them, and is no part of the groups.
+async function countActions(a: Narrowed, p: Permissions): Promise<Map<string, number>> {
+  const join = a.site && p.collections['incidents']?.read ? ',incident:incident_id!inner()' : '';
+  const rows = await want<{ status: string; n: number }[]>(selectActions(`status,n:count()${join}`, a, p));
+  return new Map(rows.map(({ status, n }) => [status, n]));
+}
+
+const sumOf = (counts: Map<string, number>) => [...counts.values()].reduce((n, m) => n + m, 0);
+
+// readBoard reads the actions of the board, and how many there are.
+export async function readBoard(a: Narrowed, p: Permissions): Promise<Board> {
+  const list = await readActions(a, p);
+  if (list.length < mostRead) {
+    const counts = new Map(states.map((s): [string, number] => [s, list.filter((x) => x.status === s).length]));
+    return { list, counts, late: list.filter(isLate).length };
+  }
+  const [counts, late, ...lists] = await Promise.all([
+    countActions(a, p),
+    countActions({ ...a, late: '1' }, p),
+    ...states.map((s) => readActions(a, p, s)),
+  ]);
+  return { list: lists.flat(), counts, late: sumOf(late) };
+}
+
+// readAgain has what is shown of actions read again; it ends when that is there.
+export const readAgain = () => queryClient.invalidateQueries({ queryKey: ['c', 'actions'] });
+
+// readAction reads one action as it is now, with what shows that it is done.
+export function readAction(id: string, p: Permissions): Promise<ShownAction | null> {
+  return want<ShownAction | null>(
+    records('actions')
+      .select(withIncident(`${columns},evidence`, {}, p))
+      .eq('id', id)
+      .maybeSingle(),
+  );
 }
 
 export const isToDo = (x: Action) => toDo.includes(x.status);

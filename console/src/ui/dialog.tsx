@@ -76,6 +76,7 @@ export function Ask({
   text,
   yes,
   danger,
+  isIdle,
   kind,
   close,
   act,
@@ -87,6 +88,7 @@ export function Ask({
   text?: ComponentChildren;
   yes: string;
   danger?: boolean;
+  isIdle?: boolean; // there is nothing to do
   kind?: 'wide';
   close: () => void;
   act: () => Promise<unknown>;
@@ -129,7 +131,7 @@ export function Ask({
           >
             {_('Cancel')}
           </Button>
-          <Button type="submit" kind={danger ? 'danger solid' : 'primary'} busy={busy}>
+          <Button type="submit" kind={danger ? 'danger solid' : 'primary'} busy={busy} disabled={isIdle}>
             {yes}
           </Button>
         </>

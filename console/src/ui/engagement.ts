@@ -28,3 +28,10 @@ export function streakOf(list: Earned[]): number {
   while (weeks.has(from--)) n++;
   return n;
 }
+
+// isStreakCut says that a streak goes on before the oldest points that were read.
+export function isStreakCut(list: Earned[]): boolean {
+  const oldest = list.at(-1);
+  if (!oldest || list.length < mostEarned) return false;
+  return weekOf(today()) - streakOf(list) <= weekOf(dayIn(homeZone(), oldest.occurred_at));
+}

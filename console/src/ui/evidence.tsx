@@ -126,9 +126,12 @@ export function Comment({ x, p }: { x: Row; p: Permissions }) {
   );
 }
 
+// commentDraft names what is typed of a comment on a record.
+export const commentDraft = (collection: string, id: string) => `comment ${collection} ${id}`;
+
 // Composer takes what a person wants to say, and whom it is said to.
 export function Composer({ c, r, p }: Given) {
-  const draft = useDraft(`comment ${c.name} ${r.id}`);
+  const draft = useDraft(commentDraft(c.name, r.id));
   const [text, setText] = draft.field('text', '');
   const [to, setTo] = draft.field('to', '');
   const [busy, setBusy] = useState(false);
