@@ -1,9 +1,10 @@
 // The board of actions: by state, what is overdue first; who did it shows it, and a second person verifies.
 import assert from 'node:assert/strict';
-import { api, as, narrow, open, picture, session, settled, test, violations } from './page.mjs';
+import { api, as, founder, narrow, open, picture, session, settled, signInAgain, test, violations } from './page.mjs';
 
 const officer = 'safety@north.example';
 const manager = 'manager@north.example';
+const admin = 'admin@north.example';
 
 const dayFromNow = (days) => new Date(Date.now() + days * 864e5).toISOString().slice(0, 10);
 
@@ -18,12 +19,12 @@ async function addAction(title, more = {}) {
   return made;
 }
 
-const change = (id, set, who = officer) => api(who, `/v1/actions?id=eq.${id}`, { method: 'PATCH', body: set });
+const changeAction = (id, set, who = officer) => api(who, `/v1/actions?id=eq.${id}`, { method: 'PATCH', body: set });
 
-const read = async (id) => (await api(officer, `/v1/actions?id=eq.${id}`))[0];
+const readAction = async (id) => (await api(officer, `/v1/actions?id=eq.${id}`))[0];
 
-const column = (page, name) => page.getByRole('region', { name, exact: true });
-const cardOf = (page, action) => page.getByRole('listitem').filter({ hasText: action.action_no });
+const columnOf = (page, name) => page.getByRole('region', { name, exact: true });
+const cardOf = (page, x) => page.getByRole('listitem').filter({ hasText: x.action_no });
 
 test('the board has the states in order, what is overdue first, and its figures lead to their records', async () => {
   const [incident] = await api(officer, '/v1/incidents?select=id,incident_no&status=neq.void&limit=1');
@@ -44,7 +45,7 @@ test('the board has the states in order, what is overdue first, and its figures 
     await cardOf(page, late).waitFor();
     const names = await page.locator('.board > section').evaluateAll((list) => list.map((s) => s.ariaLabel));
     assert.deepEqual(names, ['Open', 'In progress', 'Done', 'Verified', 'Cancelled']);
-    const open_ = column(page, 'Open');
+    const open_ = columnOf(page, 'Open');
     const titles = await open_.locator('.action-title').allInnerTexts();
     assert.ok(titles.indexOf(late.title) >= 0 && titles.indexOf(late.title) < titles.indexOf(later.title), titles);
     const card = cardOf(page, late);
@@ -69,8 +70,8 @@ test('the board has the states in order, what is overdue first, and its figures 
     assert.deepEqual(await violations(page, 'actions as a table'), []);
 
     await open(page, '/console/actions?level=substitute');
-    const counted = await column(page, 'Open').locator('h2 a').innerText();
-    await column(page, 'Open').locator('h2 a').click();
+    const counted = await columnOf(page, 'Open').locator('h2 a').innerText();
+    await columnOf(page, 'Open').locator('h2 a').click();
     await page.getByText(new RegExp(`of ${counted} records?$`)).waitFor();
   });
 });
@@ -83,7 +84,7 @@ test('the board is led by keys: begun, done with a note, and verified by another
     await cardOf(page, x).locator('.action-title').focus();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
-    await column(page, 'In progress').getByText(x.action_no).first().waitFor();
+    await columnOf(page, 'In progress').getByText(x.action_no).first().waitFor();
     await page.waitForFunction((id) => document.activeElement?.id === `action-${id}`, x.id);
 
     await page.keyboard.press('Tab');
@@ -97,7 +98,7 @@ test('the board is led by keys: begun, done with a note, and verified by another
     assert.equal(await dialog.getByLabel('What was done').inputValue(), 'New rail, bolted', 'nothing typed is lost');
     assert.deepEqual(await violations(page, 'done'), []);
     await dialog.getByRole('button', { name: 'Mark as done' }).press('Enter');
-    await column(page, 'Done').getByText(x.action_no).first().waitFor();
+    await columnOf(page, 'Done').getByText(x.action_no).first().waitFor();
 
     await cardOf(page, x).getByRole('button', { name: 'Verify' }).click();
     const own = page.getByRole('dialog', { name: `Verify: ${x.title}` });
@@ -113,22 +114,40 @@ test('the board is led by keys: begun, done with a note, and verified by another
       .click();
     await page.getByRole('button', { name: 'Send back' }).click();
     const back = page.getByRole('dialog', { name: `Send back: ${x.title}` });
-    await back.getByLabel('What is still to be done?').fill('Paint it');
+    await back.getByLabel('What is still to be done?').fill('Paint');
+    // The comment is refused: the action is back at work, and what is said is sent once more, as it is by then.
+    const refusal = { status: 422, json: { code: 'HF001', message: 'not now' } };
+    await page.route('**/v1/comments?*', (route) => route.fulfill(refusal), { times: 1 });
     await back.getByRole('button', { name: 'Send back' }).click();
-    await column(page, 'In progress').getByText(x.action_no).first().waitFor();
-    assert.equal((await api(officer, `/v1/comments?action_id=eq.${x.id}&select=text`))[0].text, 'Paint it');
+    await back.getByText('What you say is not beside it yet').waitFor();
+    assert.equal((await readAction(x.id)).status, 'in_progress');
+    await back.getByLabel('What is still to be done?').fill('Paint it');
+    await back.getByRole('button', { name: 'Send the comment' }).click();
+    await columnOf(page, 'In progress').getByText(x.action_no).first().waitFor();
+    assert.deepEqual(await api(officer, `/v1/comments?action_id=eq.${x.id}&select=text`), [{ text: 'Paint it' }]);
 
-    await change(x.id, { status: 'done' });
+    await changeAction(x.id, { status: 'done' });
     await page.reload();
     await cardOf(page, x).getByRole('button', { name: 'Verify' }).click();
     const dialog = page.getByRole('dialog', { name: `Verify: ${x.title}` });
     await dialog.getByText('New rail, bolted').waitFor();
     await dialog.getByLabel('Look again on').fill(dayFromNow(60));
     assert.deepEqual(await violations(page, 'verify'), []);
+    // Somebody changes it first: the next try is about the action as it is by then.
+    await page.route(
+      '**/v1/actions?*',
+      async (route) => {
+        await changeAction(x.id, { description: 'Along the ramp' });
+        await route.continue();
+      },
+      { times: 1 },
+    );
     await dialog.getByRole('button', { name: 'Verify' }).click();
-    await column(page, 'Verified').getByText(x.action_no).first().waitFor();
+    await dialog.getByText('Load the record again').waitFor();
+    await dialog.getByRole('button', { name: 'Verify' }).click();
+    await columnOf(page, 'Verified').getByText(x.action_no).first().waitFor();
   });
-  const done = await read(x.id);
+  const done = await readAction(x.id);
   assert.equal(done.status, 'verified');
   assert.equal(done.review_on, dayFromNow(60));
   assert.equal(done.verifier_user_id, await userOf(manager));
@@ -136,7 +155,7 @@ test('the board is led by keys: begun, done with a note, and verified by another
 
 test('on a phone one state is shown at a time, and a photo shows what is done', async () => {
   const x = await addAction('Cable', { control_level: 'eliminate', priority: 'critical', due_on: dayFromNow(0) });
-  await change(x.id, { status: 'in_progress' });
+  await changeAction(x.id, { status: 'in_progress' });
   await as(
     officer,
     async (page) => {
@@ -149,8 +168,8 @@ test('on a phone one state is shown at a time, and a photo shows what is done', 
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0);
       assert.deepEqual(await violations(page, 'actions on a phone'), []);
       await picture(page, 'actions-phone');
-      await cardOf(page, x).getByRole('button', { name: 'Als erledigt melden' }).click();
-      const dialog = page.getByRole('dialog', { name: `Erledigt: ${x.title}` });
+      await cardOf(page, x).getByRole('button', { name: 'Als fertig melden' }).click();
+      const dialog = page.getByRole('dialog', { name: `Fertig: ${x.title}` });
       const [chooser] = await Promise.all([page.waitForEvent('filechooser'), dialog.getByText('Foto').first().click()]);
       await chooser.setFiles({
         name: 'cable.pdf',
@@ -158,47 +177,105 @@ test('on a phone one state is shown at a time, and a photo shows what is done', 
         buffer: Buffer.from('%PDF-1.7\n%%EOF\n'),
       });
       await dialog.getByRole('button', { name: 'cable.pdf', exact: true }).waitFor();
-      await dialog.getByRole('button', { name: 'Als erledigt melden' }).click();
+      await dialog.getByRole('button', { name: 'Als fertig melden' }).click();
       await cardOf(page, x).waitFor({ state: 'detached' });
       await page.getByRole('tab').nth(2).click();
       await cardOf(page, x).waitFor();
     },
     { viewport: narrow, colorScheme: 'dark', locale: 'de-DE', hasTouch: true },
   );
-  assert.equal((await read(x.id)).status, 'done');
+  assert.equal((await readAction(x.id)).status, 'done');
 });
 
-test('many are handed to somebody in one request; what was done meanwhile is said by name', async () => {
+test('many are handed to somebody in one request; what was decided meanwhile stays and is said', async () => {
   const mine = { control_level: 'administrate', assignee_user_id: await userOf(officer) };
-  const list = [await addAction('Sign A', mine), await addAction('Sign B', mine), await addAction('Sign C', mine)];
+  const titles = ['Sign A', 'Sign B', 'Sign C', 'Sign D', 'Sign E'];
+  const list = await Promise.all(titles.map((title) => addAction(title, mine)));
+  const [a, , over, dropped, taken] = list;
+  const to = await userOf(manager);
+  const other = await userOf(admin);
   await as(officer, async (page) => {
     await open(page, '/console/actions?level=administrate');
+    const status = page.locator('main [role=status]');
+    await status.waitFor({ state: 'attached' });
     for (const x of list) await page.getByRole('checkbox', { name: `Choose ${x.action_no}` }).press('Space');
-    await page.getByText('3 actions are chosen').waitFor();
+    await status.getByText('5 actions are chosen').waitFor();
+    assert.equal(await status.getByRole('button').count(), 0, 'a status is read out, buttons are not');
     await page.getByRole('button', { name: 'Reassign' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Reassign 3 actions' });
-    await dialog.getByLabel('Who takes them over?').selectOption(await userOf(manager));
-    await dialog.getByText(/^So far: \S.*: 3$/).waitFor();
+    const dialog = page.getByRole('dialog', { name: /^Reassign/ });
+    await dialog.getByLabel('Who takes them over?').selectOption(to);
+    await dialog.getByText(/^So far: \S.*: 5$/).waitFor();
     assert.deepEqual(await violations(page, 'reassign'), []);
 
-    // Somebody finishes one of them before the page hears of it.
-    let sent = 0;
-    await page.route('**/v1/actions?*', async (route) => {
+    // Somebody decides about three of them before the page hears of it.
+    const asked = [];
+    await page.route(/\/v1\/actions\?/, async (route) => {
       if (route.request().method() !== 'PATCH') return route.continue();
-      sent++;
-      await change(list[2].id, { status: 'done' });
+      asked.push(new URL(route.request().url()).search);
+      if (asked.length === 1) {
+        await changeAction(over.id, { status: 'done' });
+        await changeAction(dropped.id, { status: 'cancelled', cancel_reason: 'Not needed' });
+        await changeAction(taken.id, { assignee_user_id: other });
+      }
       return route.continue();
     });
-    await dialog.getByRole('button', { name: 'Reassign 3 actions' }).click();
-    await dialog.getByText(`Not reassigned, as they are done or gone meanwhile: ${list[2].action_no}`).waitFor();
-    assert.equal(sent, 1, 'one request');
+    await dialog.getByRole('button', { name: 'Reassign 5 actions' }).click();
+    await dialog.getByText(`not to be done any more: ${over.action_no} ${over.title} (Done)`).waitFor();
+    await dialog.getByText(`${dropped.action_no} ${dropped.title} (Cancelled)`).waitFor();
+    await dialog.getByText(new RegExp(`given to somebody else meanwhile: ${taken.action_no}`)).waitFor();
+    assert.equal(asked.length, 1, 'one request');
+    assert.equal((await readAction(taken.id)).assignee_user_id, other, "nobody's newer decision is overwritten");
+
+    // Shown whose it is by now, the reader may still hand it over; what was handed over is asked no more.
+    await dialog.getByRole('button', { name: 'Reassign 1 action' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    assert.ok(!asked[1].includes(a.id), asked[1]);
+    await page.waitForFunction((id) => document.activeElement?.id === `action-${id}`, taken.id);
   });
-  const to = await userOf(manager);
-  for (const x of list.slice(0, 2)) assert.equal((await read(x.id)).assignee_user_id, to, x.title);
-  assert.notEqual((await read(list[2].id)).assignee_user_id, to);
+  for (const x of [...list.slice(0, 2), taken]) assert.equal((await readAction(x.id)).assignee_user_id, to, x.title);
+  for (const x of [over, dropped]) assert.notEqual((await readAction(x.id)).assignee_user_id, to, x.title);
 });
 
-test('a picker sees the own actions, and cancelling asks for the reason', async () => {
+test('what waits is shown however much is done, and counted by the server', async () => {
+  const owner = await founder('Busy');
+  await signInAgain(owner);
+  const post = (path, body) => api(owner, path, { method: 'POST', body });
+  const [site] = await post('/v1/sites', { code: 'BUSY', name: 'Busy', country: 'DE', timezone: 'Europe/Berlin' });
+  const occurred_at = new Date(Date.now() - 36e5).toISOString();
+  const [incident] = await post('/v1/incidents', { kind: 'hazard', title: 'Ramp', site_id: site.id, occurred_at });
+  const bulk = Array.from({ length: 1001 }, (_, i) => ({
+    title: `Swept ${i}`,
+    source: 'incident',
+    incident_id: incident.id,
+  }));
+  for (let i = 0; i < bulk.length; i += 500) await post('/v1/actions', bulk.slice(i, i + 500));
+  for (const status of ['in_progress', 'done'])
+    for (let left = bulk.length; left > 0; left -= 500) {
+      const from = status === 'done' ? 'in_progress' : 'open';
+      const rows = await api(owner, `/v1/actions?status=eq.${from}&select=id&limit=500`);
+      if (!rows.length) break;
+      const ids = rows.map((x) => x.id).join();
+      await api(owner, `/v1/actions?id=in.(${ids})&select=id`, { method: 'PATCH', body: { status } });
+    }
+  const [late] = await post('/v1/actions', { title: 'Still open', due_on: dayFromNow(-2) });
+  await as(owner, async (page) => {
+    await open(page, '/console/actions');
+    await cardOf(page, late).waitFor();
+    await page.getByText('1 to be done, 1 of them overdue').waitFor();
+    await columnOf(page, 'Done')
+      .getByRole('heading', { name: /1[.,]?001/ })
+      .waitFor();
+    assert.equal(await page.getByText('Nothing waits to be begun').count(), 0);
+    // Under a site the incident is joined, and is no part of what is counted.
+    await open(page, `/console/actions?site=${site.id}`);
+    await columnOf(page, 'Done')
+      .getByRole('heading', { name: /1[.,]?001/ })
+      .waitFor();
+    await columnOf(page, 'Open').getByText('No action matches').waitFor();
+  });
+});
+
+test('a picker sees their own actions, and cancelling asks for the reason', async () => {
   const picker = 'operator@north.example';
   const own = await addAction('Mop', { assignee_user_id: await userOf(picker), control_level: 'ppe' });
   const other = await addAction('Other', { control_level: 'ppe' });
@@ -214,17 +291,22 @@ test('a picker sees the own actions, and cancelling asks for the reason', async 
     await cardOf(page, other)
       .getByRole('button', { name: /^More for/ })
       .click();
-    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+    await page.getByRole('button', { name: 'Cancel the action', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: `Cancel: ${other.title}` });
     await dialog.getByLabel('Why?').fill('  ');
     await dialog.getByRole('button', { name: 'Cancel the action' }).click();
     await dialog.getByText('Say why it is not done.').waitFor();
     await dialog.getByLabel('Why?').fill('Not needed');
     await dialog.getByRole('button', { name: 'Cancel the action' }).click();
-    await column(page, 'Cancelled').getByText(other.action_no).first().waitFor();
+    await columnOf(page, 'Cancelled').getByText(other.action_no).first().waitFor();
 
     await open(page, '/console/actions?person=none&late=1&level=substitute&who=mine');
     await page.getByRole('heading', { name: 'No action matches' }).waitFor();
     assert.deepEqual(await violations(page, 'no action'), []);
+
+    // Under a filter a column says that nothing matches, not that nothing was verified.
+    await addAction('Late cap', { control_level: 'ppe', due_on: dayFromNow(-1) });
+    await open(page, '/console/actions?late=1&level=ppe');
+    await columnOf(page, 'Verified').getByText('No action matches').waitFor();
   });
 });

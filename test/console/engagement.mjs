@@ -96,3 +96,43 @@ test('on a phone, in French, it fits and says what can be earned', async () => {
     { viewport: narrow, locale: 'fr-FR', hasTouch: true },
   );
 });
+
+test('points that are not read say why, and a streak over a cut list says that it is at least so long', async () => {
+  const { email } = await newReporter();
+  await as(email, async (page) => {
+    const refusal = { status: 422, json: { code: 'HF001', message: 'no points now' } };
+    await page.route('**/v1/point_events?*', (route) => route.fulfill(refusal));
+    await open(page, '/console/engagement');
+    const card = page.locator('.card').filter({ has: page.getByRole('heading', { name: 'What earned them' }) });
+    await card.getByText('no points now').waitFor();
+    await page.locator('.tile').filter({ hasText: 'My points' }).waitFor();
+    assert.equal(await page.locator('main .skeleton').count(), 0, 'nothing is waited for that does not come');
+    await page.unroute('**/v1/point_events?*');
+
+    await page.route('**/v1/point_events?*', async (route) => {
+      const response = await route.fetch();
+      const [event] = await response.json();
+      const json = Array.from({ length: 500 }, (_, i) => ({ ...event, id: `${event.id.slice(0, -4)}${1000 + i}` }));
+      await route.fulfill({ response, json });
+    });
+    await card.getByRole('button', { name: 'Try again' }).click();
+    await page.locator('.tile').filter({ hasText: 'Streak' }).getByText('at least 1', { exact: true }).waitFor();
+  });
+});
+
+test('a role that reads no points sees neither an empty list of them nor one that never comes', async () => {
+  const { email } = await newReporter();
+  await as(email, async (page) => {
+    await page.route('**/v1/permissions', async (route) => {
+      const response = await route.fetch();
+      const json = await response.json();
+      delete json.collections.point_events;
+      await route.fulfill({ response, json });
+    });
+    await open(page, '/console/engagement');
+    await page.locator('.tile').filter({ hasText: 'My points' }).getByText('8', { exact: true }).waitFor();
+    await settled(page);
+    assert.equal(await page.getByText('What earned them').count(), 0);
+    assert.equal(await page.locator('main .skeleton').count(), 0);
+  });
+});

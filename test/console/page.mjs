@@ -117,6 +117,12 @@ export async function session(email) {
   return sessions.get(email);
 }
 
+// signInAgain begins a session anew: the organisation that somebody has come to is in it.
+export function signInAgain(email) {
+  sessions.delete(email);
+  return session(email);
+}
+
 function keep(email, made) {
   secret(made.access_token);
   secret(made.refresh_token);
