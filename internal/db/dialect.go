@@ -12,10 +12,9 @@ import (
 
 // The dialect: every place where the two engines need different text.
 
-// ForUpdate locks the rows a SELECT returns until the transaction ends.
-// SQLite has one writer, so nothing needs locking there. On PostgreSQL the
-// lock leaves room for the key-share locks that foreign keys take: with a full
-// FOR UPDATE two inserts that point to one row deadlock.
+// ForUpdate locks the rows a SELECT returns until the transaction ends. SQLite has one writer,
+// so nothing needs locking there. On PostgreSQL the lock leaves room for the key-share locks that
+// foreign keys take: with a full FOR UPDATE two inserts that point to one row deadlock.
 func (d *DB) ForUpdate() string {
 	if d.kind == PostgreSQL {
 		return " FOR NO KEY UPDATE"
