@@ -20,31 +20,31 @@ func TestEscalateActions(t *testing.T) {
 		k.member(bo, "bo", "safety")
 		k.member(cy, "cy", "manager")
 		k.now = time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
-		action := func(title, due string) string {
+		addAction := func(title, due string) string {
 			return k.add("actions", store.Row{"title": title, "assignee_user_id": ada, "due_on": due})
 		}
-		recent, late, old := action("Recent", "2026-03-18"), action("Late", "2026-03-14"), action("Old", "2026-03-01")
-		k.set("actions", action("Finished", "2026-03-01"), store.Row{"status": "done"})
-		night := func(want int) {
+		recent, late, old := addAction("Recent", "2026-03-18"), addAction("Late", "2026-03-14"), addAction("Old", "2026-03-01")
+		k.set("actions", addAction("Finished", "2026-03-01"), store.Row{"status": "done"})
+		wantNight := func(want int) {
 			k.Helper()
 			if n, err := k.p.EscalateActions(context.Background(), north); err != nil || n != want {
 				k.Errorf("told of %d actions, want %d: %v", n, want, explain(err))
 			}
 		}
-		told := func(action, level string) {
+		wantTold := func(action, level string) {
 			k.Helper()
 			if k.count("actions", "id = '"+action+"' AND coalesce(escalated_to, '') = '"+level+"'") != 1 {
 				k.Errorf("%s was not escalated to %q", action, level)
 			}
 		}
 
-		night(0) // as long as nobody asks for it
+		wantNight(0) // as long as nobody asks for it
 		k.add("settings", store.Row{"section": "safety", "key": "escalate_after_days", "value": json.RawMessage(`5`)})
-		night(2)
-		told(recent, "")
-		told(late, "safety")
-		told(old, "manager")
-		night(0)
+		wantNight(2)
+		wantTold(recent, "")
+		wantTold(late, "safety")
+		wantTold(old, "manager")
+		wantNight(0)
 		k.now = k.now.Add(time.Hour)
 		var box mail.Sink
 		if n, err := k.send(&box); err != nil || n != 2 {
@@ -59,20 +59,20 @@ func TestEscalateActions(t *testing.T) {
 		}
 
 		k.now = k.now.AddDate(0, 0, 5)
-		night(2)
-		told(recent, "safety")
-		told(late, "manager")
+		wantNight(2)
+		wantTold(recent, "safety")
+		wantTold(late, "manager")
 		if k.count("audit", "entity_id = '"+late+"' AND after LIKE '%escalated_to%'") != 2 {
 			k.Error("the audit log lacks an escalation")
 		}
 
 		// With time again it begins anew.
 		k.set("actions", late, store.Row{"due_on": "2026-04-01"})
-		told(late, "")
+		wantTold(late, "")
 		k.now = k.now.AddDate(0, 0, 13)
-		night(2)
-		told(late, "safety")
-		told(recent, "manager")
+		wantNight(2)
+		wantTold(late, "safety")
+		wantTold(recent, "manager")
 	})
 }
 
