@@ -219,7 +219,8 @@ func TestWrite(t *testing.T) {
 	insert := holdfast.ItemsInsert{SKU: sku, Name: "Made by Go", Description: holdfast.Set("A strap"),
 		UnitCost: holdfast.Ptr(1.25)}
 	made, _ := read[[]holdfast.ItemsRow](t, c.From("items").Insert(insert, false, "", "representation", ""))
-	if len(made) != 1 || made[0].Name != "Made by Go" || made[0].UnitCost != 1.25 || *made[0].Description != "A strap" {
+	if len(made) != 1 || made[0].Name != "Made by Go" || *made[0].UnitCost != 1.25 ||
+		*made[0].Description != "A strap" {
 		t.Fatalf("%+v", made)
 	}
 	refused(t, c.From("items").Insert(insert, false, "", "minimal", ""), "23505")
@@ -227,7 +228,7 @@ func TestWrite(t *testing.T) {
 	update := holdfast.ItemsUpdate{Name: holdfast.Ptr("Changed by Go"), Description: holdfast.Null[string]()}
 	changed, _ := read[[]holdfast.ItemsRow](t, c.From("items").Update(update, "representation", "").Eq("sku", sku))
 	if len(changed) != 1 || changed[0].Name != "Changed by Go" || changed[0].Description != nil ||
-		changed[0].UnitCost != 1.25 {
+		*changed[0].UnitCost != 1.25 {
 		t.Fatalf("%+v", changed)
 	}
 	insert.Name = "Upserted by Go"
