@@ -978,4 +978,6 @@ export const dePages: Record<string, string> = {
   '{n} more can be earned': '{n} weitere sind zu erwerben',
   '{n} team is not shown: too few people, or who is in it could be told from the others.': '{n} Team wird nicht gezeigt: zu wenige Personen, oder wer darin ist, ginge aus den anderen hervor.',
   '{n} teams are not shown: too few people, or who is in them could be told from the others.': '{n} Teams werden nicht gezeigt: zu wenige Personen, oder wer darin ist, ginge aus den anderen hervor.',
+  'Team': 'Team',
+  'Score': 'Wert',
 };

@@ -1020,4 +1020,6 @@ export const frPages: Record<string, string> = {
   '{n} more can be earned': '{n} de plus à gagner',
   '{n} team is not shown: too few people, or who is in it could be told from the others.': '{n} équipe n’est pas montrée : trop peu de personnes, ou ses membres se déduiraient des autres.',
   '{n} teams are not shown: too few people, or who is in them could be told from the others.': '{n} équipes ne sont pas montrées : trop peu de personnes, ou leurs membres se déduiraient des autres.',
+  'Team': 'Équipe',
+  'Score': 'Score',
 };
