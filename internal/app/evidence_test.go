@@ -445,7 +445,8 @@ func TestFilesOfClocks(t *testing.T) {
 				t.Errorf("%s lists %v", as, list)
 			}
 		}
-		k.Insert(t, safety, "comments", map[string]any{"clock_id": strings.TrimPrefix(record, "legal-clocks/"), "text": "lost his thumb"})
+		k.Insert(t, safety, "comments", map[string]any{"clock_id": strings.TrimPrefix(record, "legal-clocks/"),
+			"text": "lost his thumb"})
 		for path, set := range map[string]map[string]any{"comments": {"status": "shown"}, "files": {"note": "x"}} {
 			for _, prefer := range [...]string{"return=representation", "return=representation, tx=rollback"} {
 				r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/" + path + "?clock_id=not.is.null", As: manager, Body: set,

@@ -94,7 +94,8 @@ var scoredKinds = schema.Shape{Kind: schema.List, Of: &schema.Shape{Kind: schema
 // those with a table of their own to it.
 var absent = map[string]string{
 	"costing_method": "standard",
-	"locale":         "en", "over_receipt_tolerance": "0", "adjust_limit_value": "no limit", "count_auto_approve": "no limit",
+	"locale":         "en", "over_receipt_tolerance": "0", "adjust_limit_value": "no limit",
+	"count_auto_approve":  "no limit",
 	"orders_across_sites": "false", "default_site": "the only site; with several, such orders have none",
 	"allow_partial_allocation": "true", "standard_units_per_hour": "the server's own", "score_bounds": "the server's own",
 	"scores_off":          "[]",

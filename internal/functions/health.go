@@ -128,7 +128,7 @@ func (as *assessment) queueLedger(tx *db.Tx, where string, args ...any) {
 		GROUP BY item_id, {day}`,
 		"{day}", day, "{outward}", warehouse.Outward, "{from}", from, "{inward}", warehouse.Inward, "{where}", where),
 		append(slices.Clone(args), window), func(r *db.Row) error {
-			return bookDay(as.stock[r.Text(0)], as.today(), r.Text(1), r.Dec(2), r.Dec(3))
+			return bookDay(as.stock[r.Text(0)], as.localToday(), r.Text(1), r.Dec(2), r.Dec(3))
 		})
 	tx.Queue(db.FillWords(`
 		SELECT item_id, MAX({day})
@@ -140,12 +140,14 @@ func (as *assessment) queueLedger(tx *db.Tx, where string, args ...any) {
 		GROUP BY item_id`,
 		"{day}", day, "{from}", from, "{upto}", upto, "{where}", where),
 		append(args, dead, window), func(r *db.Row) error {
-			return bookDay(as.stock[r.Text(0)], as.today(), r.Text(1), 0, decimal.One)
+			return bookDay(as.stock[r.Text(0)], as.localToday(), r.Text(1), 0, decimal.One)
 		})
 }
 
-// today is the date where the tenant is, as its midnight in UTC.
-func (as *assessment) today() time.Time { return inventory.DayOf(as.now, localtime.Zone(as.place)) }
+// localToday is the date where the tenant is, as its midnight in UTC.
+func (as *assessment) localToday() time.Time {
+	return inventory.DayOf(as.now, localtime.Zone(as.place))
+}
 
 // bookDay enters one day of an active item; others are nil.
 func bookDay(s *inventory.Stock, today time.Time, day string, net, shipped decimal.Dec) error {
@@ -162,7 +164,7 @@ func bookDay(s *inventory.Stock, today time.Time, day string, net, shipped decim
 
 func (as *assessment) addTo(sum *inventory.Assessment) {
 	for _, s := range as.stock {
-		sum.Add(s, as.today())
+		sum.Add(s, as.localToday())
 	}
 }
 

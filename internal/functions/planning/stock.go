@@ -154,7 +154,8 @@ func (o *StockOut) loadItems(tx *db.Tx, tenant string, in *StockIn, place *strin
 			if class := r.Text(7); class != "" {
 				it.ABC = &class
 			}
-			it.stock = inventory.Stock{OnHand: it.OnHand, Available: it.Available, ReorderPoint: it.Point, FirstIn: inventory.DayOf(r.Time(9), localtime.Zone(*place)),
+			it.stock = inventory.Stock{OnHand: it.OnHand, Available: it.Available, ReorderPoint: it.Point,
+				FirstIn: inventory.DayOf(r.Time(9), localtime.Zone(*place)),
 				OnOrder: r.Bool(10)}
 			o.Items = append(o.Items, it)
 			return nil

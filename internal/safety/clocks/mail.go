@@ -39,25 +39,25 @@ type Span struct {
 func (s Span) IsOver(now time.Time) bool { return !now.Before(s.Due) }
 
 // IsHalfOver reports that the middle has passed.
-func (s Span) IsHalfOver(now time.Time) bool { return !now.Before(s.middle()) }
+func (s Span) IsHalfOver(now time.Time) bool { return !now.Before(s.middleMoment()) }
 
-func (s Span) middle() time.Time { return s.Starts.Add(s.Due.Sub(s.Starts) / 2) }
+func (s Span) middleMoment() time.Time { return s.Starts.Add(s.Due.Sub(s.Starts) / 2) }
 
 // isUrgent reports a clock whose middle comes too late, or has passed.
 func (s Span) isUrgent(now time.Time) bool {
 	return !s.Rule.IsOption && (s.Due.Sub(s.Starts) <= shortClock || s.IsHalfOver(now))
 }
 
-// moments are when members are told of the clock after it started. The end of a right is
+// listMoments are when members are told of the clock after it started. The end of a right is
 // no news, and what is due without delay has no middle.
-func (s Span) moments() []time.Time {
+func (s Span) listMoments() []time.Time {
 	if s.Rule.IsOption {
-		return []time.Time{s.middle()}
+		return []time.Time{s.middleMoment()}
 	}
 	if s.Rule.Unit == AtOnce {
 		return nil
 	}
-	return []time.Time{s.middle(), s.Due}
+	return []time.Time{s.middleMoment(), s.Due}
 }
 
 // AskForMails is the effect of changes to clocks of one tenant: it asks for the mails
@@ -80,7 +80,7 @@ func AskForMails(tx *store.Tx, changes []store.Change) error {
 			urgent.Clocks = append(urgent.Clocks, c.After.Text(idColumn))
 			urgent.Ends = append(urgent.Ends, query.FormatTime(s.Due))
 		}
-		for _, at := range s.moments() {
+		for _, at := range s.listMoments() {
 			if at.After(now) {
 				moments[query.FormatTime(at)] = true
 			}
@@ -149,7 +149,7 @@ func spanOf(row store.Row) (s Span, runs bool) {
 // IsToldAt reports that members are told of the clock by the mail of a moment. The end is told
 // by a mail of its own: that of the middle says nothing once the end has passed too.
 func (s Span) IsToldAt(moment string, now time.Time) bool {
-	for _, at := range s.moments() {
+	for _, at := range s.listMoments() {
 		if query.FormatTime(at) == moment {
 			return at.Equal(s.Due) || !s.IsOver(now)
 		}
