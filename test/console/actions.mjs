@@ -123,6 +123,7 @@ test('the board is led by keys: begun, done with a note, and verified by another
     assert.equal((await readAction(x.id)).status, 'in_progress');
     await back.getByLabel('What is still to be done?').fill('Paint it');
     await back.getByRole('button', { name: 'Send the comment' }).click();
+    await back.waitFor({ state: 'hidden' });
     await columnOf(page, 'In progress').getByText(x.action_no).first().waitFor();
     assert.deepEqual(await api(officer, `/v1/comments?action_id=eq.${x.id}&select=text`), [{ text: 'Paint it' }]);
 

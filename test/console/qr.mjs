@@ -112,6 +112,7 @@ test('who reported follows up with the code of the receipt, and adds to the repo
       await page.goto(address);
       await page.getByText('Something leaked or spilled').tap();
       await page.getByText('Somebody needs a doctor').tap();
+      await page.getByText('Where was it?').waitFor();
       await page.getByRole('button', { name: 'Next' }).tap();
       await page.getByLabel('What happened, in your words').fill('Oil under the truck');
       await page.getByRole('button', { name: 'Send the report' }).tap();
