@@ -18,6 +18,7 @@ import (
 	"holdfast/internal/identity"
 	"holdfast/internal/safety/evidence"
 	"holdfast/internal/safety/osha"
+	"holdfast/internal/safety/sheets"
 	"holdfast/internal/warehouse/costs"
 	"holdfast/internal/warehouse/papers"
 	"holdfast/internal/web"
@@ -30,6 +31,7 @@ type routeTable struct{ *App }
 // document is made from it, the catalog and the tables of functions and verbs;
 // docs/routes.md shows it.
 func (a routeTable) allRoutes() []route.Route {
+	files := evidence.New(a.Store, a.blobs, a.album)
 	return slices.Concat(
 		a.operationRoutes(), a.recordRoutes(),
 		api.NewImports(a.gate, a.Imports, a.keys).Routes(),
@@ -37,8 +39,9 @@ func (a routeTable) allRoutes() []route.Route {
 		api.NewWebhooks(a.Webhooks, a.keys).Routes(),
 		api.NewReportLinks(a.desk, a.Config.PublicURL).Routes(),
 		api.NewPhotos(a.album, a.keys).Routes(),
-		api.NewFiles(evidence.New(a.Store, a.blobs, a.album), a.album, a.keys).Routes(),
+		api.NewFiles(files, a.album, a.keys).Routes(),
 		api.NewForms(osha.NewBooks(a.Store)).Routes(),
+		api.NewSheets(sheets.NewPrinter(a.Store, a.blobs, a.album, files)).Routes(),
 		api.NewLabels(papers.NewPrinter(a.Store)).Routes(),
 		api.NewStockValue(costs.NewBooks(a.Store)).Routes(),
 		api.NewEPCIS(papers.NewVisibility(a.Store)).Routes(),

@@ -7,6 +7,7 @@ package pdf
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -24,6 +25,7 @@ type Page struct {
 	glyph  *sfnt.Font
 	buf    sfnt.Buffer
 	foot   string
+	count  string
 	margin float64
 }
 
@@ -39,8 +41,23 @@ type Paper struct {
 	Width, Height float64 // mm
 	Margin        float64 // mm; 0 = Margin
 	Title         string  // of the file
-	Foot          string  // at the end of each page, beside its number; "" = neither
+	Foot          string  // at the end of each page, beside its number, one line or two; "" = neither
+	Count         string  // number of a page, as "Page %d of "+Pages; "" = in English
 	Made          time.Time
+}
+
+// Pages stands in a text for how many pages there are.
+const Pages = "{pages}"
+
+// letterCountries print on US letter instead of A4.
+var letterCountries = []string{"US", "CA", "MX"}
+
+// SizeIn is the paper that a country prints on, by its code of ISO 3166-1: Letter or A4.
+func SizeIn(country string) string {
+	if slices.Contains(letterCountries, country) {
+		return "Letter"
+	}
+	return "A4"
 }
 
 // New begins a document, without a page. Its date is printed nowhere; it makes
@@ -55,9 +72,13 @@ func New(on Paper) (*Page, error) {
 		way = "L"
 	}
 	p := &Page{Fpdf: fpdf.NewCustom(&fpdf.InitType{OrientationStr: way, UnitStr: "mm", SizeStr: on.Size,
-		Size: fpdf.SizeType{Wd: on.Width, Ht: on.Height}}), glyph: glyph, foot: on.Foot, margin: on.Margin}
+		Size: fpdf.SizeType{Wd: on.Width, Ht: on.Height}}), glyph: glyph, foot: on.Foot, count: on.Count,
+		margin: on.Margin}
 	if p.margin == 0 {
 		p.margin = Margin
+	}
+	if p.count == "" {
+		p.count = "Page %d of " + Pages
 	}
 	p.AddUTF8FontFromBytes(family, "", goregular.TTF)
 	p.AddUTF8FontFromBytes(family, "B", gobold.TTF)
@@ -71,7 +92,7 @@ func New(on Paper) (*Page, error) {
 	p.SetLineWidth(0.2)
 	p.SetAutoPageBreak(on.Foot != "", footHigh)
 	if on.Foot != "" {
-		p.AliasNbPages("{pages}")
+		p.AliasNbPages(Pages)
 		p.SetFooterFunc(p.footer)
 	}
 	return p, nil
@@ -87,9 +108,12 @@ func (p *Page) footer() {
 	p.SetY(-11)
 	p.Face("", 7)
 	p.SetTextColor(90, 90, 90)
-	p.CellFormat(0, 4, p.Clean(p.foot), "", 0, "L", false, 0, "")
-	p.SetX(p.margin)
-	p.CellFormat(0, 4, fmt.Sprintf("Page %d of {pages}", p.PageNo()), "", 0, "R", false, 0, "")
+	for line := range strings.SplitSeq(p.Clean(p.foot), "\n") {
+		p.SetX(p.margin)
+		p.CellFormat(0, 4, line, "", 2, "L", false, 0, "")
+	}
+	p.SetXY(p.margin, -11)
+	p.CellFormat(0, 4, fmt.Sprintf(p.count, p.PageNo()), "", 0, "R", false, 0, "")
 	p.SetTextColor(0, 0, 0)
 }
 

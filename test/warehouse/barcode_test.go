@@ -3,16 +3,15 @@ package warehouse_test
 import (
 	"bytes"
 	"cmp"
-	"compress/zlib"
 	"fmt"
-	"io"
 	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"unicode/utf16"
+
+	"holdfast/internal/testkit"
 )
 
 // code128 are the symbol characters of Code 128 by their values (ISO/IEC 15417):
@@ -69,24 +68,12 @@ var drawn = regexp.MustCompile(`(?s)([\d.-]+) ([\d.-]+) ([\d.-]+) ([\d.-]+) re f
 // readPDF reads the content streams of a PDF.
 func readPDF(t *testing.T, body []byte) (p paper) {
 	t.Helper()
-	if !bytes.HasPrefix(body, []byte("%PDF-")) {
-		t.Fatalf("no PDF: %.200s", body)
+	pages, err := testkit.ReadPages(body)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for rest := body; ; {
-		_, after, ok := bytes.Cut(rest, []byte("stream\n"))
-		if !ok {
-			break
-		}
-		rest = after
-		z, err := zlib.NewReader(bytes.NewReader(after))
-		if err != nil {
-			continue
-		}
-		page, err := io.ReadAll(z)
-		if err != nil || !bytes.Contains(page, []byte("Tj")) {
-			continue
-		}
-		p.pages++
+	p.pages = len(pages)
+	for _, page := range pages {
 		p.page(t, page)
 	}
 	return p
@@ -96,7 +83,7 @@ func (p *paper) page(t *testing.T, page []byte) {
 	bars := map[string][][2]float64{} // x and width, by where the row stands
 	for _, m := range drawn.FindAllSubmatch(page, -1) {
 		if m[3] == nil {
-			p.texts = append(p.texts, unicoded(m[5]))
+			p.texts = append(p.texts, testkit.ReadDrawn(m[5]))
 			continue
 		}
 		var n [4]float64
@@ -139,25 +126,6 @@ func characters(t *testing.T, bars [][2]float64) (values []int) {
 		values, widths = append(values, v), widths[n:]
 	}
 	return values
-}
-
-// unicoded reads a string of a font that is addressed by UTF-16.
-func unicoded(s []byte) string {
-	var raw []byte
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) {
-			i++
-			if s[i] == 'r' {
-				s[i] = '\r'
-			}
-		}
-		raw = append(raw, s[i])
-	}
-	var units []uint16
-	for i := 0; i+1 < len(raw); i += 2 {
-		units = append(units, uint16(raw[i])<<8|uint16(raw[i+1]))
-	}
-	return string(utf16.Decode(units))
 }
 
 // says reports that a text of the paper holds s.

@@ -592,6 +592,7 @@ export const dePages: Record<string, string> = {
   '{n} actions are still open': '{n} Maßnahmen sind noch offen',
   '{n} root cause is on record.': '{n} Grundursache ist erfasst.',
   '{n} root causes are on record.': '{n} Grundursachen sind erfasst.',
+  'PDF': 'PDF',
   'Timeline': 'Verlauf',
   'Show {n} earlier': '{n} frühere zeigen',
   '{who} reported it': '{who} hat es gemeldet',

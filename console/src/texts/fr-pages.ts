@@ -633,6 +633,7 @@ export const frPages: Record<string, string> = {
   '{n} actions are still open': '{n} actions sont encore ouvertes',
   '{n} root cause is on record.': '{n} cause profonde est notée.',
   '{n} root causes are on record.': '{n} causes profondes sont notées.',
+  'PDF': 'PDF',
   'Timeline': 'Chronologie',
   'Show {n} earlier': 'Afficher {n} précédents',
   '{who} reported it': '{who} l’a signalé',

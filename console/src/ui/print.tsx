@@ -1,6 +1,6 @@
 import { nameOf, type Collection } from '../lib/catalog';
 import { download } from '../lib/client';
-import { _ } from '../lib/i18n';
+import { _, language } from '../lib/i18n';
 import type { Row } from '../database';
 import { Button } from './basic';
 import { Icon } from './icon';
@@ -23,6 +23,8 @@ function paperOf(c: Collection, r: Row): Paper | undefined {
     return r['direction'] === 'outbound'
       ? { says: _('Delivery note'), path: `/v1/shipments/${r.id}/delivery-note.pdf` }
       : undefined;
+  if (c.name === 'incidents')
+    return { says: _('PDF'), path: `/v1/incidents/${r.id}/incident.pdf?language=${language.get()}` };
   if (c.name === 'osha_cases') return { says: _('Form 301'), path: `/v1/osha/301.pdf?case_id=${r.id}` };
   if (c.name === 'report_links') return { says: _('QR code'), path: `/v1/report-links/${r.id}/qr.png`, ending: 'png' };
   if (c.name === 'pick_lists') return { says: _('Print'), path: `/v1/pick-lists/${r.id}/pick-list.pdf` };

@@ -195,6 +195,7 @@ var tagDocs = map[string]string{
 	"reports":  "The public report page and its links.", "photos": "Photos of incidents and inspections.",
 	"files":    "Files kept with records.",
 	"forms":    "Statutory forms and data.",
+	"sheets":   "Records of safety as PDF.",
 	"labels":   "Labels and papers, to print.",
 	"stock":    "What stock was worth.",
 	"epcis":    "What was done with goods, as EPCIS 2.0 has it.",

@@ -15,8 +15,8 @@ import (
 	"holdfast/internal/store"
 )
 
-// longestTimeline bounds the entries of one source in a timeline.
-const longestTimeline = 500
+// LongestTimeline bounds the entries of one source in a timeline.
+const LongestTimeline = 500
 
 // Entry is one thing that happened to a record.
 type Entry struct {
@@ -114,7 +114,7 @@ func (s *Store) queueSource(tx *db.Tx, a actor.Actor, of Record, from source, ad
 			AND %s = $2
 			AND %s
 		ORDER BY id DESC
-		LIMIT %d`, from.text, status, r.Name, from.column, where, longestTimeline)
+		LIMIT %d`, from.text, status, r.Name, from.column, where, LongestTimeline)
 	tx.Queue(sql, args, func(row *db.Row) error {
 		e := Entry{ID: row.Text(0), At: query.FormatTime(row.Time(1)), Kind: from.kind, Text: row.Text(3),
 			Struck: row.Text(4) == "struck"}
@@ -140,7 +140,7 @@ func (s *Store) queueLogged(tx *db.Tx, a actor.Actor, of Record, add func(Entry)
 	where := policy.Where(tx.DB(), log.Name, &args)
 	sql := loggedSQL + where + fmt.Sprintf(`
 	ORDER BY id DESC
-	LIMIT %d`, longestTimeline)
+	LIMIT %d`, LongestTimeline)
 	tx.Queue(sql, args, func(row *db.Row) error {
 		e := Entry{ID: row.Text(0), At: query.FormatTime(row.Time(1)), Kind: "changed"}
 		if by := row.Text(2); by != "" && actorField.Visible(a.Role) {

@@ -66,6 +66,16 @@ func (i *Image) Thumbnail(side int) ([]byte, error) {
 // fails with fault.Unsupported for another kind of file, fault.TooLarge past
 // the bounds and fault.Invalid for a broken one.
 func (d *DecodeSemaphore) Develop(ctx context.Context, r io.Reader) (*Image, error) {
+	return d.developTo(ctx, r, longSide)
+}
+
+// Shrink makes a smaller JPEG of a photo whose longer side has at most side pixels. It
+// fails as Develop does.
+func (d *DecodeSemaphore) Shrink(ctx context.Context, r io.Reader, side int) (*Image, error) {
+	return d.developTo(ctx, r, side)
+}
+
+func (d *DecodeSemaphore) developTo(ctx context.Context, r io.Reader, side int) (*Image, error) {
 	select {
 	case d.free <- struct{}{}:
 		defer func() { <-d.free }()
@@ -87,7 +97,7 @@ func (d *DecodeSemaphore) Develop(ctx context.Context, r io.Reader) (*Image, err
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "22023", "the photo cannot be read: it is broken or of an unusual kind").At("photo", "cannot be read")
 	}
-	return encodeJPEG(applyOrientation(scaleDown(src, longSide), f.turn))
+	return encodeJPEG(applyOrientation(scaleDown(src, side), f.turn))
 }
 
 func tooLarge(format string, args ...any) error {

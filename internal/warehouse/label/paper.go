@@ -10,7 +10,7 @@ import (
 // Paper is a document that travels with goods or with a person, on sheets of A4
 // or US letter.
 type Paper struct {
-	Letter    bool   // US letter
+	Size      string // A4 or Letter
 	Title, No string // what it is and its number
 	Code      bool   // the number stands in bars too, for a scanner
 	Facts     []Line
@@ -35,11 +35,7 @@ type Column struct {
 
 // PDF draws the paper; made is printed nowhere.
 func (d *Paper) PDF(made time.Time) ([]byte, error) {
-	size := "A4"
-	if d.Letter {
-		size = "Letter"
-	}
-	p, err := pdf.New(pdf.Paper{Size: size, Title: d.Title + " " + d.No, Foot: d.Title + " " + d.No, Made: made})
+	p, err := pdf.New(pdf.Paper{Size: d.Size, Title: d.Title + " " + d.No, Foot: d.Title + " " + d.No, Made: made})
 	if err != nil {
 		return nil, err
 	}

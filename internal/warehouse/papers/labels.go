@@ -17,6 +17,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/gs1"
 	"holdfast/internal/localtime"
+	"holdfast/internal/pdf"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse"
@@ -68,19 +69,16 @@ type reading struct {
 	tx *db.Tx
 	a  actor.Actor
 
-	name   string         // the tenant's
-	letter bool           // it prints on US letter
-	zone   *time.Location // its days
+	name string         // the tenant's
+	size string         // of its paper
+	zone *time.Location // its days
 }
-
-// letterCountries print on US letter instead of A4.
-var letterCountries = []string{"US", "CA", "MX"}
 
 // readTenant reads what of the tenant stands on papers.
 func (k *reading) readTenant() error {
 	return k.tx.Query("SELECT name, country, timezone FROM tenants WHERE id = $1", []any{k.a.TenantID},
 		func(r *db.Row) error {
-			k.name, k.letter = r.Text(0), slices.Contains(letterCountries, r.Text(1))
+			k.name, k.size = r.Text(0), pdf.SizeIn(r.Text(1))
 			k.zone = localtime.Zone(r.Text(2))
 			return nil
 		})

@@ -88,7 +88,7 @@ func (k *reading) deliveryNote(sh store.Row) (*label.Paper, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &label.Paper{Letter: k.letter, Title: "Delivery note", No: sh.Text("shipment_no"), Code: true,
+	d := &label.Paper{Size: k.size, Title: "Delivery note", No: sh.Text("shipment_no"), Code: true,
 		Addresses: []label.Line{{Name: "From", Value: from(first)}, {Name: "To", Value: receiverAddress(first, sh)}},
 		Tables:    []label.Table{goods}, Signs: []string{"Received by, in block letters", "Date", "Signature"}}
 	d.Facts = appendLines(nil, "Date", k.localDay(sh.Text("dispatched_at"), sh.Text("planned_at")), "Orders",
@@ -275,7 +275,7 @@ func (k *reading) pickList(l store.Row) (*label.Paper, error) {
 				orders[known["order_lines"][r.Text("order_line_id")].Text("order_id")].Text("order_no"), done},
 		)
 	}
-	d := &label.Paper{Letter: k.letter, Title: "Pick list", No: l.Text("pick_no"), Tables: []label.Table{t},
+	d := &label.Paper{Size: k.size, Title: "Pick list", No: l.Text("pick_no"), Tables: []label.Table{t},
 		Signs: []string{"Picked by", "Date and time"}}
 	d.Facts = appendLines(nil, "Status", titleCase(l.Text("status")), "Wave", l.Text("wave_no"), "Released",
 		k.localDay(l.Text("released_at")), "Priority", fmt.Sprint(wholeNumber(l, "priority")))

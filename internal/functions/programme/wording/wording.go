@@ -6,7 +6,6 @@ package wording
 
 import (
 	"embed"
-	"encoding/json"
 	"fmt"
 	htmltemplate "html/template"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/mail"
+	"holdfast/internal/store"
 )
 
 //go:embed digest.txt digest.html
@@ -248,35 +248,19 @@ var french = Wording{
 // wordingIn is the words of a language tag such as de-AT (RFC 5646); English where there
 // are none.
 func wordingIn(tag string) Wording {
-	lang, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(tag)), "_", "-"), "-")
 	for _, w := range [...]Wording{german, french} {
-		if w.Lang == lang {
+		if w.Lang == store.LanguageOf(tag) {
 			return w
 		}
 	}
 	return english
 }
 
-// localeSQL selects a tenant's language. $1 tenant.
-const localeSQL = `
-	SELECT value
-	FROM settings
-	WHERE tenant_id = $1
-		AND section = 'general'
-		AND lower(key) = 'locale'`
-
 // QueueWords asks for the language of a tenant's mails; English where it is
 // not said. It is there after the next flush.
 func QueueWords(tx *db.Tx, tenant string) *Wording {
 	w := english
-	tx.Queue(localeSQL, []any{tenant}, func(r *db.Row) error {
-		var tag string
-		// A setting that is no text leaves the default.
-		if json.Unmarshal([]byte(r.Text(0)), &tag) == nil {
-			w = wordingIn(tag)
-		}
-		return nil
-	})
+	store.QueueLocale(tx, tenant, func(tag string) { w = wordingIn(tag) })
 	return &w
 }
 

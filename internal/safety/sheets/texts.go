@@ -1,0 +1,25 @@
+package sheets
+
+// germanTexts are what sheets alone say; what the console says too stands in its texts.
+var germanTexts = map[string]string{
+	"Page {n} of {m}":                  "Seite {n} von {m}",
+	"Record {id}":                      "Datensatz {id}",
+	"Responsible":                      "Zuständig",
+	"{who} said":                       "{who} schrieb",
+	"{who} said, and it is struck out": "{who} schrieb, inzwischen durchgestrichen",
+	"Picture {n}":                      "Bild {n}",
+	"The picture is not to be had.":    "Das Bild ist nicht zu bekommen.",
+	"Of each kind the latest {n} entries are told.": "Von jeder Art stehen hier die letzten {n} Einträge.",
+}
+
+// frenchTexts are as germanTexts.
+var frenchTexts = map[string]string{
+	"Page {n} of {m}":                  "Page {n} sur {m}",
+	"Record {id}":                      "Enregistrement {id}",
+	"Responsible":                      "Responsable",
+	"{who} said":                       "{who} a écrit",
+	"{who} said, and it is struck out": "{who} a écrit, barré depuis",
+	"Picture {n}":                      "Image {n}",
+	"The picture is not to be had.":    "L’image n’est pas disponible.",
+	"Of each kind the latest {n} entries are told.": "De chaque sorte figurent les {n} dernières entrées.",
+}
