@@ -22,13 +22,16 @@ func NewSheets(p *sheets.Printer) *Sheets { return &Sheets{p} }
 func (s *Sheets) Routes() []route.Route {
 	sheet := func(path, doc string, of printSheet) route.Route {
 		return route.Route{Method: "GET", Pattern: path, Who: route.TenantMember, Handle: s.serveSheet(of), Tag: "sheets",
-			Media: "application/pdf", Query: map[string]string{"language": "string"}, Doc: doc}
+			Media: "application/pdf", Query: map[string]string{languageAsked: "string"}, Doc: doc}
 	}
 	return []route.Route{
 		sheet("/v1/incidents/{id}/incident.pdf", "An incident as PDF, as far as the caller reads it: facts, causes, "+
 			"actions, photos and what was said (language: en, de or fr; the tenant's when absent)", s.printer.Incident),
 	}
 }
+
+// languageAsked is the parameter that asks for a language.
+const languageAsked = "language"
 
 // printSheet makes the sheet of a record, and says what it is saved as.
 type printSheet func(context.Context, actor.Actor, sheets.Wish) (*sheets.Document, string, error)
@@ -40,7 +43,7 @@ func (s *Sheets) serveSheet(of printSheet) route.Handle {
 		if err != nil {
 			return err
 		}
-		language, err := readLanguage(c.Query["language"])
+		language, err := readLanguage(c.Query[languageAsked])
 		if err != nil {
 			return err
 		}
@@ -62,7 +65,7 @@ func readLanguage(given []string) (string, error) {
 	}
 	if len(given) > 1 || !slices.Contains(sheets.Languages(), given[0]) {
 		return "", fault.New(fault.Invalid, "22023", "language must be one of %s, given once",
-			strings.Join(sheets.Languages(), ", ")).At("language", "not one of them")
+			strings.Join(sheets.Languages(), ", ")).At(languageAsked, "not one of them")
 	}
 	return given[0], nil
 }

@@ -199,6 +199,9 @@ func TestIncidentSheetTellsNoMore(t *testing.T) {
 				}
 			}
 		}
+		text, _ := readSheet(t, k, operator, x.path)
+		holdSaid(t, "what the floor reads", text, []string{"Rinne abdecken", "Somebody added the file"}, "Warnweste tragen", safety)
+
 		for _, c := range []struct {
 			as, path string
 			want     int
@@ -217,7 +220,7 @@ func TestIncidentSheetTellsNoMore(t *testing.T) {
 		secret := k.Insert(t, operator, "incidents", map[string]any{"kind": "hazard", "title": "Unsigned",
 			"occurred_at": "2026-01-05T10:00:00Z", "anonymous": true})
 		addPhoto(t, k, safety, secret, pngPicture(t, 40, 30))
-		text, _ := readSheet(t, k, safety, "/v1/incidents/"+secret+"/incident.pdf")
+		text, _ = readSheet(t, k, safety, "/v1/incidents/"+secret+"/incident.pdf")
 		holdSaid(t, "an anonymous report", text, []string{"Unsigned", "it was reported anonymously"}, reporter, operator,
 			safety)
 	})

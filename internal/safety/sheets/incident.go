@@ -10,33 +10,16 @@ import (
 	"holdfast/internal/pdf"
 	"holdfast/internal/query"
 	"holdfast/internal/safety/evidence"
-	"holdfast/internal/store"
 )
 
 // incident is what a sheet of an incident is made of.
 type incident struct {
 	*reading
-	row      store.Row
+	row      incidentRow
 	happened []evidence.Entry
-	actions  []store.Row
-	files    []store.Row
-	pictures []store.Row // whole, for their bytes
-	involved []concern
-	causes   []cause
-}
-
-// concern is somebody or something that had a part in an incident.
-type concern struct {
-	Type string `json:"entity_type"`
-	ID   string `json:"entity_id"`
-	Role string `json:"role"`
-}
-
-// cause is one answer to why it happened, with those that led to it.
-type cause struct {
-	Layer string   `json:"layer"`
-	Text  string   `json:"text"`
-	Whys  []string `json:"whys"`
+	actions  []actionRow
+	files    []fileRow
+	pictures []photoRow
 }
 
 // Incident is the sheet of an incident: what happened, to whom, why, what is done about
@@ -63,28 +46,31 @@ func (p *Printer) Incident(ctx context.Context, a actor.Actor, w Wish) (*Documen
 	d.addHeaded(x.words.say("Photos"), shown)
 	d.addHeaded(x.words.say("Files"), x.listFiles())
 	d.addHeaded(x.words.say("Timeline"), x.tellTimeline(x.happened), x.saidLimit(x.happened))
-	return d, d.FileName("incident", x.row.Text("incident_no")), nil
+	return d, d.FileName("incident", x.row.No), nil
 }
 
 // readAll reads the incident and what belongs to it.
 func (x *incident) readAll(id string) (err error) {
-	if x.row, err = x.readOne("incidents", id); err != nil {
+	if x.row, err = readOne[incidentRow](x.reading, "incidents", id); err != nil {
 		return err
 	}
-	x.involved, x.causes = decodeField[[]concern](x.row, "entities"), decodeField[[]cause](x.row, "root_causes")
-	of := query.List([]string{id})
-	if x.actions, err = x.readVisible("actions", "incident_id IN {ids $2}", "id", of); err != nil {
+	const of = "incident_id IN {ids $2}"
+	ids := query.List([]string{id})
+	if x.actions, err = readVisible[actionRow](x.reading, "actions", of, "id", ids); err != nil {
 		return err
 	}
-	slices.SortStableFunc(x.actions, func(a, b store.Row) int { return rankOf(a) - rankOf(b) })
-	if x.files, err = x.readVisible("files", "incident_id IN {ids $2}", "id", of); err != nil {
+	slices.SortStableFunc(x.actions, func(a, b actionRow) int { return a.rankLevel() - b.rankLevel() })
+	if x.files, err = readVisible[fileRow](x.reading, "files", of, "id", ids); err != nil {
 		return err
 	}
-	if x.pictures, err = x.readPermitted("incident_photos", "incident_id IN {ids $2}", "id", of); err != nil {
+	if x.pictures, err = x.readPhotos("incident_photos", of, ids); err != nil {
 		return err
 	}
-	if err := x.readPlace(x.row); err != nil {
+	if err := x.readPlace(x.row.Site, x.row.Zone); err != nil {
 		return err
+	}
+	if x.row.OccurredZone != "" {
+		x.zone = localtime.Zone(x.row.OccurredZone)
 	}
 	return x.readNames()
 }
@@ -93,9 +79,9 @@ func (x *incident) readAll(id string) (err error) {
 // (ISO 45001, 8.1.2).
 var hierarchy = []string{"eliminate", "substitute", "engineer", "administrate", "ppe"}
 
-// rankOf is the place of an action in the hierarchy; one without a level is last.
-func rankOf(action store.Row) int {
-	if i := slices.Index(hierarchy, action.Text("control_level")); i >= 0 {
+// rankLevel is the place of an action in the hierarchy; one without a level is last.
+func (a actionRow) rankLevel() int {
+	if i := slices.Index(hierarchy, a.Level); i >= 0 {
 		return i
 	}
 	return len(hierarchy)
@@ -103,77 +89,70 @@ func rankOf(action store.Row) int {
 
 // readPlace reads the site and the place of a record: by their clocks moments are told,
 // and on their country's paper.
-func (k *reading) readPlace(row store.Row) error {
-	zones, err := k.nameRecords("zones", []string{row.Text("zone_id")}, "name", "code")
+func (k *reading) readPlace(site, zone string) error {
+	zones, err := k.nameRecords("zones", []string{zone})
 	if err != nil {
 		return err
 	}
-	sites := append([]string{row.Text("site_id")}, store.TextColumn(zones, "site_id")...)
-	found, err := k.nameRecords("sites", sites, "name", "code")
-	if err != nil {
-		return err
-	}
-	for _, site := range found {
-		if id := row.Text("site_id"); id != "" && id != site.Text("id") {
-			continue
-		}
-		if country := site.Text("country"); country != "" {
-			k.size = pdf.SizeIn(country)
-		}
-		if name := site.Text("timezone"); name != "" {
-			k.zone = localtime.Zone(name)
+	ids := []string{site}
+	for _, z := range zones {
+		if site == "" {
+			ids = append(ids, z.Site)
 		}
 	}
-	if name := row.Text("occurred_tz"); name != "" {
-		k.zone = localtime.Zone(name)
+	sites, err := k.nameRecords("sites", ids)
+	for _, s := range sites {
+		if s.Country != "" {
+			k.size = pdf.SizeIn(s.Country)
+		}
+		if s.Timezone != "" {
+			k.zone = localtime.Zone(s.Timezone)
+		}
 	}
-	return nil
+	return err
 }
 
-// entityCollections are where what an incident concerns is kept, by its kind, with the
-// field that names it.
-var entityCollections = map[string][2]string{
-	"zone": {"zones", "name"}, "worker": {"workers", "name"}, "equipment": {"equipment", "name"},
+// entityCollections are where what an incident concerns is kept, by its kind.
+var entityCollections = map[string]string{
+	"zone": "zones", "worker": "workers", "equipment": "equipment", "driver": "drivers",
 }
 
 // readNames reads what the records and accounts are called that the sheet names.
 func (x *incident) readNames() error {
 	byType := map[string][]string{}
-	for _, c := range x.involved {
+	for _, c := range x.row.Involved {
 		byType[c.Type] = append(byType[c.Type], c.ID)
 	}
-	for kind, of := range entityCollections {
-		if _, err := x.nameRecords(of[0], byType[kind], of[1], "code"); err != nil {
+	for kind, resource := range entityCollections {
+		if err := x.nameEntities(resource, byType[kind]); err != nil {
 			return err
 		}
 	}
-	if err := x.nameDrivers(byType["driver"]); err != nil {
+	if _, err := x.nameRecords("incidents", []string{x.row.DuplicateOf}); err != nil {
 		return err
 	}
-	if _, err := x.nameRecords("incidents", []string{x.row.Text("duplicate_of")}, "incident_no"); err != nil {
-		return err
+	people := []string{x.row.ReportedBy, x.row.CreatedBy, x.row.Lead}
+	for _, a := range x.actions {
+		people = append(people, a.Assignee)
 	}
-	people := []string{x.row.Text("reported_by"), x.row.Text("created_by"), x.row.Text("lead_user_id")}
-	people = append(people, store.TextColumn(x.actions, "assignee_user_id")...)
-	people = append(people, x.peopleIn("incidents", x.happened)...)
-	if err := x.namePeople(people); err != nil {
+	if err := x.namePeople(append(people, x.peopleIn("incidents", x.happened)...)); err != nil {
 		return err
 	}
 	return x.nameChanged("incidents", x.happened)
 }
 
-// nameDrivers learns what drivers are called: as the workers they are.
-func (k *reading) nameDrivers(ids []string) error {
-	drivers, err := k.nameRecords("drivers", ids, "driver_no")
+// nameEntities learns what those are called that had a part; drivers by the workers they are.
+func (k *reading) nameEntities(resource string, ids []string) error {
+	rows, err := k.nameRecords(resource, ids)
 	if err != nil {
 		return err
 	}
-	if _, err := k.nameRecords("workers", store.TextColumn(drivers, "worker_id"), "name"); err != nil {
+	if err := k.nameWorkers(rows); err != nil {
 		return err
 	}
-	for _, d := range drivers {
-		if name := k.named[d.Text("worker_id")]; name != "" {
-			k.named[d.Text("id")] = name
+	for _, x := range rows {
+		if name := k.named[x.Worker]; name != "" {
+			k.named[x.ID] = name
 		}
 	}
 	return nil
@@ -181,13 +160,13 @@ func (k *reading) nameDrivers(ids []string) error {
 
 func (x *incident) document() *Document {
 	w := x.words
-	d := &Document{words: w, size: x.size, owner: x.owner, id: x.row.Text("id"), about: x.row.Text("title"),
-		title: w.word("incident") + " " + x.row.Text("incident_no")}
+	d := &Document{words: w, size: x.size, owner: x.owner, id: x.row.ID, about: x.row.Title,
+		title: w.word("incident") + " " + x.row.No}
 	d.add(x.tellFacts())
 	d.addHeaded(w.say("What happened"),
-		passage{text: x.row.Text("description")},
-		passage{w.say("What was done at once"), x.row.Text("immediate_action")},
-		passage{w.say("What was learned"), x.row.Text("lessons")})
+		passage{text: x.row.Description},
+		passage{w.say("What was done at once"), x.row.ImmediateAction},
+		passage{w.say("What was learned"), x.row.Lessons})
 	d.addHeaded(w.say("People and things involved"), x.tellInvolved())
 	if x.isVisible("incidents", "root_causes") {
 		d.addHeaded(w.say("Causes"), x.tellCauses())
@@ -198,28 +177,28 @@ func (x *incident) document() *Document {
 
 // tellFacts tells an incident in the order in which people ask.
 func (x *incident) tellFacts() facts {
-	w, r := x.words, x.row
+	w, r := x.words, &x.row
 	return facts{
-		{w.say("State"), w.word(r.Text("status"))},
-		{w.say("When"), joinSaid(", ", x.moment(r.Text("occurred_at")), x.zone.String())},
-		{w.say("Reported at"), x.moment(r.Text("reported_at"))},
-		{w.say("Known at"), x.moment(r.Text("known_at"))},
-		{w.say("Where"), joinSaid(", ", x.named[r.Text("site_id")], x.named[r.Text("zone_id")])},
-		{w.say("Kind"), w.word(r.Text("kind"))},
-		{w.say("Severity"), w.word(r.Text("severity"))},
-		{w.say("Could have been"), w.word(r.Text("potential_severity"))},
-		{w.say("Categories"), x.wordsOf(store.Texts(r["category_tags"]))},
-		{w.say("Likelihood"), x.tellScale(r, "likelihood", 5)},
-		{w.say("Risk"), x.tellScale(r, "risk_rating", 20)},
-		{w.say("Journey"), w.word(r.Text("journey"))},
-		{w.say("Leads the investigation"), x.personOf(r.Text("lead_user_id"))},
-		{w.say("Due on"), x.day(r.Text("due_on"))},
-		{w.say("Investigated at"), x.moment(r.Text("investigated_at"))},
-		{w.say("Closed at"), x.moment(r.Text("closed_at"))},
-		{w.say("Duplicate of"), x.named[r.Text("duplicate_of")]},
-		{w.say("Void reason"), r.Text("void_reason")},
-		{w.say("Reopen reason"), r.Text("reopen_reason")},
-		{w.say("External ref"), r.Text("external_ref")},
+		{w.say("State"), w.word(r.Status)},
+		{w.say("When"), joinSaid(", ", x.moment(r.OccurredAt), x.zone.String())},
+		{w.say("Reported at"), x.moment(r.ReportedAt)},
+		{w.say("Known at"), x.moment(r.KnownAt)},
+		{w.say("Where"), joinSaid(", ", x.named[r.Site], x.named[r.Zone])},
+		{w.say("Kind"), w.word(r.Kind)},
+		{w.say("Severity"), w.word(r.Severity)},
+		{w.say("Could have been"), w.word(r.PotentialSeverity)},
+		{w.say("Categories"), x.wordsOf(r.Categories)},
+		{w.say("Likelihood"), x.tellScale(r.Likelihood, 5)},
+		{w.say("Risk"), x.tellScale(r.Risk, 20)},
+		{w.say("Journey"), w.word(r.Journey)},
+		{w.say("Leads the investigation"), x.personOf(r.Lead)},
+		{w.say("Due on"), x.day(r.DueOn)},
+		{w.say("Investigated at"), x.moment(r.InvestigatedAt)},
+		{w.say("Closed at"), x.moment(r.ClosedAt)},
+		{w.say("Duplicate of"), x.named[r.DuplicateOf]},
+		{w.say("Void reason"), r.VoidReason},
+		{w.say("Reopen reason"), r.ReopenReason},
+		{w.say("External ref"), r.ExternalRef},
 	}
 }
 
@@ -232,16 +211,16 @@ func (k *reading) wordsOf(values []string) string {
 }
 
 // tellScale tells a number of a scale from 1; "" where there is none.
-func (k *reading) tellScale(row store.Row, field string, most int) string {
-	if row[field] == nil {
+func (k *reading) tellScale(n *int, most int) string {
+	if n == nil {
 		return ""
 	}
-	return k.words.say("{n} of {m}", "n", row.Integer(field), "m", most)
+	return k.words.say("{n} of {m}", "n", *n, "m", most)
 }
 
 // tellInvolved names who reported and who had a part, as far as the caller sees them.
 func (x *incident) tellInvolved() facts {
-	w, r := x.words, x.row
+	w, r := x.words, &x.row
 	var list facts
 	if x.isVisible("incidents", "reported_by") {
 		list = append(list, fact{w.say("Reported by"), x.tellReporter(r)})
@@ -249,7 +228,7 @@ func (x *incident) tellInvolved() facts {
 	if !x.isVisible("incidents", "entities") {
 		return append(list, fact{w.say("Involved"), w.say("Who was involved is shown to officers and managers alone.")})
 	}
-	for _, c := range x.involved {
+	for _, c := range x.row.Involved {
 		name := w.word(c.Role)
 		if name == "" {
 			name = w.word(c.Type)
@@ -260,31 +239,31 @@ func (x *incident) tellInvolved() facts {
 		}
 		list = append(list, fact{name, called})
 	}
-	if len(x.involved) == 0 {
+	if len(x.row.Involved) == 0 {
 		list = append(list, fact{w.say("Involved"), w.say("Nobody is named as injured, involved or witness.")})
 	}
 	return list
 }
 
-func (x *incident) tellReporter(r store.Row) string {
+func (x *incident) tellReporter(r *incidentRow) string {
 	switch {
-	case r["anonymous"] == true:
+	case r.Anonymous:
 		return x.words.say("Nobody by name: it was reported anonymously")
-	case r.Text("reporter_name") != "":
-		return r.Text("reporter_name")
-	case r.Text("reported_by") != "":
-		return x.personOf(r.Text("reported_by"))
+	case r.ReporterName != "":
+		return r.ReporterName
+	case r.ReportedBy != "":
+		return x.personOf(r.ReportedBy)
 	}
 	return x.words.say("Not said")
 }
 
 // tellCauses tells each cause with the chain of whys that leads to it.
 func (x *incident) tellCauses() part {
-	if len(x.causes) == 0 {
+	if len(x.row.Causes) == 0 {
 		return passage{text: x.words.say("Nobody has said yet why it happened.")}
 	}
 	var list entries
-	for _, c := range x.causes {
+	for _, c := range x.row.Causes {
 		e := entry{said: joinSaid(" · ", c.Text, x.words.word(c.Layer))}
 		for i, why := range c.Whys {
 			e.small = append(e.small, fmt.Sprintf("%d. %s", i+1, why))
@@ -308,23 +287,23 @@ func (x *incident) tellActions() part {
 }
 
 // rowsOfActions tells actions in the columns of a table: what, level, state, who, when.
-func (k *reading) rowsOfActions(actions []store.Row) [][]string {
+func (k *reading) rowsOfActions(actions []actionRow) [][]string {
 	w := k.words
 	rows := make([][]string, len(actions))
 	for i, a := range actions {
 		level, owner, due := w.say("No level of control"), w.say("nobody yet"), w.say("No due day")
-		if x := a.Text("control_level"); x != "" {
+		if x := a.Level; x != "" {
 			level = w.word(x)
 		}
-		if x := a.Text("assignee_user_id"); x != "" {
+		if x := a.Assignee; x != "" {
 			owner = k.personOf(x)
 		}
-		if x := k.day(a.Text("due_on")); x != "" {
+		if x := k.day(a.DueOn); x != "" {
 			due = x
-		} else if x := k.moment(a.Text("due_at")); x != "" {
+		} else if x := k.moment(a.DueAt); x != "" {
 			due = x
 		}
-		rows[i] = []string{joinSaid("\n", a.Text("title"), a.Text("action_no")), level, w.word(a.Text("status")), owner, due}
+		rows[i] = []string{joinSaid("\n", a.Title, a.No), level, w.word(a.Status), owner, due}
 	}
 	return rows
 }
@@ -333,8 +312,8 @@ func (k *reading) rowsOfActions(actions []store.Row) [][]string {
 func (x *incident) listFiles() entries {
 	var list entries
 	for _, f := range x.files {
-		list = append(list, entry{at: x.moment(f.Text("created_at")), said: f.Text("name"), text: f.Text("note"),
-			small: []string{"SHA-256 " + f.Text("sha256")}})
+		list = append(list, entry{at: x.moment(f.CreatedAt), said: f.Name, text: f.Note,
+			small: []string{"SHA-256 " + f.SHA256}})
 	}
 	return list
 }

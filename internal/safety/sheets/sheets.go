@@ -6,8 +6,8 @@
 package sheets
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -113,12 +113,15 @@ func (k *reading) readPermitted(resource, where, order string, args ...any) ([]s
 }
 
 // readVisible reads the rows of a collection as the caller sees them.
-func (k *reading) readVisible(resource, where, order string, args ...any) ([]store.Row, error) {
+func readVisible[T any](k *reading, resource, where, order string, args ...any) ([]T, error) {
 	rows, err := k.readPermitted(resource, where, order, args...)
+	if err != nil {
+		return nil, err
+	}
 	for i := range rows {
 		rows[i] = k.maskRow(resource, rows[i])
 	}
-	return rows, err
+	return decodeRows[T](rows)
 }
 
 // maskRow is a row without the fields that the caller does not see.
@@ -133,6 +136,15 @@ func (k *reading) maskRow(resource string, row store.Row) store.Row {
 	return seen
 }
 
+// readPhotos reads the photos of a record that the caller may read.
+func (k *reading) readPhotos(resource, where string, args ...any) ([]photoRow, error) {
+	rows, err := k.readPermitted(resource, where, "id", args...)
+	if err != nil {
+		return nil, err
+	}
+	return decodeRows[photoRow](rows)
+}
+
 // isVisible reports a field that the caller sees.
 func (k *reading) isVisible(resource, field string) bool {
 	r, _ := k.p.store.Catalog().Get(resource)
@@ -141,33 +153,40 @@ func (k *reading) isVisible(resource, field string) bool {
 }
 
 // readOne is the record of a wish; one that the caller may not read is not there.
-func (k *reading) readOne(resource, id string) (store.Row, error) {
-	rows, err := k.readVisible(resource, "id IN {ids $2}", "id", query.List([]string{id}))
+func readOne[T any](k *reading, resource, id string) (one T, err error) {
+	rows, err := readVisible[T](k, resource, "id IN {ids $2}", "id", query.List([]string{id}))
 	if err != nil {
-		return nil, err
+		return one, err
 	}
 	if len(rows) == 0 {
-		return nil, fault.New(fault.NotFound, "PGRST116", "there is no such record")
+		return one, fault.New(fault.NotFound, "PGRST116", "there is no such record")
 	}
 	return rows[0], nil
 }
 
-// nameRecords learns what records of a collection are called, by the first of some
-// fields that says something.
-func (k *reading) nameRecords(resource string, ids []string, fields ...string) ([]store.Row, error) {
+// nameRecords learns what records of a collection are called: by their name, else by
+// their code or number.
+func (k *reading) nameRecords(resource string, ids []string) ([]named, error) {
 	if ids = distinctIDs(ids); len(ids) == 0 {
 		return nil, nil
 	}
-	rows, err := k.readVisible(resource, "id IN {ids $2}", "id", query.List(ids))
-	for _, row := range rows {
-		for _, field := range fields {
-			if text := row.Text(field); text != "" {
-				k.named[row.Text("id")] = text
-				break
-			}
+	rows, err := readVisible[named](k, resource, "id IN {ids $2}", "id", query.List(ids))
+	for _, x := range rows {
+		if called := cmp.Or(x.Name, x.Code, x.No); called != "" {
+			k.named[x.ID] = called
 		}
 	}
 	return rows, err
+}
+
+// nameWorkers learns what the workers are called that records stand for.
+func (k *reading) nameWorkers(of []named) error {
+	ids := make([]string, len(of))
+	for i, x := range of {
+		ids[i] = x.Worker
+	}
+	_, err := k.nameRecords("workers", ids)
+	return err
 }
 
 // namePeople learns what accounts are called: by the name of the worker, else by the
@@ -176,19 +195,15 @@ func (k *reading) namePeople(ids []string) error {
 	if ids = distinctIDs(ids); len(ids) == 0 {
 		return nil
 	}
-	members, err := k.readVisible("members", "user_id IN {ids $2}", "id", query.List(ids))
+	members, err := readVisible[named](k, "members", "user_id IN {ids $2}", "id", query.List(ids))
 	if err != nil {
 		return err
 	}
-	if _, err := k.nameRecords("workers", store.TextColumn(members, "worker_id"), "name"); err != nil {
+	if err := k.nameWorkers(members); err != nil {
 		return err
 	}
 	for _, m := range members {
-		name := k.named[m.Text("worker_id")]
-		if name == "" {
-			name = m.Text("email")
-		}
-		k.people[m.Text("user_id")] = name
+		k.people[m.User] = cmp.Or(k.named[m.Worker], m.Email)
 	}
 	return nil
 }
@@ -210,13 +225,6 @@ func distinctIDs(ids []string) []string {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == "" })
 	slices.Sort(ids)
 	return slices.Compact(ids)
-}
-
-// decodeField reads a document of a row; what the caller does not see is empty.
-func decodeField[T any](row store.Row, field string) (out T) {
-	raw, _ := row[field].(json.RawMessage)
-	_ = json.Unmarshal(raw, &out) // the store has checked it
-	return out
 }
 
 // moment tells a moment in the zone of the sheet; "" for none.

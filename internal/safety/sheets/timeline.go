@@ -1,6 +1,7 @@
 package sheets
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -29,15 +30,13 @@ func (x *incident) tellTimeline(happened []evidence.Entry) entries {
 
 // addBeginning puts the report before the rest for those who do not read the audit log.
 func (x *incident) addBeginning(happened []evidence.Entry) []evidence.Entry {
-	at := x.row.Text("reported_at")
+	at := x.row.ReportedAt
 	if at == "" || slices.ContainsFunc(happened, func(e evidence.Entry) bool { return e.Kind == "made" }) {
 		return happened
 	}
 	begun := evidence.Entry{At: at, Kind: "made"}
-	for _, field := range [...]string{"reported_by", "created_by"} {
-		if by := x.row.Text(field); by != "" && begun.By == nil {
-			begun.By = &by
-		}
+	if by := cmp.Or(x.row.ReportedBy, x.row.CreatedBy); by != "" {
+		begun.By = &by
 	}
 	return append([]evidence.Entry{begun}, happened...)
 }
@@ -194,7 +193,7 @@ func (k *reading) peopleIn(resource string, happened []evidence.Entry) (ids []st
 func (k *reading) nameChanged(resource string, happened []evidence.Entry) error {
 	for _, of := range [...]string{"zones", "sites"} {
 		ids := k.changedIDs(resource, happened, func(f *catalog.Field) bool { return f.Ref == of })
-		if _, err := k.nameRecords(of, ids, "name", "code"); err != nil {
+		if _, err := k.nameRecords(of, ids); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,117 @@
+package sheets
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"holdfast/internal/store"
+)
+
+// incidentRow is an incident as its reader sees it: what is hidden from him is empty.
+type incidentRow struct {
+	ID                string    `json:"id"`
+	No                string    `json:"incident_no"`
+	Status            string    `json:"status"`
+	Title             string    `json:"title"`
+	Kind              string    `json:"kind"`
+	Severity          string    `json:"severity"`
+	PotentialSeverity string    `json:"potential_severity"`
+	Description       string    `json:"description"`
+	ImmediateAction   string    `json:"immediate_action"`
+	Lessons           string    `json:"lessons"`
+	OccurredAt        string    `json:"occurred_at"`
+	OccurredZone      string    `json:"occurred_tz"`
+	ReportedAt        string    `json:"reported_at"`
+	KnownAt           string    `json:"known_at"`
+	InvestigatedAt    string    `json:"investigated_at"`
+	ClosedAt          string    `json:"closed_at"`
+	DueOn             string    `json:"due_on"`
+	ReportedBy        string    `json:"reported_by"`
+	ReporterName      string    `json:"reporter_name"`
+	Anonymous         bool      `json:"anonymous"`
+	CreatedBy         string    `json:"created_by"`
+	Lead              string    `json:"lead_user_id"`
+	Site              string    `json:"site_id"`
+	Zone              string    `json:"zone_id"`
+	Categories        []string  `json:"category_tags"`
+	Likelihood        *int      `json:"likelihood"`
+	Risk              *int      `json:"risk_rating"`
+	Journey           string    `json:"journey"`
+	DuplicateOf       string    `json:"duplicate_of"`
+	VoidReason        string    `json:"void_reason"`
+	ReopenReason      string    `json:"reopen_reason"`
+	ExternalRef       string    `json:"external_ref"`
+	Involved          []concern `json:"entities"`
+	Causes            []cause   `json:"root_causes"`
+}
+
+// concern is somebody or something that had a part in an incident.
+type concern struct {
+	Type string `json:"entity_type"`
+	ID   string `json:"entity_id"`
+	Role string `json:"role"`
+}
+
+// cause is one answer to why it happened, with those that led to it.
+type cause struct {
+	Layer string   `json:"layer"`
+	Text  string   `json:"text"`
+	Whys  []string `json:"whys"`
+}
+
+// actionRow is what is done about something.
+type actionRow struct {
+	No       string `json:"action_no"`
+	Title    string `json:"title"`
+	Level    string `json:"control_level"`
+	Status   string `json:"status"`
+	Assignee string `json:"assignee_user_id"`
+	DueOn    string `json:"due_on"`
+	DueAt    string `json:"due_at"`
+}
+
+// fileRow is a file that is kept with a record.
+type fileRow struct {
+	Name      string `json:"name"`
+	Note      string `json:"note"`
+	SHA256    string `json:"sha256"`
+	CreatedAt string `json:"created_at"`
+}
+
+// photoRow is a photo with the key of its bytes, which nobody reads as a field.
+type photoRow struct {
+	ID      string `json:"id"`
+	Caption string `json:"caption"`
+	SHA256  string `json:"sha256"`
+	Key     string `json:"blob_key"`
+}
+
+// named is a record that others name: what it is called, and what it belongs to.
+type named struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Code     string `json:"code"`
+	No       string `json:"incident_no"`
+	User     string `json:"user_id"`
+	Email    string `json:"email"`
+	Worker   string `json:"worker_id"`
+	Site     string `json:"site_id"`
+	Country  string `json:"country"`
+	Timezone string `json:"timezone"`
+}
+
+// decodeRows reads rows into a type by the names of their fields. A field that the type
+// lacks is not read; an empty one is the type's zero value.
+func decodeRows[T any](rows []store.Row) ([]T, error) {
+	list := make([]T, len(rows))
+	for i, row := range rows {
+		raw, err := json.Marshal(row)
+		if err == nil {
+			err = json.Unmarshal(raw, &list[i])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("sheets: read a row: %w", err)
+		}
+	}
+	return list, nil
+}
