@@ -5,6 +5,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/costs"
+	"holdfast/internal/warehouse/returns"
 )
 
 // checkReversals holds movements that reverse others to what they reverse: the
@@ -45,7 +46,29 @@ func checkReversals(tx *store.Tx, changes []store.Change) error {
 			return nameRow(err, i, len(changes))
 		}
 	}
-	return nil
+	return checkReversedShipments(tx, changes, first)
+}
+
+// checkReversedShipments refuses that goods which came back are said never to have left:
+// they would be in the house twice.
+func checkReversedShipments(tx *store.Tx, changes []store.Change, first map[string]store.Row) error {
+	var items set
+	var sent []returns.Sent
+	for _, c := range changes {
+		m := c.After
+		if of := first[m.Text("reversal_of")]; c.Op != store.Insert || of == nil || of["type"] != any("ship") {
+			continue
+		}
+		items.addID(m.Text("item_id"))
+		goods := returns.Goods{ItemID: m.Text("item_id"), OwnerID: m.Text("owner_id"), LotID: m.Text("lot_id"),
+			Serial: m.Text("serial")}
+		sent = append(sent, returns.Sent{Goods: goods, Quantity: m.Decimal("quantity")})
+	}
+	if len(sent) == 0 {
+		return nil
+	}
+	lockItems(tx.Tx, tx.TenantID, jsonList(items.list))
+	return returns.CheckReversed(tx, sent)
 }
 
 // checkReversal refuses a movement that is not the other way of one; left is what

@@ -1,8 +1,12 @@
 package warehouse_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
+	"holdfast/internal/db"
+	"holdfast/internal/demo"
 	"holdfast/internal/testkit"
 )
 
@@ -167,5 +171,71 @@ func TestReceivedReturnsReferToWhatLeft(t *testing.T) {
 		receive(back, piece("S-1"), 200)
 		refused(t, receive(back, piece("S-1"), 409), "HF022")
 		k.Verified(t)
+	})
+}
+
+// Goods that came back cannot be said never to have left, a return that is taken back is away
+// again, and verify finds more that came back than left.
+func TestReturnsAgreeWithWhatLeft(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{})
+		g.bin("G-A", 20, "")
+		g.sellPieces(3)
+		take := func(q float64, what string, more map[string]any, want int) testkit.Response {
+			t.Helper()
+			order, line := confirmed(t, k, "return", g.item, q, nil)
+			in := map[string]any{"order_id": order, "lines": []any{g.comingBack(line, q, what, more)}}
+			return g.say("receive_return", in, want, nil)
+		}
+		reverse := func(filter, as string, q float64, way map[string]any) testkit.Response {
+			t.Helper()
+			of := testkit.List[struct{ ID string }](t, k, g.as, "stock_movements?select=id&item_id=eq."+g.item+"&"+filter)
+			if len(of) != 1 {
+				t.Fatalf("%d movements of %s", len(of), filter)
+			}
+			way["type"], way["item_id"], way["quantity"], way["reversal_of"] = as, g.item, q, of[0].ID
+			return k.Post(g.as, "/v1/stock_movements", way)
+		}
+		into := func() map[string]any { return map[string]any{"to_zone_id": g.lane} }
+
+		take(2, "restock", nil, 200)
+		refused(t, reverse("type=eq.ship", "adjust_gain", 3, into()), "HF022", "only 1 is still away", "reverse the return first")
+		if r := reverse("type=eq.ship", "adjust_gain", 1, into()); r.Status != 201 {
+			t.Fatalf("reversal of what is still away: %d %s", r.Status, r.Body)
+		}
+		refused(t, take(1, "restock", nil, 409), "only 0 is still away")
+
+		back := map[string]any{"from_zone_id": g.lane}
+		if r := reverse("type=eq.return_in&quantity=eq.2", "adjust_loss", 1, back); r.Status != 201 {
+			t.Fatalf("reversal of a return: %d %s", r.Status, r.Body)
+		}
+		take(1, "restock", nil, 200)
+
+		take(1, "quarantine", map[string]any{"reason": "no papers"}, 200)
+		unexpected := map[string]any{"from_zone_id": g.lane, "from_status": "quarantine"}
+		if r := reverse("reason_code=eq.no%20papers", "adjust_loss", 1, unexpected); r.Status != 201 {
+			t.Fatalf("reversal of an unexpected return: %d %s", r.Status, r.Body)
+		}
+		refused(t, take(1, "restock", nil, 409), "only 0 is still away")
+		k.Verified(t)
+
+		testkit.Must(t, k.App.DB.Write(t.Context(), db.Scope{Tenant: demo.North}, func(tx *db.Tx) error {
+			_, err := tx.Exec(`
+				UPDATE stock_movements
+				SET quantity = 4 * quantity
+				WHERE tenant_id = $1
+					AND item_id = $2
+					AND type = 'return_in'
+					AND reversal_of IS NULL`, demo.North, g.item)
+			return err
+		}))
+		found, err := k.App.Verify(t.Context())
+		testkit.Must(t, err)
+		isFound := slices.ContainsFunc(found, func(d string) bool {
+			return strings.Contains(d, "item "+g.item+" came back, of what left is ")
+		})
+		if !isFound {
+			t.Errorf("verify finds no return of what never left: %s", found)
+		}
 	})
 }

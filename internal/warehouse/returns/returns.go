@@ -30,24 +30,71 @@ type Sent struct {
 	Quantity decimal.Dec // base units
 }
 
+// originalJoin joins what a reversal reverses: whatever its own type, it counts where its
+// original does.
+const originalJoin = `LEFT JOIN stock_movements AS original ON original.tenant_id = $1
+		AND original.id = movement.reversal_of`
+
+// kindSQL is the type of a movement, or of what it reverses.
+const kindSQL = "COALESCE(original.type, movement.type)"
+
+// unexpectedSQL holds for what verb receive_return took in with a reason of its own, which
+// never left, and for its reversal.
+const unexpectedSQL = `{kind} = 'return_in'
+			AND COALESCE(original.ref_type, movement.ref_type, '') = 'order_lines'
+			AND COALESCE(original.reason_code, movement.reason_code, 'restock') NOT IN ('restock', 'quarantine', 'scrap')`
+
+// leftSQL is a movement's quantity as it left: below zero where it came in.
+const leftSQL = "CASE WHEN movement.to_zone_id IS NULL THEN movement.quantity ELSE -movement.quantity END"
+
 // awaySQL selects how much more left than came back, by item, owner, lot and serial
 // number. A movement that leads nowhere leaves the warehouse: a shipment, or a return
-// that was taken back. What verb receive_return took in with a reason of its own never
-// left, and is not what came back of anything. $1 tenant, $2 ids of items.
+// that was taken back. What is unexpected is not what came back of anything. $1 tenant, $2
+// ids of items.
 const awaySQL = `
 	SELECT movement.item_id, movement.owner_id, movement.lot_id, movement.serial,
-		CAST(SUM(CASE WHEN movement.to_zone_id IS NULL THEN movement.quantity ELSE -movement.quantity END) AS bigint)
+		CAST(SUM({left}) AS bigint)
 	FROM stock_movements AS movement
+	{original}
 	WHERE movement.tenant_id = $1
 		AND {items}
-		AND movement.type IN ('ship', 'return_in')
+		AND {kind} IN ('ship', 'return_in')
 		AND NOT (
-			movement.type = 'return_in'
-			AND COALESCE(movement.ref_type, '') = 'order_lines'
-			AND COALESCE(movement.reason_code, 'restock') NOT IN ('restock', 'quarantine', 'scrap')
+			{unexpected}
 		)
 	GROUP BY movement.item_id, movement.owner_id, movement.lot_id, movement.serial
-	HAVING SUM(CASE WHEN movement.to_zone_id IS NULL THEN movement.quantity ELSE -movement.quantity END) <> 0`
+	HAVING SUM({left}) <> 0`
+
+// returnedSQL selects what verbs took back of items and what left of them, by owner.
+// Movements written by hand or imported bring back what left before the ledger began, and
+// are not held to it. $1 tenant.
+const returnedSQL = `
+	SELECT movement.item_id, movement.owner_id,
+		CAST(SUM(CASE WHEN {kind} = 'return_in' THEN -({left}) ELSE 0 END) AS bigint),
+		CAST(SUM(CASE WHEN {kind} = 'ship' THEN {left} ELSE 0 END) AS bigint)
+	FROM stock_movements AS movement
+	{original}
+	WHERE movement.tenant_id = $1
+		AND {kind} IN ('ship', 'return_in')
+		AND (
+			{kind} = 'ship'
+			OR COALESCE(original.ref_type, movement.ref_type, '') IN ('receipts', 'order_lines')
+		)
+		AND NOT (
+			{unexpected}
+		)
+	GROUP BY movement.item_id, movement.owner_id`
+
+// fillWords puts into a statement what the statements of this package share.
+func fillWords(statement string, wordsAndSQL ...string) string {
+	statement = strings.NewReplacer(append(wordsAndSQL, "{left}", leftSQL, "{original}", originalJoin,
+		"{unexpected}", unexpectedSQL)...).Replace(statement)
+	return strings.ReplaceAll(statement, "{kind}", kindSQL)
+}
+
+// ReturnedSQL is the statement that says of items and owners what verbs took back and what
+// left, in base units; no item may have taken back more. Its argument is the tenant.
+func ReturnedSQL() string { return fillWords(returnedSQL) }
 
 // Away is how much of goods is away: left, and not come back.
 type Away map[Goods]decimal.Dec
@@ -58,7 +105,7 @@ func ReadAway(tx *store.Tx, items []string) (Away, error) {
 	if len(items) == 0 {
 		return away, nil
 	}
-	text := strings.ReplaceAll(awaySQL, "{items}", tx.DB().InUUID("movement.item_id", 2))
+	text := fillWords(awaySQL, "{items}", tx.DB().InUUID("movement.item_id", 2))
 	err := tx.Query(text, []any{tx.TenantID, query.List(items)}, func(r *db.Row) error {
 		away[scanGoods(r)] = r.Dec(4)
 		return nil
@@ -103,6 +150,28 @@ func (a Away) Take(g Goods, found string, quantity decimal.Dec) error {
 			With("", hint).At("quantity", "only %s may come back", open)
 	}
 	a[g] -= quantity
+	return nil
+}
+
+// CheckReversed refuses with HF022 that goods which came back are said never to have left.
+// The caller holds their items.
+func CheckReversed(tx *store.Tx, list []Sent) error {
+	var items []string
+	for _, s := range list {
+		items = append(items, s.ItemID)
+	}
+	away, err := ReadAway(tx, items)
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		open := away.Open(s.Goods)
+		if s.Quantity > open {
+			return fault.New(fault.Conflict, codeOver, "of what left like it only %s is still away; the rest came back", open).
+				With("", "reverse the return first, or reverse less").At("quantity", "only %s is still away", open)
+		}
+		away[s.Goods] -= s.Quantity
+	}
 	return nil
 }
 
@@ -228,12 +297,13 @@ func Divide(sent []Sent, item string, quantity decimal.Dec) (lines []Line) {
 const soldSQL = `
 	SELECT movement.item_id, movement.serial
 	FROM stock_movements AS movement
+	{original}
 	WHERE movement.tenant_id = $1
 		AND {items}
 		AND {serials}
-		AND movement.type IN ('ship', 'return_in')
+		AND {kind} IN ('ship', 'return_in')
 	GROUP BY movement.item_id, movement.serial
-	HAVING SUM(CASE WHEN movement.to_zone_id IS NULL THEN movement.quantity ELSE -movement.quantity END) > 0`
+	HAVING SUM({left}) > 0`
 
 // piece is one piece of an item.
 type piece struct{ item, serial string }
@@ -259,8 +329,7 @@ func (p Pieces) CheckNew(tx *store.Tx) error {
 		items, serials = append(items, is.item), append(serials, is.serial)
 	}
 	d := tx.DB()
-	which := strings.NewReplacer("{items}", d.InUUID("movement.item_id", 2), "{serials}", d.InText("movement.serial", 3))
-	text := which.Replace(soldSQL)
+	text := fillWords(soldSQL, "{items}", d.InUUID("movement.item_id", 2), "{serials}", d.InText("movement.serial", 3))
 	return tx.Query(text, []any{tx.TenantID, query.List(items), query.List(serials)}, func(r *db.Row) error {
 		serial := r.Text(1)
 		is, isHere := p[piece{r.Text(0), serial}]

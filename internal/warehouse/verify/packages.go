@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/warehouse/ending"
 	"holdfast/internal/warehouse/packing"
+	"holdfast/internal/warehouse/returns"
 	"holdfast/internal/warehouse/transfers"
 )
 
@@ -33,6 +34,17 @@ func (r *recount) recountTransit() {
 	})
 	r.queueQuery(transfers.ItemsSQL, func(row *db.Row) {
 		r.addPair("item "+row.Text(0)+" in transit", row.Int(1), row.Int(2))
+	})
+}
+
+// recountReturns finds items of which more came back than left.
+func (r *recount) recountReturns() {
+	r.queueQuery(returns.ReturnedSQL(), func(row *db.Row) {
+		what := "item " + row.Text(0) + " came back, of what left"
+		if !row.Null(1) {
+			what += ", of owner " + row.Text(1)
+		}
+		r.addPair(what, row.Int(2), min(row.Int(2), row.Int(3)))
 	})
 }
 

@@ -50,6 +50,7 @@ func RecountTotals(tx *db.Tx, c *catalog.Catalog, tenant string) ([]Difference, 
 	r.recountPackages()
 	r.recountChildren()
 	r.recountTransit()
+	r.recountReturns()
 	if err := tx.Flush(); err != nil {
 		return nil, fmt.Errorf("verify: recount: %w", err)
 	}
