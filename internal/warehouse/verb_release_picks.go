@@ -57,10 +57,15 @@ func (w Watch) releasePicks(c *verb.Call, in *ReleasePicksIn) (*ReleasePicksOut,
 		return nil, notReady("nothing that is reserved for these orders waits to be picked").At("order_ids",
 			"have no reservation that no list has")
 	}
-	if err := k.orderByWalk(open); err != nil {
+	layout, err := k.orderByWalk(open)
+	if err != nil {
 		return nil, err
 	}
-	lists, err := k.writePickLists(in, wave.Text("wave_no"), cutBatches(in, open))
+	batches, err := walkBatches(layout, cutBatches(in, open))
+	if err != nil {
+		return nil, err
+	}
+	lists, err := k.writePickLists(in, wave.Text("wave_no"), batches)
 	if err != nil {
 		return nil, err
 	}
@@ -133,22 +138,70 @@ func (k work) listUnlisted(orders []string) ([]stop, error) {
 	return out, err
 }
 
-// orderByWalk gives stops their place on one walk through the warehouse.
-func (k work) orderByWalk(list []stop) error {
-	lines := make([]walking.Line, len(list))
-	for i, s := range list {
-		lines[i] = walking.Line{ID: s.Row.Text("id"), ZoneID: s.Row.Text("zone_id"), Seq: int64(i + 1)}
+// orderByWalk gives stops their place on one walk through the warehouse, and returns the
+// layout of that.
+func (k work) orderByWalk(list []stop) (*walking.Layout, error) {
+	lines := linesToWalk(list)
+	var zones []string
+	for _, l := range lines {
+		zones = append(zones, l.ZoneID)
 	}
-	places, err := walking.OrderStops(k.Tx, lines)
+	layout, err := walking.ReadLayout(k.Tx, zones)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	places, err := layout.OrderStops(lines)
+	if err != nil {
+		return nil, err
 	}
 	for i := range list {
 		at := places[list[i].Row.Text("id")]
 		list[i].place, list[i].site = at.Index, at.Site
 	}
 	slices.SortFunc(list, func(a, b stop) int { return a.place - b.place })
-	return nil
+	return layout, nil
+}
+
+// linesToWalk are stops as a walk knows them.
+func linesToWalk(list []stop) []walking.Line {
+	lines := make([]walking.Line, len(list))
+	for i, s := range list {
+		lines[i] = walking.Line{ID: s.Row.Text("id"), ZoneID: s.Row.Text("zone_id"), Seq: int64(i + 1)}
+	}
+	return lines
+}
+
+// mostWalked is how many stops of a release are walked list by list: some 0.2 ms each. What
+// is released beyond them keeps the order of the walk through all of it.
+const mostWalked = 600
+
+// batch is the stops of one list, and how long its walk is.
+type batch struct {
+	stops  []stop
+	metres decimal.Dec // 0 = not known
+}
+
+// walkBatches orders each batch as it is best walked by itself.
+func walkBatches(layout *walking.Layout, groups [][]stop) ([]batch, error) {
+	out := make([]batch, len(groups))
+	walked := 0
+	for i, g := range groups {
+		out[i].stops = g
+		if walked += len(g); walked > mostWalked {
+			continue
+		}
+		walk, err := layout.OrderList(linesToWalk(g))
+		if err != nil {
+			return nil, err
+		}
+		at := map[string]int{}
+		for place, l := range walk.Lines {
+			at[l.ID] = place
+		}
+		slices.SortFunc(g, func(a, b stop) int { return at[a.Row.Text("id")] - at[b.Row.Text("id")] })
+		out[i].metres = decimal.FromFloat(walk.Metres)
+	}
+	return out, nil
 }
 
 // cutBatches cuts stops, which are in walking order, into lists. A list is walked at one
@@ -187,8 +240,8 @@ func groupByWalk(byOrder bool, open []stop) (groups [][]stop) {
 }
 
 // writePickLists writes released pick lists.
-func (k work) writePickLists(in *ReleasePicksIn, wave string, groups [][]stop) ([]store.Row, error) {
-	rows := make([]store.Row, len(groups))
+func (k work) writePickLists(in *ReleasePicksIn, wave string, batches []batch) ([]store.Row, error) {
+	rows := make([]store.Row, len(batches))
 	if wave == "" && in.Method == "wave" {
 		zone, err := readZone(k.Tx)
 		if err != nil {
@@ -196,17 +249,20 @@ func (k work) writePickLists(in *ReleasePicksIn, wave string, groups [][]stop) (
 		}
 		wave = "W-" + k.Now().In(zone).Format("20060102-150405")
 	}
-	for i := range groups {
+	for i, b := range batches {
 		rows[i] = store.Row{"id": db.NewID(), "strategy": in.Method}
 		setGiven(rows[i], "wave_no", wave)
+		if b.metres > 0 {
+			rows[i]["route_m"] = b.metres
+		}
 	}
 	lists, err := k.InsertRows("pick_lists", rows)
 	if err != nil {
 		return nil, err
 	}
 	var lines []store.Row
-	for i, g := range groups {
-		for n, s := range g {
+	for i, b := range batches {
+		for n, s := range b.stops {
 			lines = append(lines, pickLine(rows[i].Text("id"), int64(n+1), s.Row))
 		}
 	}

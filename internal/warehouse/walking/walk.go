@@ -62,40 +62,54 @@ type Place struct {
 	Site  string // "" = none
 }
 
-// OrderStops returns the places of lines on one walk through a warehouse, by their ids. More
-// zones than routing.MaxStops are left in the order that they have, site by site.
-func OrderStops(tx *store.Tx, lines []Line) (map[string]Place, error) {
-	d := &walkData{walk: Walk{Lines: lines}, zones: map[string]*walkZone{}, floor: routing.Floor{}}
-	var zones []string
-	for _, l := range lines {
-		zones = append(zones, l.ZoneID)
-	}
+// Layout is where zones lie and how their aisles are walked.
+type Layout struct {
+	zones map[string]*walkZone
+	floor routing.Floor
+}
+
+// ReadLayout reads the layout around zones.
+func ReadLayout(tx *store.Tx, zones []string) (*Layout, error) {
+	l := newLayout()
 	slices.Sort(zones)
-	zones = slices.Compact(zones)
-	if err := d.readZones(tx.Tx, tx.TenantID, zones); err != nil {
+	if err := l.readZones(tx.Tx, tx.TenantID, slices.Compact(zones)); err != nil {
 		return nil, err
 	}
-	if err := d.readAisles(tx.Tx, tx.TenantID); err != nil {
-		return nil, err
-	}
-	if len(zones) <= routing.MaxStops {
-		if err := d.orderLines(""); err != nil {
+	return &l, l.readAisles(tx.Tx, tx.TenantID)
+}
+
+func newLayout() Layout {
+	return Layout{zones: map[string]*walkZone{}, floor: routing.Floor{}}
+}
+
+// OrderStops returns the places of lines on one walk through the layout, by their ids. More
+// zones than routing.MaxStops are left in the order that they have, site by site.
+func (l *Layout) OrderStops(lines []Line) (map[string]Place, error) {
+	if len(l.zones) <= routing.MaxStops {
+		walk, err := l.OrderList(lines)
+		if err != nil {
 			return nil, err
 		}
+		lines = walk.Lines
 	}
 	places := map[string]Place{}
-	for i, l := range d.walk.Lines {
-		places[l.ID] = Place{Index: i, Site: d.zones[l.ZoneID].site}
+	for i, line := range lines {
+		places[line.ID] = Place{Index: i, Site: l.zones[line.ZoneID].site}
 	}
 	return places, nil
+}
+
+// OrderList orders lines as a list of its own is best walked.
+func (l *Layout) OrderList(lines []Line) (*Walk, error) {
+	d := &walkData{Layout: *l, walk: Walk{Lines: slices.Clone(lines)}}
+	return &d.walk, d.orderLines("")
 }
 
 // walkData is what an order of walking depends on.
 type walkData struct {
 	status string
 	walk   Walk
-	zones  map[string]*walkZone
-	floor  routing.Floor
+	Layout
 }
 
 // FindWalk finds the order in which the pending lines of a pick list are best
@@ -103,7 +117,7 @@ type walkData struct {
 // "". It changes nothing. A list or zone that does not exist is
 // fault.NotFound; more zones than routing.MaxStops is fault.Invalid.
 func FindWalk(ctx context.Context, s *store.Store, a actor.Actor, list, start string) (*Walk, error) {
-	d := &walkData{walk: Walk{ListID: list}, zones: map[string]*walkZone{}, floor: routing.Floor{}}
+	d := &walkData{walk: Walk{ListID: list}, Layout: newLayout()}
 	err := s.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error {
 		return d.readWalk(tx, a.TenantID, start)
 	})
@@ -199,9 +213,9 @@ const walkZonesSQL = `
 
 // readZones reads zones, the site of each and the aisle that it lies in: the nearest zone
 // of that kind above it.
-func (d *walkData) readZones(tx *db.Tx, tenant string, ids []string) error {
+func (l *Layout) readZones(tx *db.Tx, tenant string, ids []string) error {
 	return tx.Query(sites.FillStatement(walkZonesSQL), []any{tenant, query.List(ids)}, func(r *db.Row) error {
-		d.zones[r.Text(0)] = &walkZone{
+		l.zones[r.Text(0)] = &walkZone{
 			id: r.Text(0), code: r.Text(1), x: r.Dec(2), y: r.Dec(3), z: r.Dec(4),
 			rank: r.Int(5), aisle: r.Text(6), site: r.Text(7),
 		}
@@ -228,9 +242,9 @@ const aislesSQL = `
 	GROUP BY aisle`
 
 // readAisles reads how far the aisles reach: over all that lies in them.
-func (d *walkData) readAisles(tx *db.Tx, tenant string) error {
+func (l *Layout) readAisles(tx *db.Tx, tenant string) error {
 	var aisles []string
-	for _, z := range d.zones {
+	for _, z := range l.zones {
 		if z.aisle != "" {
 			aisles = append(aisles, z.aisle)
 		}
@@ -239,7 +253,7 @@ func (d *walkData) readAisles(tx *db.Tx, tenant string) error {
 		return nil
 	}
 	return tx.Query(aislesSQL, []any{tenant, query.List(aisles)}, func(r *db.Row) error {
-		d.floor[r.Text(0)] = routing.Ends{Front: r.Dec(1).Float(), Back: r.Dec(2).Float()}
+		l.floor[r.Text(0)] = routing.Ends{Front: r.Dec(1).Float(), Back: r.Dec(2).Float()}
 		return nil
 	})
 }
