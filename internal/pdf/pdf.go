@@ -26,7 +26,9 @@ type Page struct {
 	buf    sfnt.Buffer
 	foot   string
 	count  string
+	style  string
 	margin float64
+	keeps  bool // signs that no font here has
 }
 
 const family = "Go"
@@ -44,6 +46,7 @@ type Paper struct {
 	Foot          string  // at the end of each page, beside its number, one line or two; "" = neither
 	Count         string  // number of a page, as "Page %d of "+Pages; "" = in English
 	Made          time.Time
+	KeepsSigns    bool // only measures: text keeps the signs that no font here has
 }
 
 // Pages stands in a text for how many pages there are.
@@ -73,7 +76,7 @@ func New(on Paper) (*Page, error) {
 	}
 	p := &Page{Fpdf: fpdf.NewCustom(&fpdf.InitType{OrientationStr: way, UnitStr: "mm", SizeStr: on.Size,
 		Size: fpdf.SizeType{Wd: on.Width, Ht: on.Height}}), glyph: glyph, foot: on.Foot, count: on.Count,
-		margin: on.Margin}
+		margin: on.Margin, keeps: on.KeepsSigns}
 	if p.margin == 0 {
 		p.margin = Margin
 	}
@@ -118,24 +121,38 @@ func (p *Page) footer() {
 }
 
 // Face sets the font: style "" or "B", size in points.
-func (p *Page) Face(style string, size float64) { p.SetFont(family, style, size) }
+func (p *Page) Face(style string, size float64) {
+	p.style = style
+	p.SetFont(family, style, size)
+}
 
-// Clean makes a text drawable: blanks for control characters, a box for what
-// the font has no sign for, so that nothing vanishes unseen.
+// Clean makes a text drawable: blanks for control characters, a box for what no font here
+// has a sign for, so that nothing vanishes unseen.
 func (p *Page) Clean(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '\n' {
+		switch {
+		case r == '\n':
+			return r
+		case unicode.IsControl(r):
+			return ' '
+		case p.keeps || p.hasOwnSign(r) || isJoiner(r) || readScripts().hasSign(r):
 			return r
 		}
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		if i, err := p.glyph.GlyphIndex(&p.buf, r); r > 0xFFFF || err != nil || i == 0 {
-			return '□'
-		}
-		return r
+		return '□'
 	}, strings.ReplaceAll(s, "\r\n", "\n"))
 }
+
+// hasOwnSign reports whether the font of the pages has a sign for r.
+func (p *Page) hasOwnSign(r rune) bool {
+	i, err := p.glyph.GlyphIndex(&p.buf, r)
+	return r <= 0xFFFF && err == nil && i != 0
+}
+
+// isJoiner reports a sign that is not seen and says how its neighbours are written.
+func isJoiner(r rune) bool { return r >= '\u200C' && r <= '\u200F' }
+
+// splitLines are the lines of a text.
+func splitLines(s string) []string { return strings.Split(s, "\n") }
 
 // Bytes ends the document.
 func (p *Page) Bytes() ([]byte, error) {

@@ -59,9 +59,9 @@ func checkReversedShipments(tx *store.Tx, changes []store.Change, first map[stri
 		if of := first[m.Text("reversal_of")]; c.Op != store.Insert || of == nil || of["type"] != any("ship") {
 			continue
 		}
-		items.addID(m.Text("item_id"))
-		goods := returns.Goods{ItemID: m.Text("item_id"), OwnerID: m.Text("owner_id"), LotID: m.Text("lot_id"),
-			Serial: m.Text("serial")}
+		at := spotOf(m)
+		items.addID(at.item)
+		goods := returns.Goods{ItemID: at.item, OwnerID: at.owner, LotID: at.lot, Serial: at.serial}
 		sent = append(sent, returns.Sent{Goods: goods, Quantity: m.Decimal("quantity")})
 	}
 	if len(sent) == 0 {

@@ -226,3 +226,19 @@ func TestLabelsAreRead(t *testing.T) {
 		}
 	})
 }
+
+// A name in any script reaches the printer as it is, and is on paper in signs of a font of the
+// machine, not in boxes.
+func TestLabelsSayNamesInAnyScript(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{})
+		for i, name := range []string{"不锈钢螺栓 M8x40", "مسامير فولاذية", "ข้าวหอมมะลิ", "Żółć"} {
+			item := k.Insert(t, g.as, "items", map[string]any{"sku": []string{"CN", "AR", "TH", "PL"}[i], "name": name})
+			_, _, zpl := g.labels("/v1/labels/items?ids=" + item)
+			isSaid := slices.ContainsFunc(zpl[0], func(f zplField) bool { return strings.Contains(f.data, name) })
+			if !isSaid {
+				t.Errorf("the printer is not sent %q: %q", name, zpl[0])
+			}
+		}
+	})
+}

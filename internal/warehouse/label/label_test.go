@@ -35,7 +35,7 @@ func TestTextStaysOnTheLabel(t *testing.T) {
 			Symbols: []Symbol{Of(strings.Repeat("a-Z.", 16))}},
 		"no signs": {Kind: "Item", Big: "漢字🦺", Lines: []Line{{"Name", "\x00\x1b\r\n\t"}}, Symbols: []Symbol{Of("漢字🦺\x00")}},
 	} {
-		p, err := measuringPage("", time.Time{})
+		p, err := newMeasure()
 		if err != nil {
 			t.Fatal(err)
 		}

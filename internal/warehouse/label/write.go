@@ -8,7 +8,7 @@ import (
 
 // PDF draws labels, one a page of its size. made is printed nowhere.
 func PDF(title string, made time.Time, labels ...Label) ([]byte, error) {
-	p, err := measuringPage(title, made)
+	p, err := pdf.New(pdf.Paper{Width: wide, Height: tall, Margin: margin, Title: title, Made: made})
 	if err != nil {
 		return nil, err
 	}
@@ -31,8 +31,9 @@ func PDF(title string, made time.Time, labels ...Label) ([]byte, error) {
 	return p.Bytes()
 }
 
-func measuringPage(title string, made time.Time) (*pdf.Page, error) {
-	return pdf.New(pdf.Paper{Width: wide, Height: tall, Margin: margin, Title: title, Made: made})
+// newMeasure is a page that measures labels for a printer, which has fonts of its own.
+func newMeasure() (*pdf.Page, error) {
+	return pdf.New(pdf.Paper{Width: wide, Height: tall, Margin: margin, KeepsSigns: true})
 }
 
 func (t text) drawText(p *pdf.Page) {
@@ -41,7 +42,7 @@ func (t text) drawText(p *pdf.Page) {
 		style = "B"
 	}
 	p.Face(style, t.high*points)
-	p.Text(t.x, t.y+t.high*0.85, p.Clean(t.s))
+	p.DrawText(t.x, t.y+t.high*0.85, p.Clean(t.s))
 }
 
 // drawMark fills the dark modules, those side by side as one bar.

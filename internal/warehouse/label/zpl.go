@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	"holdfast/internal/gs1"
 )
@@ -16,7 +15,7 @@ var Resolutions = map[int]float64{203: 8, 300: 12}
 // is UTF-8 (^CI28) and escaped (^FH): nothing that a record holds is read as a
 // command.
 func ZPL(dpi int, labels ...Label) ([]byte, error) {
-	p, err := measuringPage("", time.Time{})
+	p, err := newMeasure()
 	if err != nil {
 		return nil, err
 	}
