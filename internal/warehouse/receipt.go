@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
+	"holdfast/internal/warehouse/handling"
 	"holdfast/internal/warehouse/inventory"
 	"holdfast/internal/warehouse/pricing"
 	"holdfast/internal/warehouse/transfers"
@@ -347,7 +348,7 @@ func (r *receiving) receiveOut() (*ReceiveOut, error) {
 	out := &ReceiveOut{
 		Receipt: c.Record("receipts", r.receipt), ReceiptLines: c.Records("receipt_lines", r.rows),
 		Movements:    c.Records("stock_movements", r.moves),
-		PutawayTasks: c.Records("putaway_tasks", r.tasks), Lines: []verb.Record{},
+		PutawayTasks: c.Records("putaway_tasks", r.tasks), Lines: []verb.Record{}, Handling: []handling.Load{},
 	}
 	if len(r.tasks) > 0 {
 		out.Then("put_away", "Put the goods away")
@@ -364,6 +365,10 @@ func (r *receiving) receiveOut() (*ReceiveOut, error) {
 		out.Then("receive", "Receive more")
 	}
 	lines, err := c.Rows("order_lines", "order_id = $2 ORDER BY line_no", r.orders[0]["id"])
+	if err != nil {
+		return nil, err
+	}
 	out.Lines = c.Records("order_lines", lines)
+	out.Handling, err = handling.ListExpected(c.Tx, order.Row(), lines)
 	return out, err
 }

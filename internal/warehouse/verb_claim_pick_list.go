@@ -5,6 +5,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
+	"holdfast/internal/warehouse/handling"
 	"holdfast/internal/warehouse/locking"
 )
 
@@ -16,8 +17,9 @@ type ClaimPickListIn struct {
 // ClaimPickListOut is the list and what is to be fetched.
 type ClaimPickListOut struct {
 	verb.Answer
-	PickList verb.Record   `json:"pick_list" record:"pick_lists"`
-	Lines    []verb.Record `json:"lines" record:"pick_lines" doc:"Those that are still to be picked, in walking order."`
+	PickList verb.Record     `json:"pick_list" record:"pick_lists"`
+	Lines    []verb.Record   `json:"lines" record:"pick_lines" doc:"Those that are still to be picked, in walking order."`
+	Handling []handling.Load `json:"handling" doc:"What is still to be taken of each of the lines, by units of handling."`
 }
 
 func (w Watch) claimPickList(c *verb.Call, in *ClaimPickListIn) (*ClaimPickListOut, error) {
@@ -48,7 +50,11 @@ func (w Watch) claimPickList(c *verb.Call, in *ClaimPickListIn) (*ClaimPickListO
 		return nil, err
 	}
 	rows, err := c.Rows("pick_lines", "pick_list_id = $2 AND status = 'pending' ORDER BY seq", in.PickListID)
+	if err != nil {
+		return nil, err
+	}
 	out.Lines = c.Records("pick_lines", rows)
+	out.Handling, err = handling.ListRows(c.Tx, rows, "qty", "qty_picked")
 	out.Then("pick_line", "Pick the first line")
 	return out, err
 }

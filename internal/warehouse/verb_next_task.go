@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
+	"holdfast/internal/warehouse/handling"
 	"holdfast/internal/warehouse/sites"
 	"holdfast/internal/warehouse/worklist"
 )
@@ -34,6 +35,8 @@ type NextTaskOut struct {
 	Distance   *decimal.Dec `json:"distance_m" unit:"m" doc:"From at_zone_id; null when unknown."`
 	Since      string       `json:"waiting_since,omitempty" format:"date-time" doc:"When it was made."`
 	Why        string       `json:"why" doc:"Why it was chosen, or why there is nothing, in words."`
+
+	Handling []handling.Load `json:"handling" doc:"What is still to be moved, by units of handling: of each open line of a pick list, of a put-away or a replenishment; never of a count."`
 }
 
 // taskKinds are the collections of work by the kinds of the verb, with the zone that each
@@ -53,7 +56,7 @@ func (w Watch) findNextTask(c *verb.Call, in *NextTaskIn) (*NextTaskOut, error) 
 		return nil, err
 	}
 	if c.WorkerID == "" {
-		return &NextTaskOut{Why: "There is nothing for you: your account is linked to no worker."}, nil
+		return nothingToDo("There is nothing for you: your account is linked to no worker."), nil
 	}
 	asker := worklist.Asker{At: in.AtZoneID, Resource: taskKinds[in.Kind].resource}
 	for range mostTries {
@@ -62,7 +65,7 @@ func (w Watch) findNextTask(c *verb.Call, in *NextTaskIn) (*NextTaskOut, error) 
 			return nil, err
 		}
 		if task == nil {
-			return &NextTaskOut{Why: "There is nothing to do: no work waits that is yours or nobody's, at your site."}, nil
+			return nothingToDo("There is nothing to do: no work waits that is yours or nobody's, at your site."), nil
 		}
 		if in.Claim {
 			taken, err := claimTask(c, task)
@@ -78,6 +81,9 @@ func (w Watch) findNextTask(c *verb.Call, in *NextTaskIn) (*NextTaskOut, error) 
 	return nil, fault.New(fault.Conflict, CodeOrder, "others take the work at the same moment").
 		With("", "ask again")
 }
+
+// nothingToDo is the answer where no work is found.
+func nothingToDo(why string) *NextTaskOut { return &NextTaskOut{Why: why, Handling: []handling.Load{}} }
 
 // checkWhere refuses a place at another site than the caller's.
 func checkWhere(c *verb.Call, zone string) error {
@@ -135,7 +141,7 @@ func showTask(c *verb.Call, task *worklist.Task) (*NextTaskOut, error) {
 			out.Then(of.verb, of.label)
 		}
 	}
-	zone, err := firstZone(c, out.Kind, rec.Row())
+	zone, lines, err := firstZone(c, out.Kind, rec.Row())
 	if err != nil {
 		return nil, err
 	}
@@ -144,21 +150,35 @@ func showTask(c *verb.Call, task *worklist.Task) (*NextTaskOut, error) {
 		out.Zone = &place
 	}
 	out.Why = sayWhy(task, zone)
-	return out, nil
+	out.Handling, err = listTaskLoads(c.Tx, out.Kind, rec.Row(), lines)
+	return out, err
 }
 
-// firstZone reads the zone that a piece of work begins in: that of the first line of a
-// list.
-func firstZone(c *verb.Call, kind string, task store.Row) (store.Row, error) {
+// listTaskLoads says what is still to be moved in a piece of work, by units. Who counts is
+// not told a quantity.
+func listTaskLoads(tx *store.Tx, kind string, task store.Row, lines []store.Row) ([]handling.Load, error) {
+	switch kind {
+	case "pick":
+		return handling.ListRows(tx, lines, "qty", "qty_picked")
+	case "put_away", "replenish":
+		return handling.ListRows(tx, []store.Row{task}, "quantity", "quantity_done")
+	}
+	return []handling.Load{}, nil
+}
+
+// firstZone reads the zone that a piece of work begins in, that of the first line of a list,
+// and the open lines of a list.
+func firstZone(c *verb.Call, kind string, task store.Row) (zone store.Row, lines []store.Row, err error) {
 	id := task.Text(taskKinds[kind].zone)
 	if kind == "pick" {
-		lines, err := c.Rows("pick_lines", "pick_list_id = $2 AND status = 'pending' ORDER BY seq LIMIT 1", task["id"])
+		lines, err = c.Rows("pick_lines", "pick_list_id = $2 AND status = 'pending' ORDER BY seq", task["id"])
 		if err != nil || len(lines) == 0 {
-			return nil, err
+			return nil, nil, err
 		}
 		id = lines[0].Text("zone_id")
 	}
-	return readRecord(c, "zones", "zone_id", id)
+	zone, err = readRecord(c, "zones", "zone_id", id)
+	return zone, lines, err
 }
 
 // sayWhy says in a sentence why a piece of work comes first.

@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
+	"holdfast/internal/warehouse/handling"
 	"holdfast/internal/warehouse/scanning"
 	"holdfast/internal/warehouse/swapping"
 )
@@ -27,10 +28,11 @@ type PickLineIn struct {
 // PickLineOut is the line with what moved and where to go next.
 type PickLineOut struct {
 	verb.Answer
-	Line      verb.Record `json:"pick_line" record:"pick_lines"`
-	Movement  verb.Record `json:"movement" record:"stock_movements"`
-	OrderLine verb.Record `json:"order_line" record:"order_lines"`
-	NextLine  verb.Record `json:"next_line" record:"pick_lines" doc:"Null when the list is done."`
+	Line      verb.Record     `json:"pick_line" record:"pick_lines"`
+	Movement  verb.Record     `json:"movement" record:"stock_movements"`
+	OrderLine verb.Record     `json:"order_line" record:"order_lines"`
+	NextLine  verb.Record     `json:"next_line" record:"pick_lines" doc:"Null when the list is done."`
+	Handling  []handling.Load `json:"handling" doc:"What is still to be taken of next_line, by units of handling."`
 }
 
 func (w Watch) pickLine(c *verb.Call, in *PickLineIn) (*PickLineOut, error) {
@@ -174,7 +176,14 @@ func pickLineOut(c *verb.Call, id string) (*PickLineOut, error) {
 			*f.into = c.Record(f.resource, rows[0])
 		}
 	}
-	if line["status"] == "pending" || out.NextLine.Row() != nil {
+	var next []store.Row
+	if out.NextLine.Row() != nil {
+		next = append(next, out.NextLine.Row())
+	}
+	if out.Handling, err = handling.ListRows(c.Tx, next, "qty", "qty_picked"); err != nil {
+		return nil, err
+	}
+	if line["status"] == "pending" || len(next) > 0 {
 		out.Then("pick_line", "Pick the next line")
 		out.Then("short_pick", "Report a short bin")
 	} else {

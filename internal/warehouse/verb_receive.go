@@ -3,6 +3,7 @@ package warehouse
 import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/verb"
+	"holdfast/internal/warehouse/handling"
 	"holdfast/internal/warehouse/returns"
 	"holdfast/internal/warehouse/selling"
 	"holdfast/internal/warehouse/sites"
@@ -37,12 +38,13 @@ type ReceiveLine struct {
 // ReceiveOut is what a receipt brought about.
 type ReceiveOut struct {
 	verb.Answer
-	Receipt      verb.Record   `json:"receipt" record:"receipts"`
-	ReceiptLines []verb.Record `json:"receipt_lines" record:"receipt_lines"`
-	Order        *verb.Record  `json:"order" record:"orders"`
-	Lines        []verb.Record `json:"lines" record:"order_lines"`
-	Movements    []verb.Record `json:"movements" record:"stock_movements"`
-	PutawayTasks []verb.Record `json:"putaway_tasks" record:"putaway_tasks"`
+	Receipt      verb.Record     `json:"receipt" record:"receipts"`
+	ReceiptLines []verb.Record   `json:"receipt_lines" record:"receipt_lines"`
+	Order        *verb.Record    `json:"order" record:"orders"`
+	Lines        []verb.Record   `json:"lines" record:"order_lines"`
+	Handling     []handling.Load `json:"handling" doc:"What is still to come in of each of the lines, by units of handling."`
+	Movements    []verb.Record   `json:"movements" record:"stock_movements"`
+	PutawayTasks []verb.Record   `json:"putaway_tasks" record:"putaway_tasks"`
 }
 
 func receiveGoods(c *verb.Call, in *ReceiveIn) (*ReceiveOut, error) {

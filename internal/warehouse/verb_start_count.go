@@ -55,6 +55,9 @@ func startCount(c *verb.Call, in *StartCountIn) (*CountOut, error) {
 		return out, nil
 	}
 	levels, err := counting.ReadStock(c.Tx, task)
-	out.Expected = counting.ListExpected(levels)
+	if err != nil {
+		return nil, err
+	}
+	out.Expected, err = counting.ListExpected(c.Tx, levels)
 	return out, err
 }

@@ -23,6 +23,7 @@ await import('./records.mjs');
 await import('./work.mjs');
 await import('./imports.mjs');
 await import('./floor.mjs');
+await import('./handling.mjs');
 await import('./board.mjs');
 await import('./lost.mjs');
 await import('./drafts.mjs');

@@ -1,1 +1,1 @@
-import{N as e,Zt as t}from"./console.js";import{t as n}from"./vendor.js";function r({draft:r}){return r.isFound?n(e,{children:[t(`What you typed here before was kept.`),` `,n(`button`,{type:`button`,class:`link`,onClick:r.restart,children:t(`Begin anew`)})]}):null}export{r as t};
+import{H as e,on as t}from"./console.js";import{t as n}from"./vendor.js";function r({draft:r}){return r.isFound?n(e,{children:[t(`What you typed here before was kept.`),` `,n(`button`,{type:`button`,class:`link`,onClick:r.restart,children:t(`Begin anew`)})]}):null}export{r as t};

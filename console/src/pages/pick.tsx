@@ -7,6 +7,7 @@ import { useDraft } from '../lib/draft';
 import { toFault } from '../lib/fault';
 import { itemOf, scan, sentenceOf, text } from '../lib/floor';
 import { number } from '../lib/format';
+import { unitColumns } from '../lib/handling';
 import { _, plural } from '../lib/i18n';
 import { queryClient, useQuery } from '../lib/query';
 import type { Row } from '../database';
@@ -15,9 +16,10 @@ import { Ask } from '../ui/dialog';
 import { Input, Select } from '../ui/form';
 import { Icon } from '../ui/icon';
 import { fail, toast } from '../ui/overlay';
-import { Amount, ScanField, type Said } from '../ui/scan';
+import { AmountOf, Carried } from '../ui/handling';
+import { ScanField, type Said } from '../ui/scan';
 
-const columns = '*,zone:zone_id(id,code,name),item:item_id(id,sku,name,base_uom,tracking),lot:lot_id(id,lot_no)';
+const columns = `*,zone:zone_id(id,code,name),item:item_id(id,sku,name,base_uom,tracking,${unitColumns}),lot:lot_id(id,lot_no)`;
 const shortReasons: [string, string][] = [
   ['empty', 'The bin is empty'],
   ['fewer', 'There are fewer'],
@@ -106,6 +108,7 @@ export function PickPage() {
                 <b class="nobreak">{text((x['zone'] as Row | null)?.['code'])}</b>
                 <span class="grow clip muted">{text((x['item'] as Row | null)?.['name'])}</span>
                 <b class="num">{number(Number(x['qty']))}</b>
+                <Carried item={(x['item'] ?? {}) as Row} quantity={Number(x['qty'])} />
               </li>
             ))}
           </ol>
@@ -161,7 +164,8 @@ function Line({
   const left = Number(line['qty']) - Number(line['qty_picked'] ?? 0);
   const [seen, setSeen] = useState<{ zone?: string; item?: string; lot?: string; serials: string[] }>({ serials: [] });
   const [said, setSaid] = useState<Said | null>(null);
-  const [quantity, setQuantity] = useState(String(left));
+  const draft = useDraft(`pick ${line.id}`);
+  const [quantity, setQuantity] = draft.field('quantity', String(left));
   const [busy, setBusy] = useState(false);
   const [short, setShort] = useState(false);
   const serial = item['tracking'] === 'serial';
@@ -207,6 +211,7 @@ function Line({
         serials: seen.serials.length ? seen.serials : undefined,
       });
       beep(true);
+      draft.restart();
       toast(_('{n} × {sku} picked', { n: number(taken), sku: text(item['sku']) }), [
         _('Undo'),
         () => {
@@ -244,11 +249,12 @@ function Line({
           {lot ? <span class="strong">{_('Lot {no}', { no: text(lot['lot_no']) })}</span> : null}
           {line['serial'] ? <span class="strong">{_('Serial number {no}', { no: text(line['serial']) })}</span> : null}
           {serial && seen.serials.length ? <span class="small muted">{seen.serials.join(', ')}</span> : null}
+          <Carried item={item} quantity={left} large />
         </Step>
         <div>
-          <Amount
+          <AmountOf
             label={_('Of {n}', { n: number(left) })}
-            unit={text(item['base_uom'])}
+            item={item}
             value={quantity}
             put={setQuantity}
             max={left}
@@ -332,9 +338,9 @@ function Short({
         await done();
       }}
     >
-      <Amount
+      <AmountOf
         label={_('How many did you find and take?')}
-        unit={text(item['base_uom'])}
+        item={item}
         value={found}
         put={setFound}
         max={left - 0.0001}

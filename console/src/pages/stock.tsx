@@ -7,6 +7,7 @@ import { useDraft } from '../lib/draft';
 import { Fault, toFault } from '../lib/fault';
 import { itemOf, scan, sentenceOf, text } from '../lib/floor';
 import { ago, date, number } from '../lib/format';
+import { factorOf, unitColumns, withUnits } from '../lib/handling';
 import { _, plural } from '../lib/i18n';
 import { queryClient, useQuery } from '../lib/query';
 import { kept, useStore } from '../lib/store';
@@ -16,7 +17,8 @@ import { Input, Select } from '../ui/form';
 import { Icon } from '../ui/icon';
 import { toast } from '../ui/overlay';
 import { Kept } from '../ui/kept';
-import { Amount, ScanField, type Said } from '../ui/scan';
+import { AmountOf, Carried } from '../ui/handling';
+import { ScanField, type Said } from '../ui/scan';
 import { Step } from './pick';
 
 function Top({ title, children }: { title: string; children?: preact.ComponentChildren }) {
@@ -87,7 +89,7 @@ export function PutPage() {
         supabase
           .from('putaway_tasks')
           .select(
-            '*,item:item_id(id,sku,name,base_uom),lot:lot_id(lot_no),from:from_zone_id(id,code,name),to:to_zone_id(id,code,name)',
+            `*,item:item_id(id,sku,name,base_uom,${unitColumns}),lot:lot_id(lot_no),from:from_zone_id(id,code,name),to:to_zone_id(id,code,name)`,
           )
           .eq('id', id)
           .maybeSingle(),
@@ -194,6 +196,7 @@ function Put({ t, manager, again }: { t: Row; manager: boolean; again: () => voi
           <span class="large">{text(item['sku'])}</span>
           <span>{text(item['name'])}</span>
           {t['lot'] ? <span class="strong">{_('Lot {no}', { no: text((t['lot'] as Row)['lot_no']) })}</span> : null}
+          <Carried item={item} quantity={left} large />
           <span class="muted">{_('from {code}', { code: `${text(from['code'])} · ${text(from['name'])}` })}</span>
         </Step>
         <Step what={_('Put it in')} seen={!!to}>
@@ -223,9 +226,9 @@ function Put({ t, manager, again }: { t: Row; manager: boolean; again: () => voi
           )}
         </Step>
         <div>
-          <Amount
+          <AmountOf
             label={_('Of {n}', { n: number(left) })}
-            unit={text(item['base_uom'])}
+            item={item}
             value={quantity}
             put={setQuantity}
             max={left}
@@ -341,6 +344,8 @@ export function ReceivePage() {
   );
 }
 
+const goodsColumns = `id,sku,name,base_uom,tracking,has_expiry,${unitColumns}`;
+
 interface Received {
   receipt: Row;
   putaway_tasks: Row[];
@@ -368,7 +373,7 @@ function Receive({ orderId, itemId }: { orderId: string; itemId: string }) {
         supabase
           .from('orders')
           .select(
-            'id,order_no,party_name,type,status,order_lines(id,line_no,uom,qty_ordered,qty_cancelled,qty_shipped,qty_received,item:item_id(id,sku,name,base_uom,tracking,has_expiry))',
+            `id,order_no,party_name,type,status,order_lines(id,line_no,uom,qty_ordered,qty_cancelled,qty_shipped,qty_received,item:item_id(${goodsColumns}))`,
           )
           .eq('id', orderId)
           .maybeSingle(),
@@ -379,7 +384,7 @@ function Receive({ orderId, itemId }: { orderId: string; itemId: string }) {
     queryKey: ['c', 'items', 'receive', itemId],
     queryFn: () =>
       want<Row | null>(
-        supabase.from('items').select('id,sku,name,base_uom,tracking,has_expiry').eq('id', itemId).maybeSingle(),
+        supabase.from('items').select(goodsColumns).eq('id', itemId).maybeSingle(),
       ),
     enabled: !!itemId,
   });
@@ -456,9 +461,9 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
         dock.set(text(s.record?.id));
         return say(true, _('At {code}', { code: text(s.record?.['code']) }));
       }
-      const what = itemOf(s);
+      const what = await withUnits(itemOf(s));
       if (!what) return say(false, _('Scan the goods, or the dock they stand on'));
-      const more = Number(s.parsed?.count ?? 1) || 1;
+      const more = (Number(s.parsed?.count ?? 1) || 1) * factorOf(what, s.uom);
       const read = {
         ...(s.parsed?.lot_no ? { lot_no: s.parsed.lot_no } : {}),
         ...(s.parsed?.expires_on ? { expires_on: s.parsed.expires_on } : {}),
@@ -562,11 +567,12 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
             ) : (
               <span class="small muted">{_('not announced')}</span>
             )}
+            {l.open != null ? <Carried item={l.item} quantity={l.open} /> : null}
           </div>
           <div>
-            <Amount
+            <AmountOf
               label={_('Came: {sku}', { sku: text(l.item['sku']) })}
-              unit={text(l.item['base_uom'])}
+              item={l.item}
               value={l.quantity}
               put={(quantity) => put(l.key, { quantity })}
             />
@@ -656,7 +662,7 @@ export function CountPage() {
       want<Row | null>(
         supabase
           .from('count_tasks')
-          .select('*,zone:zone_id(id,code,name),item:item_id(id,sku,name,base_uom,tracking)')
+          .select(`*,zone:zone_id(id,code,name),item:item_id(id,sku,name,base_uom,tracking,${unitColumns})`)
           .eq('id', id)
           .maybeSingle(),
       ),
@@ -799,13 +805,13 @@ function Count({ t }: { t: Row }) {
   const read = (code: string) =>
     act(async () => {
       const s = await scan(code, { count_task_id: t.id });
-      const item = itemOf(s);
+      const item = await withUnits(itemOf(s));
       if (s.kind === 'zone') return say(true, _('Right place: {code}', { code: text(s.record?.['code']) }));
       if (!item) return say(false, _('Scan the goods'));
       const lot = s.kind === 'lot' ? (s.record ?? undefined) : undefined;
       const serial = s.kind === 'serial' ? text(s.record?.['serial']) : undefined;
       const key = [item.id, lot?.id, serial].filter(Boolean).join(' ');
-      const more = Number(s.parsed?.count ?? 1) || 1;
+      const more = (Number(s.parsed?.count ?? 1) || 1) * factorOf(item, s.uom);
       setLines((now) =>
         now.some((l) => l.key === key)
           ? now.map((l) =>
@@ -872,9 +878,9 @@ function Count({ t }: { t: Row }) {
             {l.serial ? <span class="strong">{_('Serial number {no}', { no: l.serial })}</span> : null}
           </div>
           <div>
-            <Amount
+            <AmountOf
               label={_('Found: {sku}', { sku: text(l.item['sku']) })}
-              unit={text(l.item['base_uom'])}
+              item={l.item}
               value={l.counted}
               put={(counted) => setLines((now) => now.map((x) => (x.key === l.key ? { ...x, counted } : x)))}
             />

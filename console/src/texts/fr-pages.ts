@@ -100,6 +100,7 @@ export const frPages: Record<string, string> = {
   'Goods that nobody announced can be scanned above.': 'La marchandise que personne n’a annoncée peut être scannée ci-dessus.', 'At {code}': 'À {code}',
   'Scan the goods, or the dock they stand on': 'Scannez la marchandise, ou le quai où elle se trouve', 'The goods are in': 'La marchandise est entrée', 'Put away {no}': 'Ranger {no}',
   'Unannounced goods': 'Marchandise non annoncée', 'Where do they stand?': 'Où se trouve-t-elle ?', 'Everything on this order is received.': 'Tout est reçu sur cette commande.',
+  '{n} piece': '{n} pièce', '{n} pieces': '{n} pièces', '{n} pallet': '{n} palette', '{n} pallets': '{n} palettes', '{n} case': '{n} caisse', '{n} cases': '{n} caisses', '{n} carton': '{n} carton', '{n} cartons': '{n} cartons', '{n} box': '{n} boîte', '{n} boxes': '{n} boîtes', '{n} pack': '{n} paquet', '{n} packs': '{n} paquets', '{n} bag': '{n} sac', '{n} bags': '{n} sacs', '{what}, by units': '{what}, par unité',
   '{n} expected': '{n} attendus', 'not announced': 'non annoncé', 'Came: {sku}': 'Reçu : {sku}', 'All {n} came': 'Les {n} sont arrivés', 'Expires on': 'Expire le',
   'Serial numbers': 'Numéros de série', 'Compared with the order': 'Par rapport à la commande', 'Take {n} line in': 'Entrer {n} ligne', 'Take {n} lines in': 'Entrer {n} lignes',
   'Nothing entered yet': 'Rien n’est encore saisi', 'This count is not there': 'Ce comptage n’existe pas', 'That is no place': 'Ce n’est pas un emplacement',

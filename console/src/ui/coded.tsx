@@ -1,9 +1,7 @@
 import { useId } from 'preact/hooks';
-import { records, want } from '../lib/client';
 import type { Field } from '../lib/catalog';
+import { useUoms } from '../lib/handling';
 import { language } from '../lib/i18n';
-import { useQuery } from '../lib/query';
-import type { Row } from '../database';
 import { Input } from './form';
 import type { FieldGiven } from './given';
 
@@ -60,8 +58,7 @@ const isUnit = (f: Field) => ['uom', 'base_uom', 'price_uom'].includes(f.name);
 export const isCoded = (f: Field) => !!lists[f.format ?? ''] || isUnit(f);
 
 function useUnits(enabled: boolean): Choice[] {
-  const read = () => want<Row[]>(records('uoms').select('id,code,name').order('code').limit(500));
-  const rows = useQuery({ queryKey: ['c', 'uoms', 'codes'], queryFn: read, enabled, staleTime: 5 * 60_000 }).data ?? [];
+  const rows = useUoms(enabled) ?? [];
   return rows.map((x): Choice => [String(x['code']), String(x['name'] ?? '')]);
 }
 

@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/handling"
 )
 
 // Expected is what the books say of one stock key.
@@ -17,16 +18,24 @@ type Expected struct {
 	OwnerID     *string     `json:"owner_id"`
 	StockStatus string      `json:"stock_status"`
 	Quantity    decimal.Dec `json:"quantity"`
+
+	Handling []handling.Part `json:"handling" doc:"The quantity by units of handling, the largest first; empty for goods that are weighed or measured."`
 }
 
 // ListExpected lists what the books say of stock levels.
-func ListExpected(levels []store.Row) []Expected {
+func ListExpected(tx *store.Tx, levels []store.Row) ([]Expected, error) {
+	units, err := handling.ReadUnits(tx, store.TextColumn(levels, "item_id"))
+	if err != nil {
+		return nil, err
+	}
 	list := make([]Expected, len(levels))
 	for i, l := range levels {
-		list[i] = Expected{l.Text("item_id"), optionalText(l, "lot_id"), optionalText(l, "serial"),
-			optionalText(l, "lpn"), optionalText(l, "owner_id"), l.Text("stock_status"), l.Decimal("quantity")}
+		item, quantity := l.Text("item_id"), l.Decimal("quantity")
+		list[i] = Expected{item, optionalText(l, "lot_id"), optionalText(l, "serial"),
+			optionalText(l, "lpn"), optionalText(l, "owner_id"), l.Text("stock_status"), quantity,
+			units.Split(item, quantity)}
 	}
-	return list
+	return list, nil
 }
 
 func optionalText(r store.Row, name string) *string {

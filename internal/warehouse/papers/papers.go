@@ -3,6 +3,7 @@ package papers
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse"
+	"holdfast/internal/warehouse/handling"
 	"holdfast/internal/warehouse/label"
 	"holdfast/internal/warehouse/packing"
 )
@@ -253,11 +255,15 @@ func (k *reading) pickList(l store.Row) (*label.Paper, error) {
 	if err != nil {
 		return nil, err
 	}
+	units, err := handling.ReadUnits(k.s.In(k.tx, k.a), slices.Sorted(maps.Keys(known["items"])))
+	if err != nil {
+		return nil, err
+	}
 	t := label.Table{Title: "Lines, in walking order", Columns: []label.Column{{Title: "No.", Share: 2, Right: true},
 		{Title: "Place", Share: 5},
-		{Title: "SKU", Share: 5}, {Title: "Name", Share: 9}, {Title: "Lot, serial number", Share: 6},
-		{Title: "Quantity", Share: 3, Right: true},
-		{Title: "Unit", Share: 2}, {Title: "Order", Share: 7}, {Title: "Picked", Share: 3}}}
+		{Title: "SKU", Share: 5}, {Title: "Name", Share: 8}, {Title: "Lot, serial number", Share: 5},
+		{Title: "Quantity", Share: 4, Right: true},
+		{Title: "Unit", Share: 2}, {Title: "To carry", Share: 6}, {Title: "Order", Share: 7}, {Title: "Picked", Share: 3}}}
 	for _, r := range lines {
 		it, done := known["items"][r.Text("item_id")], ""
 		switch r["status"] {
@@ -271,7 +277,7 @@ func (k *reading) pickList(l store.Row) (*label.Paper, error) {
 			[]string{fmt.Sprint(wholeNumber(r, "seq")), known["zones"][r.Text("zone_id")].Text("code"), it.Text("sku"),
 				it.Text("name"),
 				joinWords(known["lots"][r.Text("lot_id")].Text("lot_no"), r.Text("serial")), r.Decimal("qty").String(),
-				it.Text("base_uom"),
+				it.Text("base_uom"), units.FormatSplit(it.Text("id"), r.Decimal("qty")),
 				orders[known["order_lines"][r.Text("order_line_id")].Text("order_id")].Text("order_no"), done},
 		)
 	}

@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
+	"holdfast/internal/warehouse/handling"
 	"holdfast/internal/warehouse/transfers"
 )
 
@@ -34,6 +35,8 @@ type ScanOut struct {
 	Item   *verb.Record `json:"item" record:"items" doc:"The item of a lot or serial number."`
 	UoM    string       `json:"uom,omitempty" doc:"Unit that the barcode is on."`
 	Parsed *ScanParsed  `json:"parsed" doc:"Elements of a GS1 code; null for any other."`
+
+	Handling []handling.Load `json:"handling" doc:"By units of handling: what is left of the line or task of the context, or, where goods come in for an order that is scanned, what is expected of its lines; never of a count."`
 }
 
 // ScanParsed is what a GS1 code says.
@@ -59,7 +62,7 @@ type scanning struct {
 
 // ScanCode says what a scanned code is and what can be done with it.
 func ScanCode(c *verb.Call, in *ScanIn) (*ScanOut, error) {
-	s := &scanning{c: c, in: in, out: &ScanOut{}}
+	s := &scanning{c: c, in: in, out: &ScanOut{Handling: []handling.Load{}}}
 	if err := s.findCode(); err != nil {
 		return nil, err
 	}
@@ -71,8 +74,25 @@ func ScanCode(c *verb.Call, in *ScanIn) (*ScanOut, error) {
 		return nil, err
 	}
 	s.listNextSteps()
-	return s.out, nil
+	return s.out, s.sayExpected()
 }
+
+// sayExpected says what is still to come in of an order that was scanned, by units.
+func (s *scanning) sayExpected() error {
+	order := s.out.Record.Row()
+	if s.out.Kind != "order" || !slices.ContainsFunc(s.out.Next, isReceiving) {
+		return nil
+	}
+	lines, err := s.c.RowsToRead("order_lines", "order_id = $2 ORDER BY line_no", order["id"])
+	if err != nil {
+		return err
+	}
+	s.out.Handling, err = handling.ListExpected(s.c.Tx, order, lines)
+	return err
+}
+
+// isReceiving reports a step that takes goods in.
+func isReceiving(step verb.Step) bool { return step.Verb == "receive" || step.Verb == "receive_return" }
 
 // findCode looks the raw code up first; only a code that claims to be GS1 is cut
 // into elements.
@@ -264,10 +284,10 @@ func (s *scanning) checkContext() error {
 	if x == nil {
 		return nil
 	}
-	for _, w := range [...]struct{ resource, field, id, zone string }{
-		{"pick_lines", "pick_line_id", x.PickLineID, "zone_id"},
-		{"count_tasks", "count_task_id", x.CountTaskID, "zone_id"},
-		{"putaway_tasks", "putaway_task_id", x.PutawayTaskID, "from_zone_id"},
+	for _, w := range [...]struct{ resource, field, id, zone, of, done string }{
+		{"pick_lines", "pick_line_id", x.PickLineID, "zone_id", "qty", "qty_picked"},
+		{"count_tasks", "count_task_id", x.CountTaskID, "zone_id", "", ""},
+		{"putaway_tasks", "putaway_task_id", x.PutawayTaskID, "from_zone_id", "quantity", "quantity_done"},
 	} {
 		if w.id == "" {
 			continue
@@ -279,6 +299,14 @@ func (s *scanning) checkContext() error {
 		if err := s.checkBelongsToTask(task, w.zone); err != nil {
 			return err
 		}
+		if w.of == "" {
+			continue
+		}
+		left, err := handling.ListRows(s.c.Tx, []store.Row{task}, w.of, w.done)
+		if err != nil {
+			return err
+		}
+		s.out.Handling = append(s.out.Handling, left...)
 	}
 	return nil
 }
