@@ -19,7 +19,7 @@ type ClaimPickListOut struct {
 	verb.Answer
 	PickList verb.Record     `json:"pick_list" record:"pick_lists"`
 	Lines    []verb.Record   `json:"lines" record:"pick_lines" doc:"Those that are still to be picked, in walking order."`
-	Handling []handling.Load `json:"handling" doc:"What is still to be taken of each of the lines, by units of handling."`
+	Handling []handling.Load `json:"handling" doc:"What is still to be taken of each line, by units."`
 }
 
 func (w Watch) claimPickList(c *verb.Call, in *ClaimPickListIn) (*ClaimPickListOut, error) {

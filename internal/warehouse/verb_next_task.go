@@ -36,7 +36,7 @@ type NextTaskOut struct {
 	Since      string       `json:"waiting_since,omitempty" format:"date-time" doc:"When it was made."`
 	Why        string       `json:"why" doc:"Why it was chosen, or why there is nothing, in words."`
 
-	Handling []handling.Load `json:"handling" doc:"What is still to be moved, by units of handling: of each open line of a pick list, of a put-away or a replenishment; never of a count."`
+	Handling []handling.Load `json:"handling" doc:"What is still to be moved, by units; never of a count."`
 }
 
 // taskKinds are the collections of work by the kinds of the verb, with the zone that each
@@ -150,20 +150,8 @@ func showTask(c *verb.Call, task *worklist.Task) (*NextTaskOut, error) {
 		out.Zone = &place
 	}
 	out.Why = sayWhy(task, zone)
-	out.Handling, err = listTaskLoads(c.Tx, out.Kind, rec.Row(), lines)
+	out.Handling, err = handling.ListWork(c.Tx, out.Kind, rec.Row(), lines)
 	return out, err
-}
-
-// listTaskLoads says what is still to be moved in a piece of work, by units. Who counts is
-// not told a quantity.
-func listTaskLoads(tx *store.Tx, kind string, task store.Row, lines []store.Row) ([]handling.Load, error) {
-	switch kind {
-	case "pick":
-		return handling.ListRows(tx, lines, "qty", "qty_picked")
-	case "put_away", "replenish":
-		return handling.ListRows(tx, []store.Row{task}, "quantity", "quantity_done")
-	}
-	return []handling.Load{}, nil
 }
 
 // firstZone reads the zone that a piece of work begins in, that of the first line of a list,

@@ -32,7 +32,7 @@ type PickLineOut struct {
 	Movement  verb.Record     `json:"movement" record:"stock_movements"`
 	OrderLine verb.Record     `json:"order_line" record:"order_lines"`
 	NextLine  verb.Record     `json:"next_line" record:"pick_lines" doc:"Null when the list is done."`
-	Handling  []handling.Load `json:"handling" doc:"What is still to be taken of next_line, by units of handling."`
+	Handling  []handling.Load `json:"handling" doc:"What is still to be taken of next_line, by units."`
 }
 
 func (w Watch) pickLine(c *verb.Call, in *PickLineIn) (*PickLineOut, error) {

@@ -42,7 +42,7 @@ type ReceiveOut struct {
 	ReceiptLines []verb.Record   `json:"receipt_lines" record:"receipt_lines"`
 	Order        *verb.Record    `json:"order" record:"orders"`
 	Lines        []verb.Record   `json:"lines" record:"order_lines"`
-	Handling     []handling.Load `json:"handling" doc:"What is still to come in of each of the lines, by units of handling."`
+	Handling     []handling.Load `json:"handling" doc:"What is still to come in of each line, by units."`
 	Movements    []verb.Record   `json:"movements" record:"stock_movements"`
 	PutawayTasks []verb.Record   `json:"putaway_tasks" record:"putaway_tasks"`
 }

@@ -121,7 +121,10 @@ test('a picker is told pallets, cases and pieces, and says cases and pieces that
 
 test('a receiver is told what is expected by units, and a case that is scanned is all its pieces', async () => {
   const item = await newPalletItem('CAME');
-  const [order] = await api(manager, '/v1/orders', { method: 'POST', body: { type: 'inbound', party_name: 'A truck' } });
+  const [order] = await api(manager, '/v1/orders', {
+    method: 'POST',
+    body: { type: 'inbound', party_name: 'A truck' },
+  });
   await api(manager, '/v1/order_lines', {
     method: 'POST',
     body: { order_id: order.id, line_no: 10, item_id: item.id, qty_ordered: 137 },

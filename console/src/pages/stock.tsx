@@ -382,10 +382,7 @@ function Receive({ orderId, itemId }: { orderId: string; itemId: string }) {
   });
   const item = useQuery({
     queryKey: ['c', 'items', 'receive', itemId],
-    queryFn: () =>
-      want<Row | null>(
-        supabase.from('items').select(goodsColumns).eq('id', itemId).maybeSingle(),
-      ),
+    queryFn: () => want<Row | null>(supabase.from('items').select(goodsColumns).eq('id', itemId).maybeSingle()),
     enabled: !!itemId,
   });
   if ((orderId && order.isPending) || (itemId && item.isPending) || docks.isPending) return <Skeleton lines={6} />;

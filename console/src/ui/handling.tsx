@@ -67,14 +67,16 @@ export function AmountOf({ item, ...given }: Given) {
   return (
     <>
       <Amount {...given} unit={base} />
-      {units.length ? <ByUnits {...given} units={[...units, { uom: base, factor: 1 }]} /> : null}
+      {units.length ? (
+        <ByUnits value={given.value} put={given.put} units={[...units, { uom: base, factor: 1 }]} />
+      ) : null}
     </>
   );
 }
 
 // ByUnits takes a quantity by units, as pallets, cases and pieces that were counted; their sum is the quantity. What is typed
 // stays as it is typed: 15 cases do not become a pallet and 3 cases under the finger.
-function ByUnits({ label, value, put, units }: Omit<Given, 'item'> & { units: Unit[] }) {
+function ByUnits({ value, put, units }: Pick<Given, 'value' | 'put'> & { units: Unit[] }) {
   const base = units[units.length - 1] as Unit;
   const divide = () => {
     const parts = split(base.uom, units, Number(value), () => false);
@@ -93,7 +95,7 @@ function ByUnits({ label, value, put, units }: Omit<Given, 'item'> & { units: Un
   };
   return (
     <fieldset class="by-units">
-      <legend class="sr">{_('{what}, by units', { what: label })}</legend>
+      <legend class="sr">{_('By units')}</legend>
       {units.map((u, i) => (
         <OfUnit key={u.uom} unit={u} value={typed[i] ?? '0'} put={(v) => type(i, v)} />
       ))}

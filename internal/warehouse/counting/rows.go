@@ -19,7 +19,7 @@ type Expected struct {
 	StockStatus string      `json:"stock_status"`
 	Quantity    decimal.Dec `json:"quantity"`
 
-	Handling []handling.Part `json:"handling" doc:"The quantity by units of handling, the largest first; empty for goods that are weighed or measured."`
+	Handling []handling.Part `json:"handling" doc:"The quantity by units, the largest first."`
 }
 
 // ListExpected lists what the books say of stock levels.

@@ -1,7 +1,7 @@
 // Package handling says quantities in the units that people carry: 137 pieces as one pallet,
 // three cases and five pieces.
 //
-// Layer: domains. Begin at [Units.Split].
+// Layer: domains. Begin at [Units].
 package handling
 
 import (
@@ -27,7 +27,7 @@ type Part struct {
 type Load struct {
 	ID       string      `json:"id" format:"uuid" doc:"The line or task."`
 	Quantity decimal.Dec `json:"quantity" doc:"What is still to be done of it, in base units."`
-	Units    []Part      `json:"units" doc:"The same by units, the largest first; empty for goods that are weighed or measured."`
+	Units    []Part      `json:"units" doc:"The same, the largest first; empty if weighed or measured."`
 }
 
 // Goods are a quantity of an item, in a unit of it ("" is the base unit), and the record that
@@ -202,6 +202,18 @@ func ListRows(tx *store.Tx, rows []store.Row, of, done string) ([]Load, error) {
 			Quantity: row.Decimal(of) - row.Decimal(done)}
 	}
 	return ListLoads(tx, goods)
+}
+
+// ListWork says by units what is still to be moved in a piece of work of next_task: in the
+// open lines of a pick list, or in a task. Who counts is not told a quantity.
+func ListWork(tx *store.Tx, kind string, task store.Row, lines []store.Row) ([]Load, error) {
+	switch kind {
+	case "pick":
+		return ListRows(tx, lines, "qty", "qty_picked")
+	case "put_away", "replenish":
+		return ListRows(tx, []store.Row{task}, "quantity", "quantity_done")
+	}
+	return []Load{}, nil
 }
 
 // ListExpected says by units what is still to come in of the lines of an order: of a transfer

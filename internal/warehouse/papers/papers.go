@@ -265,7 +265,8 @@ func (k *reading) pickList(l store.Row) (*label.Paper, error) {
 		{Title: "Quantity", Share: 4, Right: true},
 		{Title: "Unit", Share: 2}, {Title: "To carry", Share: 6}, {Title: "Order", Share: 7}, {Title: "Picked", Share: 3}}}
 	for _, r := range lines {
-		it, done := known["items"][r.Text("item_id")], ""
+		id, quantity, done := r.Text("item_id"), r.Decimal("qty"), ""
+		it := known["items"][id]
 		switch r["status"] {
 		case "picked":
 			done = r.Decimal("qty_picked").String()
@@ -276,8 +277,8 @@ func (k *reading) pickList(l store.Row) (*label.Paper, error) {
 			t.Rows,
 			[]string{fmt.Sprint(wholeNumber(r, "seq")), known["zones"][r.Text("zone_id")].Text("code"), it.Text("sku"),
 				it.Text("name"),
-				joinWords(known["lots"][r.Text("lot_id")].Text("lot_no"), r.Text("serial")), r.Decimal("qty").String(),
-				it.Text("base_uom"), units.FormatSplit(it.Text("id"), r.Decimal("qty")),
+				joinWords(known["lots"][r.Text("lot_id")].Text("lot_no"), r.Text("serial")), quantity.String(),
+				it.Text("base_uom"), units.FormatSplit(id, quantity),
 				orders[known["order_lines"][r.Text("order_line_id")].Text("order_id")].Text("order_no"), done},
 		)
 	}

@@ -36,7 +36,7 @@ type ScanOut struct {
 	UoM    string       `json:"uom,omitempty" doc:"Unit that the barcode is on."`
 	Parsed *ScanParsed  `json:"parsed" doc:"Elements of a GS1 code; null for any other."`
 
-	Handling []handling.Load `json:"handling" doc:"By units of handling: what is left of the line or task of the context, or, where goods come in for an order that is scanned, what is expected of its lines; never of a count."`
+	Handling []handling.Load `json:"handling" doc:"What is left of the context, or to come in of an order, by units."`
 }
 
 // ScanParsed is what a GS1 code says.
