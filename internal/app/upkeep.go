@@ -23,9 +23,11 @@ const (
 	peerEvery    = time.Second
 	sweepEvery   = time.Hour
 	sealEvery    = 5 * time.Second
-	settleAfter  = 2 * time.Second
-	keyUseEvery  = time.Minute
-	mostPause    = 10 * time.Second // between two attempts of what fails and is due more often
+	// The heads are kept once an hour; who looks more often is not late by another hour.
+	keepHeadsEvery = 5 * time.Minute
+	settleAfter    = 2 * time.Second
+	keyUseEvery    = time.Minute
+	mostPause      = 10 * time.Second // between two attempts of what fails and is due more often
 )
 
 // runBackground runs the server's background work until ctx ends; webhooks are sent
@@ -51,6 +53,7 @@ func (a *App) runBackground(ctx, sending context.Context) {
 	every(sweepEvery, "sweep unfinished uploads", a.sweepUploads)
 	every(keyUseEvery, "write uses of service keys", a.Identity.Keyring.WriteKeyUses)
 	every(sealEvery, "seal the audit log", a.Identity.Admin.SealAudit)
+	every(keepHeadsEvery, "keep the ends of the audit log", a.Identity.Admin.KeepAuditHeads)
 	wg.Go(func() {
 		logFailure(ctx, "give memory back", a.runGuarded("give memory back", releaseStartMemory(a.DB)))
 	})

@@ -358,3 +358,60 @@ func TestAuditChain_gone(t *testing.T) {
 		look("after a restart")
 	})
 }
+
+// Who puts a tenant's log back, its genuine old head included, is told by the head that the
+// platform's log kept meanwhile, and who puts the whole database back by what was kept elsewhere.
+func TestAuditChain_putBack(t *testing.T) {
+	onBoth(t, nil, func(k *kit) {
+		tenant := k.logged()
+		old := k.verifyLog(tenant)
+		var mac string
+		k.ok(k.db.Read(k.ctx, all, func(tx *db.Tx) error {
+			return tx.One("SELECT mac FROM audit_heads WHERE tenant_id = $1", []any{tenant}, func(r *db.Row) error {
+				mac = r.Text(0)
+				return nil
+			})
+		}))
+		k.write(tenant, "covered up", 3)
+		k.ok(k.svc.Admin.SealAudit(k.ctx))
+		k.ok(k.svc.Admin.KeepAuditHeads(k.ctx))
+		k.ok(k.svc.Admin.KeepAuditHeads(k.ctx))
+		k.ok(k.svc.Admin.SealAudit(k.ctx))
+		now := k.verifyLog(tenant)
+		if !now.Whole() || now.Rows != old.Rows+3 {
+			k.Fatalf("%+v", now)
+		}
+		if n := k.count("SELECT COUNT(*) FROM audit WHERE action = 'audit.heads_kept'"); n != 1 {
+			k.Errorf("heads were kept %d times in an hour", n)
+		}
+
+		k.exec("DELETE FROM audit WHERE tenant_id = $1 AND seal_no > "+strconv.FormatInt(old.Rows, 10), tenant)
+		k.exec("UPDATE audit_heads SET seal_no = "+strconv.FormatInt(old.Rows, 10)+", hash = '"+old.Head+"', mac = '"+mac+
+			"' WHERE tenant_id = $1", tenant)
+		if r := k.verifyLog(tenant); r.Whole() || !strings.Contains(r.Breaks[0].Why, "an older log was put back") {
+			k.Errorf("%+v", r)
+		}
+
+		k.exec("DELETE FROM audit WHERE action = 'audit.heads_kept'")
+		kept := chain.KeptHead{TenantID: tenant, SealNo: now.HeadNo, Hash: now.Head}
+		for _, c := range []struct {
+			kept chain.KeptHead
+			why  string
+		}{
+			{kept, "an older log was put back"},
+			{chain.KeptHead{TenantID: tenant, SealNo: 2, Hash: now.Head}, "written anew"},
+			{chain.KeptHead{TenantID: tenant, SealNo: old.HeadNo, Hash: old.Head}, ""},
+			{chain.KeptHead{TenantID: db.NoTenant, SealNo: 99, Hash: now.Head}, ""},
+		} {
+			list, err := k.svc.Admin.VerifyAudit(k.ctx, tenant, c.kept)
+			k.ok(err)
+			why := ""
+			for _, b := range list[0].Breaks {
+				why += b.Why
+			}
+			if (why == "") != (c.why == "") || !strings.Contains(why, c.why) {
+				k.Errorf("%+v: %q, want %q", c.kept, why, c.why)
+			}
+		}
+	})
+}

@@ -27,9 +27,11 @@
 // What this shows: a row that was forged or changed, sealed or not; a sealed
 // row that was removed, inserted or moved; rows cut off at the end; a chain that
 // is gone: whoever did it and by whatever way, unless he has the master key.
-// What it does not: a row removed before it was sealed (upkeep's interval), and
-// a whole database set back to an older state, head and all; against that keep
-// Report's head elsewhere, as `holdfast verify --audit` prints it.
+// Once an hour the heads are kept in the platform's own chain, so that a tenant's
+// log that was put back with its genuine old head is told, too. What this does not
+// show: a row removed before it was sealed (upkeep's interval), and a whole
+// database set back to an older state; against that `holdfast verify --audit
+// --heads FILE` keeps heads elsewhere.
 //
 // Layer: domains. Begin at [Chain].
 package chain

@@ -22,7 +22,8 @@ type Report struct {
 	TenantID string    `json:"tenant_id"`
 	Rows     int64     `json:"rows"` // sealed
 	Waiting  int64     `json:"waiting"`
-	Head     string    `json:"head"` // hash of the newest sealed row
+	HeadNo   int64     `json:"head_no"` // number of the newest sealed row, as the head says
+	Head     string    `json:"head"`    // and its hash
 	SealedAt time.Time `json:"sealed_at"`
 	Breaks   []Break   `json:"breaks"` // at most maxBreaks; none = whole
 }
@@ -62,15 +63,17 @@ func (c *Chain) Tenants(ctx context.Context) (list []string, err error) {
 	return list, err
 }
 
-// Verify recomputes a tenant's chain in one snapshot.
-func (c *Chain) Verify(ctx context.Context, tenant string) (Report, error) {
+// Verify recomputes a tenant's chain in one snapshot and compares it with the head of it that
+// was kept; the zero KeptHead is none.
+func (c *Chain) Verify(ctx context.Context, tenant string, kept KeptHead) (Report, error) {
 	var rep Report
 	err := c.DB.Read(ctx, everywhere, func(tx *db.Tx) error {
 		rep = Report{TenantID: tenant, Breaks: []Break{}}
-		last, err := rep.walkChain(tx)
+		last, atKept, err := rep.walkChain(tx, kept.SealNo)
 		if err != nil {
 			return err
 		}
+		rep.checkKept(kept, atKept)
 		if err := c.verifyHead(tx, &rep, last); err != nil {
 			return err
 		}
@@ -109,7 +112,7 @@ func (c *Chain) verifyHead(tx *db.Tx, rep *Report, last head) error {
 	case h.no != last.no || h.hash != last.hash:
 		rep.addBreak(last.no, "", "the head is row %d; rows were removed from the end, or added", h.no)
 	}
-	rep.Head, rep.SealedAt = h.hash, h.at
+	rep.HeadNo, rep.Head, rep.SealedAt = h.no, h.hash, h.at
 	return nil
 }
 
@@ -133,9 +136,11 @@ func (c *Chain) verifyWaiting(tx *db.Tx, rep *Report) error {
 		})
 }
 
-// walkChain follows the chain and returns its last row as found.
-func (r *Report) walkChain(tx *db.Tx) (head, error) {
-	last, sums := head{hash: origin}, hasher{tenant: r.TenantID}
+// walkChain follows the chain and returns its last row as found, and the hash of the row
+// that is asked for.
+func (r *Report) walkChain(tx *db.Tx, asked int64) (last head, hashOfAsked string, err error) {
+	last = head{hash: origin}
+	sums := hasher{tenant: r.TenantID}
 	for {
 		n := 0
 		err := tx.Query(db.FillWords(`
@@ -157,11 +162,13 @@ func (r *Report) walkChain(tx *db.Tx) (head, error) {
 				case want != sum:
 					r.addBreak(no, row.Text(0), "the row was changed")
 				}
-				last.no, last.hash = no, sum
+				if last.no, last.hash = no, sum; no == asked {
+					hashOfAsked = sum
+				}
 				return nil
 			})
 		if err != nil || n < 1000 {
-			return last, err
+			return last, hashOfAsked, err
 		}
 	}
 }
