@@ -28,7 +28,8 @@ func verifyAudit(cmd *cobra.Command, a *app.App, tenant, file string) error {
 	}
 	broken := 0
 	for _, r := range reports {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: %d rows sealed, %d waiting, head %s\n", r.TenantID, r.Rows, r.Waiting, r.Head)
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: %d rows sealed, %d waiting, head %s\n",
+			r.TenantID, r.Rows, r.Waiting, r.Head)
 		for _, b := range r.Breaks {
 			fmt.Fprintf(cmd.OutOrStdout(), "  %+v\n", b)
 		}
@@ -78,7 +79,8 @@ func addHeads(file string, reports []chain.Report) error {
 	lines, now := json.NewEncoder(f), time.Now().UTC()
 	for _, r := range reports {
 		if r.HeadNo > 0 {
-			err = errors.Join(err, lines.Encode(chain.KeptHead{TenantID: r.TenantID, SealNo: r.HeadNo, Hash: r.Head, KeptAt: now}))
+			err = errors.Join(err, lines.Encode(chain.KeptHead{TenantID: r.TenantID, SealNo: r.HeadNo, Hash: r.Head,
+				KeptAt: now}))
 		}
 	}
 	return errors.Join(err, f.Sync(), f.Close())

@@ -89,8 +89,8 @@ func verifyCommand(o *options) *cobra.Command {
 	c.Flags().BoolVar(&audit, "audit", false,
 		"check the sealed audit log, and that each tenant's goes on from where the platform's own log last saw it")
 	c.Flags().StringVar(&heads, "heads", "",
-		"with --audit: a file elsewhere, made when absent, with where each log ended at earlier checks; the log has to go on "+
-			"from there, and where it does its end is added: so a whole database that was set back is told")
+		"with --audit: a file elsewhere, made when absent, with where each log ended at earlier checks; the log has to "+
+			"go on from there, and where it does its end is added: so a whole database that was set back is told")
 	return c
 }
 
