@@ -27,6 +27,9 @@ func (s *Sheets) Routes() []route.Route {
 	return []route.Route{
 		sheet("/v1/incidents/{id}/incident.pdf", "An incident as PDF, as far as the caller reads it: facts, causes, "+
 			"actions, photos and what was said (language: en, de or fr; the tenant's when absent)", s.printer.Incident),
+		sheet("/v1/checklist-runs/{id}/inspection.pdf", "An inspection as PDF, as far as the caller reads it: result, what "+
+			"failed, questions with answers, notes and photos (language: en, de or fr; the tenant's when absent)",
+			s.printer.Inspection),
 	}
 }
 

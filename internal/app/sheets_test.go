@@ -28,12 +28,6 @@ func readSheet(t *testing.T, k *testkit.Kit, as, path string) (text string, page
 		!strings.HasPrefix(r.Header.Get("Content-Disposition"), "attachment; filename=") {
 		t.Fatalf("%s to %s: %d %s %.300s", path, as, r.Status, r.Header, r.Body)
 	}
-	if dir := os.Getenv("HOLDFAST_KEEP_SHEETS"); dir != "" {
-		name := strings.ReplaceAll(t.Name(), "/", "-") + "-" + hex.EncodeToString([]byte(path + as))[:12] + ".pdf"
-		if err := os.WriteFile(filepath.Join(dir, name), r.Body, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 	list, err := testkit.ReadPDF(r.Body)
 	if err != nil {
 		t.Fatal(err)

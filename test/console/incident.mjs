@@ -1,8 +1,7 @@
 // The page of an incident, as an officer goes through it: what it waits for, why it happened, what is done about it,
 // what was said; and the timeline that other records have too.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { inflateSync } from 'node:zlib';
+import { contentOf } from './sheet.mjs';
 import { api, as, chosen, engine, narrow, open, picture, settled, test, wide } from './page.mjs';
 
 const operator = 'operator@north.example';
@@ -189,19 +188,6 @@ test('an order has a timeline in sentences too', async () => {
   });
 });
 
-// contentOf is the text that a sheet carries, whose digest it shows.
-function contentOf(file) {
-  for (let at = file.indexOf('stream\n'); at >= 0; at = file.indexOf('stream\n', at + 1)) {
-    try {
-      const text = inflateSync(file.subarray(at + 7)).toString('utf8');
-      if (text.startsWith('North Distribution | ')) return text;
-    } catch {
-      continue; // another kind of stream
-    }
-  }
-  return '';
-}
-
 test('an incident is saved as PDF, in the language of whoever saves it', async () => {
   const { id, incident_no } = await report('Regal beschädigt, Öl läuft aus');
   await as(
@@ -213,9 +199,7 @@ test('an incident is saved as PDF, in the language of whoever saves it', async (
       await press(page, 'PDF');
       const saved = await file;
       assert.match(saved.suggestedFilename(), /\.pdf$/);
-      const raw = readFileSync(await saved.path());
-      assert.ok(raw.subarray(0, 5).toString() === '%PDF-');
-      const text = contentOf(raw);
+      const text = contentOf(await saved.path());
       for (const said of [`Vorfall ${incident_no}`, 'Regal beschädigt, Öl läuft aus', 'Beinaheunfall', 'hat es gemeldet'])
         assert.ok(text.includes(said), `${said} in ${text}`);
     },

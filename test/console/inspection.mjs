@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { api, as, narrow, open, picture, settled, test, violations } from './page.mjs';
 import { png } from './png.mjs';
+import { contentOf } from './sheet.mjs';
 
 const operator = 'operator@north.example';
 const officer = 'safety@north.example';
@@ -182,5 +183,25 @@ test('the keyboard alone answers an inspection to its end', async () => {
     await page.getByText('5 of 6 answered', { exact: false }).waitFor();
     await pressKey(page.getByRole('button', { name: 'Finish the inspection' }));
     await page.getByText(/^Score 100 %/).waitFor();
+  });
+});
+
+test('an inspection is saved as PDF, in the language of whoever saves it', async () => {
+  const title = `Prüfung ${Date.now()}`;
+  const run = await dueInspection(title);
+  await api(operator, '/v1/checklist_answers', {
+    method: 'POST',
+    body: { run_id: run.id, item_key: 'brakes', value: 'no', note: 'Sie greifen spät' },
+  });
+  await as(officer, async (page) => {
+    await page.addInitScript(() => localStorage.setItem('holdfast.language', '"fr"'));
+    await open(page, `/console/inspections/${run.id}`);
+    const file = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'PDF', exact: true }).click();
+    const saved = await file;
+    assert.match(saved.suggestedFilename(), /\.pdf$/);
+    const text = contentOf(await saved.path());
+    for (const said of [title, 'Do the brakes hold?', 'Non · Non conforme', 'Sie greifen spät', 'Sans réponse'])
+      assert.ok(text.includes(said), `${said} in ${text}`);
   });
 });

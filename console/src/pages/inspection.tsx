@@ -10,6 +10,7 @@ import type { Row } from '../database';
 import { Asked, type Said } from '../ui/answer';
 import { Badge, Button, Card, Empty, Head, LinkButton, Note, Problem, Skeleton } from '../ui/basic';
 import { toast } from '../ui/overlay';
+import { inspectionSheet, SheetButton } from '../ui/print';
 import { hrefOf } from '../ui/value';
 import '../evidence.css';
 import '../report.css';
@@ -69,6 +70,7 @@ export function InspectionPage() {
         }
         sub={[...about, _('due {when}', { when: ago(r.due_at) })].filter(Boolean).join(' · ')}
       >
+        <SheetButton path={inspectionSheet(id)} name={r.title} />
         <LinkButton href={hrefOf('checklist_runs', id)}>{_('All of the record')}</LinkButton>
       </Head>
       {r.template?.description ? <p class="muted">{r.template.description}</p> : null}

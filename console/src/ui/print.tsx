@@ -17,14 +17,19 @@ interface Paper {
 // labelled are the collections whose records have labels.
 export const labelled = ['packages', 'zones', 'items', 'lots'];
 
+// sheetOf asks for a document of safety in the reader's language.
+const sheetOf = (path: string) => `${path}${path.includes('?') ? '&' : '?'}language=${language.get()}`;
+
+export const inspectionSheet = (id: string) => `/v1/checklist-runs/${id}/inspection.pdf`;
+
 // paperOf is the label or paper of a record, undefined where it has none: a package has one once it is closed.
 function paperOf(c: Collection, r: Row): Paper | undefined {
   if (c.name === 'shipments')
     return r['direction'] === 'outbound'
       ? { says: _('Delivery note'), path: `/v1/shipments/${r.id}/delivery-note.pdf` }
       : undefined;
-  if (c.name === 'incidents')
-    return { says: _('PDF'), path: `/v1/incidents/${r.id}/incident.pdf?language=${language.get()}` };
+  if (c.name === 'incidents') return { says: _('PDF'), path: sheetOf(`/v1/incidents/${r.id}/incident.pdf`) };
+  if (c.name === 'checklist_runs') return { says: _('PDF'), path: sheetOf(inspectionSheet(r.id)) };
   if (c.name === 'osha_cases') return { says: _('Form 301'), path: `/v1/osha/301.pdf?case_id=${r.id}` };
   if (c.name === 'report_links') return { says: _('QR code'), path: `/v1/report-links/${r.id}/qr.png`, ending: 'png' };
   if (c.name === 'pick_lists') return { says: _('Print'), path: `/v1/pick-lists/${r.id}/pick-list.pdf` };
@@ -33,8 +38,19 @@ function paperOf(c: Collection, r: Row): Paper | undefined {
   return { says: _('Print label'), path, zpl: `${path}&format=zpl` };
 }
 
+const fileOf = (name: string, ending: string) => `${name.replace(/[^\w.-]+/g, '-')}.${ending}`;
+
 const save = (c: Collection, r: Row, path: string, ending: string) =>
-  void download(path, `${nameOf(c, r).replace(/[^\w.-]+/g, '-')}.${ending}`).catch(fail);
+  void download(path, fileOf(nameOf(c, r), ending)).catch(fail);
+
+// SheetButton saves a document of safety, on a page that is no record's.
+export function SheetButton({ path, name }: { path: string; name: string }) {
+  return (
+    <Button icon="file" onClick={() => void download(sheetOf(path), fileOf(name, 'pdf')).catch(fail)}>
+      {_('PDF')}
+    </Button>
+  );
+}
 
 export function PrintButton({ c, r }: { c: Collection; r: Row }) {
   const p = paperOf(c, r);

@@ -139,6 +139,7 @@ type entry struct {
 	at, said string
 	text     string
 	small    []string
+	keeps    float64 // of what follows on its page, in millimetres
 }
 
 type entries []entry
@@ -147,7 +148,9 @@ func (list entries) addText(b *strings.Builder) {
 	for _, e := range list {
 		addLine(b, e.at, e.said, e.text)
 		for _, line := range e.small {
-			addLine(b, "- "+line)
+			if line != "" {
+				addLine(b, "- "+line)
+			}
 		}
 	}
 }
@@ -160,7 +163,7 @@ func (list entries) drawPart(p *pdf.Page) {
 
 func (e entry) drawEntry(p *pdf.Page) {
 	left, wide := margin, p.Width()
-	p.KeepTogether(2.5 * lineHigh)
+	p.KeepTogether(3*lineHigh + e.keeps + float64(len(e.small))*lineHigh)
 	if e.at != "" {
 		p.Face("", 9)
 		setGrey(p)
@@ -232,7 +235,9 @@ func (g gallery) drawPart(p *pdf.Page) {
 	for ; len(g) > 2; g = g[2:] {
 		g[:2].drawRow(p)
 	}
-	g.drawRow(p)
+	if len(g) > 0 {
+		g.drawRow(p)
+	}
 }
 
 // drawRow draws one or two pictures beside each other, on one page.

@@ -44,7 +44,7 @@ func (p *Printer) Incident(ctx context.Context, a actor.Actor, w Wish) (*Documen
 		return nil, "", err
 	}
 	d.addHeaded(x.words.say("Photos"), shown)
-	d.addHeaded(x.words.say("Files"), x.listFiles())
+	d.addHeaded(x.words.say("Files"), x.listFiles(x.files))
 	d.addHeaded(x.words.say("Timeline"), x.tellTimeline(x.happened), x.saidLimit(x.happened))
 	return d, d.FileName("incident", x.row.No), nil
 }
@@ -279,10 +279,16 @@ func (x *incident) tellActions() part {
 	if len(x.actions) == 0 {
 		return passage{text: w.say("Nothing is done about it yet.")}
 	}
+	return x.gridOfActions(x.actions)
+}
+
+// gridOfActions is a table of actions.
+func (k *reading) gridOfActions(actions []actionRow) grid {
+	w := k.words
 	return grid{
 		titles: []string{w.say("Action"), w.say("Control level"), w.say("State"), w.say("Responsible"), w.say("Due on")},
 		shares: []float64{8, 4, 3, 4, 3},
-		rows:   x.rowsOfActions(x.actions),
+		rows:   k.rowsOfActions(actions),
 	}
 }
 
@@ -309,10 +315,10 @@ func (k *reading) rowsOfActions(actions []actionRow) [][]string {
 }
 
 // listFiles names the files of a record: they are read beside it.
-func (x *incident) listFiles() entries {
+func (k *reading) listFiles(files []fileRow) entries {
 	var list entries
-	for _, f := range x.files {
-		list = append(list, entry{at: x.moment(f.CreatedAt), said: f.Name, text: f.Note,
+	for _, f := range files {
+		list = append(list, entry{at: k.moment(f.CreatedAt), said: f.Name, text: f.Note,
 			small: []string{"SHA-256 " + f.SHA256}})
 	}
 	return list

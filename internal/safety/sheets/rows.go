@@ -70,6 +70,50 @@ type actionRow struct {
 	DueAt    string `json:"due_at"`
 }
 
+// runRow is an inspection.
+type runRow struct {
+	ID           string       `json:"id"`
+	Title        string       `json:"title"`
+	Status       string       `json:"status"`
+	Template     string       `json:"template_id"`
+	Site         string       `json:"site_id"`
+	Zone         string       `json:"zone_id"`
+	Equipment    string       `json:"equipment_id"`
+	Vehicle      string       `json:"vehicle_id"`
+	Worker       string       `json:"worker_id"`
+	Assignee     string       `json:"assignee_user_id"`
+	CompletedBy  string       `json:"completed_by"`
+	DueAt        string       `json:"due_at"`
+	StartedAt    string       `json:"started_at"`
+	CompletedAt  string       `json:"completed_at"`
+	OnTime       *bool        `json:"on_time"`
+	Score        *json.Number `json:"score"`
+	Passed       *int         `json:"passed"`
+	Failed       *int         `json:"failed"`
+	CancelReason string       `json:"cancel_reason"`
+}
+
+// templateRow is the revision of what an inspection asks.
+type templateRow struct {
+	Title    string          `json:"title"`
+	Code     string          `json:"code"`
+	Revision json.Number     `json:"revision"`
+	Sections json.RawMessage `json:"sections"`
+}
+
+// answerRow is one answer of an inspection.
+type answerRow struct {
+	ID       string          `json:"id"`
+	Item     string          `json:"item_key"`
+	Value    json.RawMessage `json:"value"`
+	Result   string          `json:"result"`
+	Critical bool            `json:"critical"`
+	Note     string          `json:"note"`
+	Photos   []string        `json:"photos"`
+	By       string          `json:"answered_by"`
+	At       string          `json:"answered_at"`
+}
+
 // fileRow is a file that is kept with a record.
 type fileRow struct {
 	Name      string `json:"name"`
@@ -92,6 +136,8 @@ type named struct {
 	Name     string `json:"name"`
 	Code     string `json:"code"`
 	No       string `json:"incident_no"`
+	Plate    string `json:"plate"`
+	Asset    string `json:"asset_no"`
 	User     string `json:"user_id"`
 	Email    string `json:"email"`
 	Worker   string `json:"worker_id"`

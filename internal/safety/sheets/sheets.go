@@ -1,5 +1,5 @@
 // Package sheets prints what the records of safety say as PDF: an incident with its
-// causes, actions and pictures. A sheet tells its reader what the pages of the record
+// causes, actions and pictures, an inspection with its answers. A sheet tells its reader what the pages of the record
 // tell, and no more.
 //
 // Layer: domains. Begin at [Printer].
@@ -172,7 +172,7 @@ func (k *reading) nameRecords(resource string, ids []string) ([]named, error) {
 	}
 	rows, err := readVisible[named](k, resource, "id IN {ids $2}", "id", query.List(ids))
 	for _, x := range rows {
-		if called := cmp.Or(x.Name, x.Code, x.No); called != "" {
+		if called := cmp.Or(x.Name, x.Code, x.No, x.Asset, x.Plate); called != "" {
 			k.named[x.ID] = called
 		}
 	}

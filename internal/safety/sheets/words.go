@@ -78,6 +78,14 @@ func fillText(text string, values ...any) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
+// number is a decimal number as the language writes it.
+func (w *words) number(text string) string {
+	if w.lang == "en" {
+		return text
+	}
+	return strings.Replace(text, ".", ",", 1)
+}
+
 // word is a value of a closed set in the language: near_miss is "Near miss".
 func (w *words) word(value string) string {
 	if value == "" {
