@@ -176,10 +176,10 @@ func (x *inspection) tellFacts() facts {
 }
 
 func (k *reading) tellWhether(is *bool) string {
-	switch {
-	case is == nil:
+	if is == nil {
 		return ""
-	case *is:
+	}
+	if *is {
 		return k.words.say("Yes")
 	}
 	return k.words.say("No")
