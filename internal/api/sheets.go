@@ -4,11 +4,13 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
+	"holdfast/internal/functions"
 	"holdfast/internal/safety/sheets"
 )
 
@@ -30,8 +32,69 @@ func (s *Sheets) Routes() []route.Route {
 		sheet("/v1/checklist-runs/{id}/inspection.pdf", "An inspection as PDF, as far as the caller reads it: result, what "+
 			"failed, questions with answers, notes and photos (language: en, de or fr; the tenant's when absent)",
 			s.printer.Inspection),
+		{Method: "GET", Pattern: "/v1/actions/actions.pdf", Who: route.TenantMember, Handle: s.serveActions, Tag: "sheets",
+			Media: "application/pdf", Query: map[string]string{languageAsked: "string", "who": "string", "late": "boolean",
+				"site": "string", "level": "string", "person": "string"},
+			Doc: "The actions of the board as PDF, " + strconv.Itoa(sheets.MostActions) + " at most (who=mine; late; site: id " +
+				"of the incident's; level of control or none; person: account or none; language)"},
 	}
 }
+
+// serveActions answers with a list of actions.
+func (s *Sheets) serveActions(w http.ResponseWriter, c *route.Call) error {
+	language, err := readLanguage(c.Query[languageAsked])
+	if err != nil {
+		return err
+	}
+	by, err := readNarrowed(c.Query)
+	if err != nil {
+		return err
+	}
+	d, name, err := s.printer.Actions(c.Context(), c.Actor, sheets.Wish{Language: language}, by)
+	if err != nil {
+		return err
+	}
+	return s.sendSheet(w, d, name)
+}
+
+func (s *Sheets) sendSheet(w http.ResponseWriter, d *sheets.Document, name string) error {
+	body, err := d.PDF(s.printer.Now())
+	if err != nil {
+		return err
+	}
+	return (&file{name, "application/pdf", body}).sendFile(w)
+}
+
+// readNarrowed reads what a list of actions is narrowed by.
+func readNarrowed(q map[string][]string) (by sheets.Narrowed, err error) {
+	allowed := map[string]struct {
+		put  func(v string)
+		is   func(v string) bool
+		says string
+	}{
+		"who": {func(v string) { by.Mine = v != "" }, func(v string) bool { return v == "mine" }, "mine"},
+		"late": {func(v string) { by.Late = v != "" && v != "false" }, func(v string) bool {
+			return v == "1" || v == "true" || v == "false"
+		}, "true or false"},
+		"site":   {func(v string) { by.Site = strings.ToLower(v) }, functions.IsUUID, "an id"},
+		"level":  {func(v string) { by.Level = v }, isLevel, "a level of control, or none"},
+		"person": {func(v string) { by.Person = strings.ToLower(v) }, isPerson, "the id of an account, or none"},
+	}
+	for name, one := range allowed {
+		if len(q[name]) == 0 || len(q[name]) == 1 && q[name][0] == "" {
+			continue
+		}
+		if len(q[name]) > 1 || !one.is(q[name][0]) {
+			return by, fault.New(fault.Invalid, "22023", "%s must be %s, given once", name, one.says).At(name, "is not")
+		}
+		one.put(q[name][0])
+	}
+	return by, nil
+}
+
+func isPerson(v string) bool { return v == sheets.None || functions.IsUUID(v) }
+
+func isLevel(v string) bool { return v == sheets.None || slices.Contains(sheets.Levels(), v) }
 
 // languageAsked is the parameter that asks for a language.
 const languageAsked = "language"
@@ -54,11 +117,7 @@ func (s *Sheets) serveSheet(of printSheet) route.Handle {
 		if err != nil {
 			return err
 		}
-		body, err := d.PDF(s.printer.Now())
-		if err != nil {
-			return err
-		}
-		return (&file{name, "application/pdf", body}).sendFile(w)
+		return s.sendSheet(w, d, name)
 	}
 }
 

@@ -1,5 +1,6 @@
 // The board of actions: by state, what is overdue first; who did it shows it, and a second person verifies.
 import assert from 'node:assert/strict';
+import { contentOf } from './sheet.mjs';
 import { api, as, founder, narrow, open, picture, session, settled, signInAgain, test, violations } from './page.mjs';
 
 const officer = 'safety@north.example';
@@ -309,5 +310,19 @@ test('a picker sees their own actions, and cancelling asks for the reason', asyn
     await addAction('Late cap', { control_level: 'ppe', due_on: dayFromNow(-1) });
     await open(page, '/console/actions?late=1&level=ppe');
     await columnOf(page, 'Verified').getByText('No action matches').waitFor();
+  });
+});
+
+test('the actions of the board are saved as PDF, narrowed as the board is', async () => {
+  const shown = await addAction('On paper', { control_level: 'eliminate', due_on: dayFromNow(2) });
+  const other = await addAction('Not on paper', { control_level: 'ppe', due_on: dayFromNow(2) });
+  await as(officer, async (page) => {
+    await open(page, '/console/actions?level=eliminate');
+    await settled(page);
+    const file = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'PDF', exact: true }).click();
+    const text = contentOf(await (await file).path());
+    assert.ok(text.includes(shown.title) && text.includes('Control level: Eliminate'), text);
+    assert.ok(!text.includes(other.title), text);
   });
 });

@@ -28,6 +28,7 @@ import {
 } from '../ui/actions';
 import { Button, Empty, Head, LinkButton, Problem, Skeleton, Tabs } from '../ui/basic';
 import { fail, toast } from '../ui/overlay';
+import { SheetButton } from '../ui/print';
 import { OfSeen } from '../ui/seen';
 import { useCalledPeople } from '../ui/value';
 import '../board.css';
@@ -64,6 +65,12 @@ function useBoard(a: Narrowed, p?: Permissions) {
     meta: { live: true },
   });
   return { ...q, list: q.data?.list ?? [], countOf: (state: string) => q.data?.counts.get(state) ?? 0 };
+}
+
+// sheetPath is the list of the board on paper, narrowed as the board is.
+function sheetPath(a: Narrowed): string {
+  const by = new URLSearchParams(Object.entries(a).filter(([, v]) => v)).toString();
+  return `/v1/actions/actions.pdf${by ? `?${by}` : ''}`;
 }
 
 // ActionsPage is what is to be done about hazards: by state, what is overdue first.
@@ -115,6 +122,7 @@ export function ActionsPage() {
           ) : undefined
         }
       >
+        <SheetButton path={sheetPath(a)} name={_('Actions')} />
         <LinkButton icon="list" href="/console/c/actions">
           {_('All actions')}
         </LinkButton>

@@ -81,9 +81,13 @@ func (d *Document) PDF(made time.Time) ([]byte, error) {
 			"the document would hold %d kB of text, and %d kB are the most: read the record on its page",
 			len(content)>>10, mostBytes>>10).At("id", "too long for a document")
 	}
+	record := ""
+	if d.id != "" {
+		record = d.words.say("Record {id}", "id", d.id)
+	}
 	digest := sha256.Sum256([]byte(content))
 	p, err := pdf.New(pdf.Paper{Size: d.size, Title: d.title, Margin: margin, Made: made,
-		Foot: joinSaid(" · ", d.owner, d.title, d.words.say("Record {id}", "id", d.id)) +
+		Foot: joinSaid(" · ", d.owner, d.title, record) +
 			"\nSHA-256 " + hex.EncodeToString(digest[:]),
 		Count: d.words.say("Page {n} of {m}", "n", "%d", "m", pdf.Pages)})
 	if err != nil {

@@ -79,6 +79,9 @@ func (x *incident) readAll(id string) (err error) {
 // (ISO 45001, 8.1.2).
 var hierarchy = []string{"eliminate", "substitute", "engineer", "administrate", "ppe"}
 
+// Levels are the levels of control, the strongest first.
+func Levels() []string { return slices.Clone(hierarchy) }
+
 // rankLevel is the place of an action in the hierarchy; one without a level is last.
 func (a actionRow) rankLevel() int {
 	if i := slices.Index(hierarchy, a.Level); i >= 0 {
