@@ -7,6 +7,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 )
 
@@ -146,7 +147,7 @@ func (k *reading) listActions(rows []actionRow, by Narrowed) *Document {
 	if by.Late {
 		late = w.say("Yes")
 	}
-	d.add(facts{{w.say("As of"), joinSaid(", ", k.day(k.p.Now().In(k.zone).Format("2006-01-02")), k.zone.String())},
+	d.add(facts{{w.say("As of"), joinSaid(", ", k.day(localtime.DateOf(k.p.Now(), k.zone).String()), k.zone.String())},
 		{w.say("Number"), fmt.Sprint(len(rows))}, {w.say("Whose"), whose}, {w.say("Overdue"), late},
 		{w.say("Site"), k.named[by.Site]}, {w.say("Control level"), level}, {w.say("Responsible"), person}})
 	if len(rows) == 0 {
