@@ -237,6 +237,8 @@ func pickLines() Resource {
 			{Name: "serial", Format: Name, MaxLen: 64},
 			{Name: "qty", Type: Decimal, Required: true, Min: "0.0001"},
 			{Name: "qty_picked", Type: Decimal, Required: true, Default: "0", Min: "0"},
+			{Name: "weight_kg", Type: Decimal, Unit: "kg", ReadOnly: true,
+				Doc: "What qty_picked weighs, of an item of catch weight."},
 			{Name: "reservation_id", Type: UUID, Ref: "reservations", ReadOnly: true,
 				Doc: "The promise that is picked; it moves with the goods."},
 			{Name: "lpn", Format: Name, MaxLen: 64, Label: "License plate"},

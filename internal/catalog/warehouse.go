@@ -97,6 +97,11 @@ func itemsResource() Resource {
 			{Name: "unit_cost", Type: Decimal, Unit: Currency, Cost: true, Required: true, Default: "0", Min: "0"},
 			{Name: "price", Type: Decimal, Unit: Currency, Min: "0"},
 			{Name: "weight_kg", Type: Decimal, Unit: "kg", Min: "0"},
+			{Name: "catch_weight", Type: Bool, Default: "false",
+				Doc: "Its pieces differ in weight: receiving and picking take what they weigh."},
+			{Name: "weight_tolerance_pct", Type: Decimal, Unit: "%", Min: "0", Max: "100",
+				Doc: "How far the weight of a quantity may be from weight_kg x the quantity, " +
+					"of an item of catch weight."},
 			{Name: "length_mm", Type: Decimal, Unit: "mm", Min: "0"},
 			{Name: "width_mm", Type: Decimal, Unit: "mm", Min: "0"},
 			{Name: "height_mm", Type: Decimal, Unit: "mm", Min: "0"},
@@ -145,7 +150,7 @@ func itemsResource() Resource {
 		Import: &Import{
 			Key: []string{"sku"},
 			Fields: strings.Fields("sku name description category base_uom gtin tracking has_expiry shelf_life_days " +
-				"unit_cost price weight_kg length_mm width_mm height_mm capacity_units reorder_point " +
+				"unit_cost price weight_kg catch_weight weight_tolerance_pct length_mm width_mm height_mm capacity_units reorder_point " +
 				"safety_stock max_stock reorder_qty lead_time_days abc_class storage_class hazmat_un " +
 				"status"),
 		},
@@ -235,6 +240,8 @@ func stockMovements() Resource {
 			{Name: "quantity", Type: Decimal, Required: true, Min: "0.0001"},
 			{Name: "uom", Format: Code, Label: "Unit"},
 			{Name: "uom_quantity", Type: Decimal, Min: "0.0001"},
+			{Name: "weight_kg", Type: Decimal, Unit: "kg", ReadOnly: true,
+				Doc: "What the goods of an item of catch weight weighed when they were received or picked."},
 			{Name: "unit_cost", Type: Decimal, Unit: Currency, Cost: true, Min: "0", Setters: managers,
 				Doc: "What one base unit cost when the movement was posted: as given, else by setting " +
 					"costing_method the item's, which may change since, or the average; of a reversal that of " +

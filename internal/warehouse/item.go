@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/catchweight"
 	"holdfast/internal/warehouse/factors"
 	"holdfast/internal/warehouse/inventory"
 	"holdfast/internal/warehouse/ownstock"
@@ -19,6 +20,9 @@ func deriveItems(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	if err := factors.CheckBaseUnits(tx, changes); err != nil {
+		return err
+	}
+	if err := catchweight.CheckItems(changes); err != nil {
 		return err
 	}
 	owners, err := readOwnersOfRevalued(tx, changes)

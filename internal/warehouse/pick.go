@@ -5,6 +5,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/catchweight"
 	"holdfast/internal/warehouse/ending"
 	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/sites"
@@ -153,7 +154,38 @@ func derivePickLines(tx *store.Tx, changes []store.Change) error {
 			}
 		}
 	}
+	return checkPickedWeights(tx, changes)
+}
+
+// checkPickedWeights holds what was picked of items of catch weight to what it should weigh.
+// The quantity alone, as a change of the record gives it, is refused of them.
+func checkPickedWeights(tx *store.Tx, changes []store.Change) error {
+	var ids set
+	for _, c := range changes {
+		if isPickedFurther(c) {
+			ids.addID(c.After.Text("item_id"))
+		}
+	}
+	items, err := catchweight.ReadItems(tx, ids.list)
+	if err != nil {
+		return err
+	}
+	for i, c := range changes {
+		if !isPickedFurther(c) {
+			continue
+		}
+		more := c.After.Decimal("qty_picked") - c.Before.Decimal("qty_picked")
+		weight := c.After.Decimal("weight_kg") - c.Before.Decimal("weight_kg")
+		if err := items[c.After.Text("item_id")].CheckWeight(more, weight); err != nil {
+			return nameRow(err, i, len(changes))
+		}
+	}
 	return nil
+}
+
+// isPickedFurther reports a line of which more is picked.
+func isPickedFurther(c store.Change) bool {
+	return c.Op == store.Update && c.After.Decimal("qty_picked") > c.Before.Decimal("qty_picked")
 }
 
 // refuseEndedPicks refuses pick lines that are made for order lines that have ended. It

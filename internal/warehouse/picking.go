@@ -15,10 +15,11 @@ const CodeOver = "HF022"
 
 // fetch is a pick line of which more has been picked.
 type fetch struct {
-	line store.Row
-	more decimal.Dec
-	lane string    // where the goods are put
-	from store.Row // the reservation that is picked, nil = free stock
+	line   store.Row
+	more   decimal.Dec
+	weight decimal.Dec // kg, 0 where it is not weighed
+	lane   string      // where the goods are put
+	from   store.Row   // the reservation that is picked, nil = free stock
 }
 
 // picks are the movements of a change of pick lines, with the reservations that
@@ -66,7 +67,8 @@ func (k work) pickLines(changes []store.Change) error {
 			continue
 		}
 		if more := c.After.Decimal("qty_picked") - c.Before.Decimal("qty_picked"); more > 0 {
-			list = append(list, &fetch{line: c.After, more: more, lane: c.After.Text("to_zone_id")})
+			weight := c.After.Decimal("weight_kg") - c.Before.Decimal("weight_kg")
+			list = append(list, &fetch{line: c.After, more: more, weight: weight, lane: c.After.Text("to_zone_id")})
 		}
 	}
 	if len(list) == 0 {
@@ -206,6 +208,9 @@ func (p *picks) planPick(f *fetch) error {
 		"owner_id": db.Null(at.owner), "lpn": db.Null(at.lpn),
 		"from_zone_id": at.zone, "to_zone_id": to.zone, "quantity": f.more, "ref_type": "pick_lines", "ref_id": f.line["id"],
 		"worker_id": f.line["assigned_worker_id"]}
+	if f.weight > 0 {
+		m["weight_kg"] = f.weight
+	}
 	if line := f.line.Text("order_line_id"); line != "" {
 		p.lines = append(p.lines, line)
 	}

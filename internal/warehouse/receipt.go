@@ -244,6 +244,9 @@ func (r *receiving) receiptMovement(a *arrival, quantity decimal.Dec) store.Row 
 	m := store.Row{"type": "receipt", "item_id": a.item, "to_zone_id": r.in.ZoneID, "to_status": a.StockStatus,
 		"quantity": quantity, "ref_type": "receipts", "ref_id": r.receipt["id"]}
 	setGiven(m, "lot_id", a.lot, "lpn", a.LPN, "reason_code", a.Discrepancy)
+	if a.Weight != nil {
+		m["weight_kg"] = *a.Weight
+	}
 	if r.isReturn(a) {
 		m["type"] = "return_in"
 	} else if cost, known := r.costOf(a); known {

@@ -341,7 +341,7 @@ func (r *receiving) splitOverLines(a *arrival) ([]*arrival, error) {
 			r.items[a.item].sku, open).
 			At(a.at+"quantity", "only %s may still come in", open)
 	}
-	return parts, nil
+	return parts, a.shareWeight(parts)
 }
 
 // shareOfLine is the share of goods that a line of an order takes.

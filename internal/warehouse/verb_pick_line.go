@@ -23,6 +23,8 @@ type PickLineIn struct {
 	Lot      string      `json:"lot_no" code:"true" max:"64" doc:"Lot of the goods; another there is taken instead."`
 	Serials  []string    `json:"serials" code:"true" max:"500" doc:"Serial numbers; another there is taken instead."`
 	To       string      `json:"to_zone_id" format:"uuid" names:"zones" doc:"Where the goods are put; the first staging zone of the site when absent."`
+
+	Weight *decimal.Dec `json:"weight_kg" min:"0" unit:"kg" doc:"What it weighs, of an item of catch weight."`
 }
 
 // PickLineOut is the line with what moved and where to go next.
@@ -68,6 +70,7 @@ func (w Watch) pickLine(c *verb.Call, in *PickLineIn) (*PickLineOut, error) {
 		return nil, err
 	}
 	set := store.Row{"qty_picked": has}
+	addWeight(set, line, in.Weight)
 	if in.To != "" {
 		set["to_zone_id"] = in.To
 	}
@@ -78,6 +81,13 @@ func (w Watch) pickLine(c *verb.Call, in *PickLineIn) (*PickLineOut, error) {
 		return nil, err
 	}
 	return pickLineOut(c, in.LineID)
+}
+
+// addWeight adds what goods weigh that are taken now to what was weighed of the line.
+func addWeight(set, line store.Row, weight *decimal.Dec) {
+	if weight != nil {
+		set["weight_kg"] = line.Decimal("weight_kg") + *weight
+	}
 }
 
 // swapGoods moves the promise of a pick line to the goods that were scanned, where these are

@@ -1,12 +1,16 @@
 package warehouse
 
 import (
+	"slices"
+
 	"holdfast/internal/decimal"
 	"holdfast/internal/verb"
+	"holdfast/internal/warehouse/catchweight"
 	"holdfast/internal/warehouse/handling"
 	"holdfast/internal/warehouse/returns"
 	"holdfast/internal/warehouse/selling"
 	"holdfast/internal/warehouse/sites"
+	"holdfast/internal/warehouse/transfers"
 )
 
 // ReceiveIn is what came in at a dock: against an order, against an advance
@@ -33,6 +37,8 @@ type ReceiveLine struct {
 	Discrepancy string      `json:"discrepancy" enum:"short over damaged wrong_item unannounced quality other" doc:"How it differs from what was announced."`
 	AcceptSold  bool        `json:"accept_sold" doc:"Takes its serial numbers in as new though they were sold and did not come back under a return order."`
 	Note        string      `json:"note" max:"500" doc:"Anything to remember about the line."`
+
+	Weight *decimal.Dec `json:"weight_kg" min:"0" unit:"kg" doc:"What it weighs, of an item of catch weight."`
 }
 
 // ReceiveOut is what a receipt brought about.
@@ -50,7 +56,7 @@ type ReceiveOut struct {
 func receiveGoods(c *verb.Call, in *ReceiveIn) (*ReceiveOut, error) {
 	r := &receiving{c: c, in: in, claimed: map[string]decimal.Dec{}}
 	for _, step := range [...]func() error{
-		r.findOrders, r.readDock, r.checkSite, r.identifyItems, r.convertQuantities, r.matchOrderLines,
+		r.findOrders, r.readDock, r.checkSite, r.identifyItems, r.convertQuantities, r.checkWeights, r.matchOrderLines,
 		r.checkNew, r.settleLotAndStatus, r.checkReturned,
 		r.writeReceipt, r.postReceived, r.updateOrders, r.openPutawayTasks,
 	} {
@@ -59,6 +65,58 @@ func receiveGoods(c *verb.Call, in *ReceiveIn) (*ReceiveOut, error) {
 		}
 	}
 	return r.receiveOut()
+}
+
+// checkWeights holds what was weighed to the items. What comes out of transit was weighed when
+// it came in, and is not weighed again.
+func (r *receiving) checkWeights() error {
+	var ids set
+	for _, a := range r.goods {
+		ids.addID(a.item)
+	}
+	items, err := catchweight.ReadItems(r.c.Tx, ids.list)
+	if err != nil {
+		return err
+	}
+	isTransfer := slices.ContainsFunc(r.orders, transfers.IsOf)
+	for _, a := range r.goods {
+		it := items[a.item]
+		switch weighs := a.Weight != nil; {
+		case a.base == 0 && !weighs, isTransfer && !weighs:
+			continue
+		case isTransfer:
+			return refuseMovement(a.at+"weight_kg", "goods of a transfer are not weighed again: leave it out")
+		case it.IsCaught() && len(a.Serials) > 1:
+			return refuseMovement(a.at+"weight_kg", "each piece is weighed: give a line for each serial number")
+		}
+		var weight decimal.Dec
+		if a.Weight != nil {
+			weight = *a.Weight
+		}
+		if err := it.CheckWeight(a.base, weight); err != nil {
+			return prefixFields(a.at, err)
+		}
+	}
+	return nil
+}
+
+// shareWeight gives the parts of what was weighed their share of its weight.
+func (a *arrival) shareWeight(parts []*arrival) error {
+	if a.Weight == nil {
+		return nil
+	}
+	quantities := make([]decimal.Dec, len(parts))
+	for i, p := range parts {
+		quantities[i] = p.base
+	}
+	shares, err := catchweight.ShareWeight(*a.Weight, quantities)
+	if err != nil {
+		return err
+	}
+	for i, p := range parts {
+		p.Weight = &shares[i]
+	}
+	return nil
 }
 
 // checkSite refuses goods of orders of other sites than the dock's.

@@ -14,6 +14,8 @@ type ShortPickIn struct {
 	Found  decimal.Dec `json:"found" required:"true" min:"0" doc:"All that there was, in base units; less than asked for."`
 	Reason string      `json:"reason" required:"true" max:"200" doc:"What was the matter with the bin."`
 	To     string      `json:"to_zone_id" format:"uuid" names:"zones" doc:"Where the goods are put; the first staging zone of the site when absent."`
+
+	Weight *decimal.Dec `json:"weight_kg" min:"0" unit:"kg" doc:"What it weighs, of an item of catch weight."`
 }
 
 // ShortPickOut is the line with what was given back and found elsewhere.
@@ -46,8 +48,9 @@ func (w Watch) shortPick(c *verb.Call, in *ShortPickIn) (*ShortPickOut, error) {
 		all: line.Decimal("qty_picked")}); err != nil {
 		return nil, err
 	}
-	if err := k.UpdateRows("pick_lines", []string{in.LineID},
-		store.Row{"qty_picked": in.Found, "to_zone_id": db.Null(in.To)}); err != nil {
+	found := store.Row{"qty_picked": in.Found, "to_zone_id": db.Null(in.To)}
+	addWeight(found, line, in.Weight)
+	if err := k.UpdateRows("pick_lines", []string{in.LineID}, found); err != nil {
 		return nil, err
 	}
 	out := &ShortPickOut{Reallocated: []verb.Record{}, Short: []Short{}}

@@ -55,6 +55,9 @@ func (w Watch) unpickGoods(c *verb.Call, in *UnpickIn) (*UnpickOut, error) {
 		return nil, err
 	}
 	set := store.Row{"qty_picked": line.Decimal("qty_picked") - in.Quantity, "qty": line.Decimal("qty") - in.Quantity}
+	if err := lowerWeight(set, line); err != nil {
+		return nil, err
+	}
 	if set["qty"] == decimal.Dec(0) || set["qty_picked"] == decimal.Dec(0) && line["status"] != "pending" {
 		set = store.Row{"status": "cancelled"}
 	}
@@ -71,6 +74,17 @@ func (w Watch) unpickGoods(c *verb.Call, in *UnpickIn) (*UnpickOut, error) {
 	out.OrderLine, err = c.Again("order_lines", ol.Text("id"))
 	out.Then("allocate_order", "Look for stock again")
 	return out, err
+}
+
+// lowerWeight takes the share of what is put back off what was weighed of the line: nobody
+// weighs it again.
+func lowerWeight(set, line store.Row) error {
+	if line["weight_kg"] == nil {
+		return nil
+	}
+	left, err := line.Decimal("weight_kg").MulDiv(set.Decimal("qty_picked"), line.Decimal("qty_picked"))
+	set["weight_kg"] = left
+	return err
 }
 
 // putBack frees picked reservations of the line's goods and moves them.

@@ -185,3 +185,75 @@ test('a blind counter enters cases and pieces, and is told no number', async () 
   const [counted] = await api(manager, `/v1/count_lines?select=counted,variance&count_task_id=eq.${task.id}`);
   assert.deepEqual([Number(counted.counted), Number(counted.variance)], [137, 0]);
 });
+
+test('what is received and picked of an item of catch weight is weighed on the phone', async () => {
+  const item = await newPalletItem('CHEESE');
+  await api(manager, `/v1/items?id=eq.${item.id}`, {
+    method: 'PATCH',
+    body: { catch_weight: true, weight_kg: 4, weight_tolerance_pct: 10 },
+  });
+  const [order] = await api(manager, '/v1/orders', { method: 'POST', body: { type: 'inbound', party_name: 'A dairy' } });
+  await api(manager, '/v1/order_lines', {
+    method: 'POST',
+    body: { order_id: order.id, line_no: 10, item_id: item.id, qty_ordered: 10 },
+  });
+  await rpc(manager, 'confirm_order', { order_id: order.id });
+  await as(
+    operator,
+    async (page) => {
+      await open(page, `/console/floor/receive?order=${order.id}`);
+      await page.getByRole('button', { name: 'All 10 came' }).click();
+      const weight = page.getByLabel('Weight in kg');
+      await weight.fill('60');
+      await page.getByRole('button', { name: 'Take 1 line in' }).click();
+      await page.getByText('they weigh 36 to 44 kg').waitFor();
+      await weight.fill('41.5');
+      await page.reload();
+      assert.equal(await weight.inputValue(), '41.5');
+      assert.deepEqual(await violations(page, 'receive by weight'), []);
+      await page.getByRole('button', { name: 'Take 1 line in' }).click();
+      await page.getByRole('heading', { name: 'The goods are in' }).waitFor();
+    },
+    phone,
+  );
+  const [moved] = await api(manager, `/v1/stock_movements?select=weight_kg,to_zone_id&item_id=eq.${item.id}`);
+  assert.equal(Number(moved.weight_kg), 41.5);
+
+  const bin = await newBin('CHEESE');
+  await rpc(manager, 'move_stock', {
+    item_id: item.id,
+    from_zone_id: moved.to_zone_id,
+    to_zone_id: bin.id,
+    quantity: 10,
+  });
+  const [sold] = await api(manager, '/v1/orders', {
+    method: 'POST',
+    body: { type: 'outbound', party_name: 'A shop', priority: 1 },
+  });
+  await api(manager, '/v1/order_lines', {
+    method: 'POST',
+    body: { order_id: sold.id, line_no: 10, item_id: item.id, qty_ordered: 2 },
+  });
+  await rpc(manager, 'confirm_order', { order_id: sold.id });
+  const released = await rpc(manager, 'release_picks', { order_ids: [sold.id], method: 'single' });
+  const [list] = released.pick_lists;
+  const {
+    user: { id: user },
+  } = await session(operator);
+  const [worker] = await api(manager, `/v1/workers?select=id&user_id=eq.${user}`);
+  await api(manager, `/v1/pick_lists?id=eq.${list.id}`, { method: 'PATCH', body: { assigned_worker_id: worker.id } });
+  await as(
+    operator,
+    async (page) => {
+      await open(page, `/console/floor/pick/${list.id}`);
+      await page.getByRole('button', { name: 'Start picking' }).click();
+      await page.getByLabel('Weight in kg').fill('8.2');
+      await isWithin(page);
+      await page.getByRole('button', { name: 'Take it' }).click();
+      await page.getByText('Everything on this list is picked').waitFor();
+    },
+    phone,
+  );
+  const [line] = await api(manager, `/v1/pick_lines?select=weight_kg&pick_list_id=eq.${list.id}`);
+  assert.equal(Number(line.weight_kg), 8.2);
+});

@@ -17,9 +17,10 @@ import { Input, Select } from '../ui/form';
 import { Icon } from '../ui/icon';
 import { fail, toast } from '../ui/overlay';
 import { AmountOf, Carried } from '../ui/handling';
+import { NumberInput } from '../ui/number';
 import { ScanField, type Said } from '../ui/scan';
 
-const columns = `*,zone:zone_id(id,code,name),item:item_id(id,sku,name,base_uom,tracking,${unitColumns}),lot:lot_id(id,lot_no)`;
+const columns = `*,zone:zone_id(id,code,name),item:item_id(id,sku,name,base_uom,tracking,catch_weight,${unitColumns}),lot:lot_id(id,lot_no)`;
 const shortReasons: [string, string][] = [
   ['empty', 'The bin is empty'],
   ['fewer', 'There are fewer'],
@@ -166,6 +167,7 @@ function Line({
   const [said, setSaid] = useState<Said | null>(null);
   const draft = useDraft(`pick ${line.id}`);
   const [quantity, setQuantity] = draft.field('quantity', String(left));
+  const [weight, setWeight] = draft.field('weight', '');
   const [busy, setBusy] = useState(false);
   const [short, setShort] = useState(false);
   const serial = item['tracking'] === 'serial';
@@ -205,6 +207,7 @@ function Line({
       await rpc('pick_line', {
         pick_line_id: line.id,
         quantity: taken,
+        weight_kg: weight ? Number(weight) : undefined,
         zone_scan: seen.zone,
         item_scan: seen.item,
         lot_no: seen.lot,
@@ -259,6 +262,7 @@ function Line({
             put={setQuantity}
             max={left}
           />
+          {item['catch_weight'] ? <NumberInput label={_('Weight in kg')} value={weight} put={setWeight} required /> : null}
         </div>
       </div>
       <Button kind="primary" size="big" busy={busy} disabled={!(Number(quantity) > 0)} onClick={() => void confirm()}>
@@ -314,6 +318,7 @@ function Short({
 }) {
   const draft = useDraft(`short_pick ${line.id}`);
   const [found, setFound] = draft.field('found', '0');
+  const [weight, setWeight] = draft.field('weight', '');
   const [reason, setReason] = draft.field('reason', 'empty');
   const [note, setNote] = draft.field('note', '');
   return (
@@ -328,6 +333,7 @@ function Short({
         const r = await rpc<Shorted>('short_pick', {
           pick_line_id: line.id,
           found: Number(line['qty_picked'] ?? 0) + Number(found),
+          weight_kg: weight ? Number(weight) : undefined,
           reason: note ? `${said}: ${note}` : said,
         });
         toast(
@@ -345,6 +351,9 @@ function Short({
         put={setFound}
         max={left - 0.0001}
       />
+      {item['catch_weight'] && Number(found) > 0 ? (
+        <NumberInput label={_('Weight in kg')} value={weight} put={setWeight} required />
+      ) : null}
       <Select label={_('Why?')} value={reason} put={setReason} options={shortReasons.map(([v, t]) => [v, _(t)])} />
       <Input label={_('Note')} value={note} put={setNote} />
     </Ask>

@@ -18,6 +18,7 @@ import { Icon } from '../ui/icon';
 import { toast } from '../ui/overlay';
 import { Kept } from '../ui/kept';
 import { AmountOf, Carried } from '../ui/handling';
+import { NumberInput } from '../ui/number';
 import { ScanField, type Said } from '../ui/scan';
 import { Step } from './pick';
 
@@ -262,6 +263,7 @@ interface Coming {
   item: Row;
   open?: number;
   quantity: string;
+  weight?: string;
   lot_no: string;
   expires_on: string;
   serials: string;
@@ -344,7 +346,7 @@ export function ReceivePage() {
   );
 }
 
-const goodsColumns = `id,sku,name,base_uom,tracking,has_expiry,${unitColumns}`;
+const goodsColumns = `id,sku,name,base_uom,tracking,has_expiry,catch_weight,${unitColumns}`;
 
 interface Received {
   receipt: Row;
@@ -502,6 +504,7 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
         lines: coming.map((l) => ({
           ...(l.order_line_id ? { order_line_id: l.order_line_id } : { item_id: l.item.id }),
           quantity: Number(l.quantity),
+          weight_kg: l.weight ? Number(l.weight) : undefined,
           lot_no: l.lot_no || undefined,
           expires_on: l.expires_on || undefined,
           serials: l.serials ? serialsOf(l) : undefined,
@@ -581,6 +584,14 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
           </div>
           {Number(l.quantity) > 0 || l.discrepancy ? (
             <div class="form">
+              {l.item['catch_weight'] && order?.['type'] !== 'transfer' ? (
+                <NumberInput
+                  label={_('Weight in kg')}
+                  value={l.weight ?? ''}
+                  put={(weight) => put(l.key, { weight })}
+                  required
+                />
+              ) : null}
               {l.item['tracking'] === 'lot' ? (
                 <Input label={_('Lot')} value={l.lot_no} put={(lot_no) => put(l.key, { lot_no })} required />
               ) : null}

@@ -678,4 +678,11 @@ export const deCatalog: Record<string, string> = {
   'Escalate after days': 'Eskalieren nach Tagen',
   'Days overdue from which an action is told to safety, and from twice as many to managers; 0 is never.': 'Tage überfällig, ab denen der Arbeitsschutz von einer Maßnahme erfährt, und ab doppelt so vielen die Leitung; 0 ist nie.',
   'a whole number of days, 0 to 365': 'eine ganze Zahl von Tagen, 0 bis 365',
+  // catch weight
+  'Catch weight': 'Gewicht je Stück verschieden',
+  'Weight tolerance pct': 'Gewichtstoleranz, Prozent',
+  'Its pieces differ in weight: receiving and picking take what they weigh.': 'Die Stücke sind verschieden schwer: Wareneingang und Kommissionierung nehmen ihr Gewicht auf.',
+  'How far the weight of a quantity may be from weight_kg x the quantity, of an item of catch weight.': 'Wie weit das Gewicht einer Menge von weight_kg x Menge abweichen darf, bei Artikeln mit verschieden schweren Stücken.',
+  'What the goods of an item of catch weight weighed when they were received or picked.': 'Was die Ware eines Artikels mit verschieden schweren Stücken beim Eingang oder bei der Entnahme wog.',
+  'What qty_picked weighs, of an item of catch weight.': 'Was qty_picked wiegt, bei Artikeln mit verschieden schweren Stücken.',
 };

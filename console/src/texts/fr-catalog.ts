@@ -681,4 +681,11 @@ export const frCatalog: Record<string, string> = {
   'Escalate after days': 'Remonter après (jours)',
   'Days overdue from which an action is told to safety, and from twice as many to managers; 0 is never.': 'Jours de retard à partir desquels la sécurité est informée d’une action, et le double pour l’encadrement ; 0 : jamais.',
   'a whole number of days, 0 to 365': 'un nombre entier de jours, de 0 à 365',
+  // catch weight
+  'Catch weight': 'Poids variable',
+  'Weight tolerance pct': 'Tolérance de poids, pour cent',
+  'Its pieces differ in weight: receiving and picking take what they weigh.': 'Ses pièces n’ont pas le même poids : la réception et le prélèvement prennent ce qu’elles pèsent.',
+  'How far the weight of a quantity may be from weight_kg x the quantity, of an item of catch weight.': 'De combien le poids d’une quantité peut s’écarter de weight_kg x quantité, pour un article à poids variable.',
+  'What the goods of an item of catch weight weighed when they were received or picked.': 'Ce que pesait la marchandise d’un article à poids variable à sa réception ou à son prélèvement.',
+  'What qty_picked weighs, of an item of catch weight.': 'Ce que pèse qty_picked, pour un article à poids variable.',
 };
