@@ -150,7 +150,8 @@ func itemsResource() Resource {
 		Import: &Import{
 			Key: []string{"sku"},
 			Fields: strings.Fields("sku name description category base_uom gtin tracking has_expiry shelf_life_days " +
-				"unit_cost price weight_kg catch_weight weight_tolerance_pct length_mm width_mm height_mm capacity_units reorder_point " +
+				"unit_cost price weight_kg catch_weight weight_tolerance_pct " +
+				"length_mm width_mm height_mm capacity_units reorder_point " +
 				"safety_stock max_stock reorder_qty lead_time_days abc_class storage_class hazmat_un " +
 				"status"),
 		},
