@@ -16,6 +16,8 @@ import (
 	"golang.org/x/image/font/gofont/gobold"
 	"golang.org/x/image/font/gofont/goregular"
 	"golang.org/x/image/font/sfnt"
+
+	"holdfast/internal/fault"
 )
 
 // Page is a document being drawn, in millimetres. Text is never cut: cells wrap
@@ -29,6 +31,7 @@ type Page struct {
 	style  string
 	margin float64
 	keeps  bool // signs that no font here has
+	shaped int  // signs of other scripts so far
 }
 
 const family = "Go"
@@ -131,16 +134,22 @@ func (p *Page) Face(style string, size float64) {
 func (p *Page) Clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r == '\n':
-			return r
+		case r == '\n' || r == '\u2028' || r == '\u2029':
+			return '\n'
 		case unicode.IsControl(r):
 			return ' '
+		case isOverride(r) || unicode.Is(unicode.Variation_Selector, r):
+			return -1
 		case p.keeps || p.hasOwnSign(r) || isJoiner(r) || readScripts().hasSign(r):
 			return r
 		}
 		return '□'
-	}, strings.ReplaceAll(s, "\r\n", "\n"))
+	}, plainEnds.Replace(s))
 }
+
+// plainEnds writes line ends as one sign, and keeps a text from standing for the number of
+// pages.
+var plainEnds = strings.NewReplacer("\r\n", "\n", Pages, "{ pages }")
 
 // hasOwnSign reports whether the font of the pages has a sign for r.
 func (p *Page) hasOwnSign(r rune) bool {
@@ -151,11 +160,21 @@ func (p *Page) hasOwnSign(r rune) bool {
 // isJoiner reports a sign that is not seen and says how its neighbours are written.
 func isJoiner(r rune) bool { return r >= '\u200C' && r <= '\u200F' }
 
+// isOverride reports a sign that turns the order of others around: with one, a text could be
+// read as another on paper.
+func isOverride(r rune) bool { return r >= '\u202A' && r <= '\u202E' || r >= '\u2066' && r <= '\u2069' }
+
 // splitLines are the lines of a text.
 func splitLines(s string) []string { return strings.Split(s, "\n") }
 
-// Bytes ends the document.
+// Bytes ends the document. One that holds more than MostShaped signs of other scripts is
+// fault.TooLarge.
 func (p *Page) Bytes() ([]byte, error) {
+	if p.shaped > MostShaped {
+		return nil, fault.New(fault.TooLarge, "54000",
+			"the document would hold more than %d signs of scripts that are drawn one by one", MostShaped).
+			With("", "print less of it at a time, or read the record on its page")
+	}
 	var b bytes.Buffer
 	if err := p.Output(&b); err != nil {
 		return nil, fmt.Errorf("pdf: write the document: %w", err)

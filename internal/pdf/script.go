@@ -2,12 +2,15 @@ package pdf
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"log"
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/go-text/typesetting/di"
 	"github.com/go-text/typesetting/font"
@@ -30,10 +33,11 @@ type scripts struct {
 	mu     sync.Mutex // a font map and its faces serve one caller at a time
 	fonts  *fontscan.FontMap
 	shaper shaping.HarfbuzzShaper
+	known  map[rune]bool // whether a font has the sign
 }
 
 var readScripts = sync.OnceValue(func() *scripts {
-	s := &scripts{fonts: fontscan.NewFontMap(log.New(io.Discard, "", 0))}
+	s := &scripts{fonts: fontscan.NewFontMap(log.New(io.Discard, "", 0)), known: map[rune]bool{}}
 	for name, file := range map[string][]byte{"go-regular": goregular.TTF, "go-bold": gobold.TTF} {
 		// The font is part of the program: it can be read.
 		_ = s.fonts.AddFont(bytes.NewReader(file), name, family)
@@ -52,6 +56,15 @@ var readScripts = sync.OnceValue(func() *scripts {
 func (s *scripts) hasSign(r rune) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	has, isKnown := s.known[r]
+	if !isKnown {
+		has = s.findSign(r)
+		s.known[r] = has
+	}
+	return has
+}
+
+func (s *scripts) findSign(r rune) bool {
 	s.setStyle("")
 	s.fonts.SetScript(language.LookupScript(r))
 	face := s.fonts.ResolveFace(r)
@@ -87,12 +100,35 @@ func (l *shapedLine) measureWidth() (ems float64) {
 	return ems
 }
 
-// shapeLines shapes a text without line ends and breaks it into lines of at most so many
-// ems (Unicode Standard Annexes 9 and 14: bidirectional text, line breaking).
+// shapeLines shapes a text and breaks it into lines of at most so many ems (Unicode Standard
+// Annexes 9 and 14: bidirectional text, line breaking). Line ends in it are blanks. A text
+// that the library fails at is lines of boxes.
 func (s *scripts) shapeLines(text, style string, ems float64) []shapedLine {
+	text = strings.ReplaceAll(text, "\n", " ")
+	if text == "" {
+		return []shapedLine{{}}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.setStyle(style)
+	lines, err := s.tryShape(text, ems)
+	if err != nil {
+		lines, err = s.tryShape(strings.Repeat("□", utf8.RuneCountInString(text)), ems)
+	}
+	if err != nil {
+		return []shapedLine{{text: text}}
+	}
+	return lines
+}
+
+// tryShape shapes a text of at least one sign; the library panics at texts that it does not
+// expect.
+func (s *scripts) tryShape(text string, ems float64) (out []shapedLine, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("pdf: shape a text: %v", reason)
+		}
+	}()
 	runes := []rune(text)
 	way := findDirection(runes)
 	var segmenter shaping.Segmenter
@@ -105,7 +141,7 @@ func (s *scripts) shapeLines(text, style string, ems float64) []shapedLine {
 	var wrapper shaping.LineWrapper
 	most := int(min(ems*emUnits, math.MaxInt32/128))
 	lines, _ := wrapper.WrapParagraph(shaping.WrapConfig{Direction: way}, most, runes, shaping.NewSliceIterator(runs))
-	out := make([]shapedLine, len(lines))
+	out = make([]shapedLine, len(lines))
 	for i, line := range lines {
 		from, to := len(runes), 0
 		for _, run := range line {
@@ -114,7 +150,7 @@ func (s *scripts) shapeLines(text, style string, ems float64) []shapedLine {
 		slices.SortFunc(line, func(a, b shaping.Output) int { return int(a.VisualIndex - b.VisualIndex) })
 		out[i] = shapedLine{line, string(runes[from:max(from, to)])}
 	}
-	return out
+	return out, nil
 }
 
 // findDirection is the direction of a text: that of its first letter (Unicode Standard
@@ -131,6 +167,10 @@ func findDirection(runes []rune) di.Direction {
 	}
 	return di.DirectionLTR
 }
+
+// MostShaped is how many signs a document may have of scripts that its own font lacks. Each is
+// drawn as an outline: 20,000 are some 6 MB and a second.
+const MostShaped = 20_000
 
 // canDraw reports whether the font of the pages has all signs of a text.
 func (p *Page) canDraw(s string) bool {
@@ -251,6 +291,10 @@ func (p *Page) drawShaped(x, y float64, line shapedLine) {
 	p.SetFillColor(p.GetTextColor())
 	_, size := p.GetFontSize()
 	unit := size / emUnits / 64
+	p.shaped += utf8.RuneCountInString(line.text)
+	if p.shaped > MostShaped {
+		return // Bytes refuses the document
+	}
 	for _, run := range line.runs {
 		scale := size / float64(run.Face.Upem())
 		for _, g := range run.Glyphs {

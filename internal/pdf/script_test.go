@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-text/typesetting/font"
+
+	"holdfast/internal/fault"
 )
 
 // The machine of a test has the fonts of testdata, whatever else it has.
@@ -136,5 +138,44 @@ func TestSignsThatNoFontHas(t *testing.T) {
 	}
 	if got := newPage(t, Paper{KeepsSigns: true}).Clean(unknown); got != unknown {
 		t.Errorf("kept as %q", got)
+	}
+}
+
+// Texts that the shaping library fails at, empty lines and line ends of any kind make a
+// document all the same; what turns the order of signs around is left out.
+func TestTextsThatAreHardToShape(t *testing.T) {
+	for _, text := range []string{
+		"不锈钢 first.\n\nSecond.", "Worker 👷‍♀️ fell.\n\nHe is well.", "English\u2029second", "\u2028", "螺栓\u2029\u2029",
+		"\u200d", "ก\u0e48\u0e48\u0e48", "\n\n螺", "Slipped 🤕\u200d.\n\nCut.", "مسامير\u200c\n", "\ufe0f",
+		strings.Repeat("\u0301", 500) + "螺",
+	} {
+		for _, keeps := range []bool{false, true} {
+			p := newPage(t, Paper{KeepsSigns: keeps})
+			said := p.Clean(text)
+			p.SplitText(said, 30)
+			p.GetStringWidth(said)
+			p.DrawText(10, 10, said)
+			p.MultiCell(30, 5, said, "B", "L", false)
+			p.CellFormat(30, 5, said, "1", 1, "R", false, 0, "")
+			tab := &Table{Page: p, Columns: []Column{NewColumn("A", 20, "L")}, Size: 9}
+			tab.Row([]string{said}, "")
+			if _, err := p.Bytes(); err != nil {
+				t.Errorf("%q: %v", text, err)
+			}
+		}
+	}
+	if got := newPage(t, Paper{}).Clean("invoice \u202efdp.exe {pages}"); got != "invoice fdp.exe { pages }" {
+		t.Errorf("drawn as %q", got)
+	}
+}
+
+// A document that would be all outlines is refused rather than made.
+func TestTooManySignsToDraw(t *testing.T) {
+	for n, isMade := range map[int]bool{MostShaped: true, MostShaped + 1: false} {
+		p := newPage(t, Paper{})
+		p.DrawText(10, 10, strings.Repeat("螺", n))
+		if _, err := p.Bytes(); (err == nil) != isMade || err != nil && !fault.Is(err, fault.TooLarge) {
+			t.Errorf("%d signs: %v", n, err)
+		}
 	}
 }

@@ -239,3 +239,41 @@ func TestReturnsAgreeWithWhatLeft(t *testing.T) {
 		}
 	})
 }
+
+// What came back without a lot may have been of any: no more comes back of a lot afterwards than
+// is away of all, neither by a return nor by a reversal. What somebody writes by hand as come
+// back left before the ledger began: verify does not count it, and it bars no reversal.
+func TestReturnsWithoutLots(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{})
+		lot := g.lot("L-1", 90, "released")
+		g.bin("G-A", 10, lot)
+		g.sellPieces(5)
+		take := func(q float64, more map[string]any, want int) testkit.Response {
+			t.Helper()
+			order, line := confirmed(t, k, "return", g.item, q, nil)
+			in := map[string]any{"order_id": order, "lines": []any{g.comingBack(line, q, "restock", more)}}
+			return g.say("receive_return", in, want, nil)
+		}
+		sent := testkit.List[struct{ ID string }](t, k, g.as, "stock_movements?select=id&type=eq.ship&item_id=eq."+g.item)[0].ID
+		undone := func(q float64) testkit.Response {
+			return k.Post(g.as, "/v1/stock_movements", map[string]any{"type": "adjust_gain", "item_id": g.item, "lot_id": lot,
+				"quantity": q, "to_zone_id": g.lane, "reversal_of": sent})
+		}
+		take(4, nil, 200)
+		refused(t, take(2, map[string]any{"lot_id": lot}, 409), "only 1 is still away")
+		refused(t, undone(2), "HF022", "only 1 is still away")
+		take(1, map[string]any{"lot_id": lot}, 200)
+		g.is("items?select=on_hand&id=eq."+g.item, `[{"on_hand":10}]`)
+
+		k.Insert(t, g.as, "stock_movements", map[string]any{"type": "return_in", "item_id": g.item, "lot_id": lot,
+			"quantity": 20, "to_zone_id": g.lane, "ref_type": "order_lines", "ref_id": db.NewID()})
+		mistake := k.Insert(t, g.as, "stock_movements", map[string]any{"type": "ship", "item_id": g.item, "lot_id": lot,
+			"quantity": 3, "from_zone_id": g.lane})
+		sent = mistake
+		if r := undone(3); r.Status != 201 {
+			t.Errorf("reversal of a shipment by mistake: %d %s", r.Status, r.Body)
+		}
+		k.Verified(t)
+	})
+}

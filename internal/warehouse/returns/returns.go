@@ -62,12 +62,31 @@ const awaySQL = `
 		AND NOT (
 			{unexpected}
 		)
+		AND {counted}
 	GROUP BY movement.item_id, movement.owner_id, movement.lot_id, movement.serial
 	HAVING SUM({left}) <> 0`
 
-// returnedSQL selects what verbs took back of items and what left of them, by owner.
-// Movements written by hand or imported bring back what left before the ledger began, and
-// are not held to it. $1 tenant.
+// byVerbsSQL holds for what left, and for what verbs took back: movements that name a receipt
+// or an order line that is there. Those written by hand or imported bring back what left
+// before the ledger began.
+const byVerbsSQL = `(
+			{kind} = 'ship'
+			OR EXISTS (
+				SELECT 1
+				FROM receipts AS receipt
+				WHERE receipt.tenant_id = $1
+					AND receipt.id = COALESCE(original.ref_id, movement.ref_id)
+			)
+			OR EXISTS (
+				SELECT 1
+				FROM order_lines AS line
+				WHERE line.tenant_id = $1
+					AND line.id = COALESCE(original.ref_id, movement.ref_id)
+			)
+		)`
+
+// returnedSQL selects what verbs took back of items and what left of them, by owner. $1
+// tenant.
 const returnedSQL = `
 	SELECT movement.item_id, movement.owner_id,
 		CAST(SUM(CASE WHEN {kind} = 'return_in' THEN -({left}) ELSE 0 END) AS bigint),
@@ -76,10 +95,7 @@ const returnedSQL = `
 	{original}
 	WHERE movement.tenant_id = $1
 		AND {kind} IN ('ship', 'return_in')
-		AND (
-			{kind} = 'ship'
-			OR COALESCE(original.ref_type, movement.ref_type, '') IN ('receipts', 'order_lines')
-		)
+		AND {by verbs}
 		AND NOT (
 			{unexpected}
 		)
@@ -88,7 +104,7 @@ const returnedSQL = `
 // fillWords puts into a statement what the statements of this package share.
 func fillWords(statement string, wordsAndSQL ...string) string {
 	statement = strings.NewReplacer(append(wordsAndSQL, "{left}", leftSQL, "{original}", originalJoin,
-		"{unexpected}", unexpectedSQL)...).Replace(statement)
+		"{unexpected}", unexpectedSQL, "{by verbs}", byVerbsSQL)...).Replace(statement)
 	return strings.ReplaceAll(statement, "{kind}", kindSQL)
 }
 
@@ -99,13 +115,15 @@ func ReturnedSQL() string { return fillWords(returnedSQL) }
 // Away is how much of goods is away: left, and not come back.
 type Away map[Goods]decimal.Dec
 
-// ReadAway reads what of items is away.
-func ReadAway(tx *store.Tx, items []string) (Away, error) {
+// ReadAway reads what of items is away: less all that came back, by whatever way.
+func ReadAway(tx *store.Tx, items []string) (Away, error) { return readAway(tx, items, "TRUE") }
+
+func readAway(tx *store.Tx, items []string, counted string) (Away, error) {
 	away := Away{}
 	if len(items) == 0 {
 		return away, nil
 	}
-	text := fillWords(awaySQL, "{items}", tx.DB().InUUID("movement.item_id", 2))
+	text := fillWords(awaySQL, "{items}", tx.DB().InUUID("movement.item_id", 2), "{counted}", counted)
 	err := tx.Query(text, []any{tx.TenantID, query.List(items)}, func(r *db.Row) error {
 		away[scanGoods(r)] = r.Dec(4)
 		return nil
@@ -121,16 +139,21 @@ func scanGoods(r *db.Row) Goods {
 	return Goods{ItemID: r.Text(0), OwnerID: r.Text(1), LotID: r.Text(2), Serial: r.Text(3)}
 }
 
-// Open is how much of goods may come back. Goods without a lot or a serial number may be
-// any of their item and owner.
-func (a Away) Open(g Goods) (sum decimal.Dec) {
+// Open is how much of goods may come back: no more of a lot or a serial number than left of
+// it, and no more of it all than is away of their item and owner, since what came back without
+// a lot may have been of any.
+func (a Away) Open(g Goods) decimal.Dec {
+	var like, whole decimal.Dec
 	for is, quantity := range a {
-		isSame := is.ItemID == g.ItemID && is.OwnerID == g.OwnerID
-		if isSame && (g.LotID == "" || g.LotID == is.LotID) && (g.Serial == "" || g.Serial == is.Serial) {
-			sum += quantity
+		if is.ItemID != g.ItemID || is.OwnerID != g.OwnerID {
+			continue
+		}
+		whole += quantity
+		if (g.LotID == "" || g.LotID == is.LotID) && (g.Serial == "" || g.Serial == is.Serial) {
+			like += quantity
 		}
 	}
-	return max(sum, 0)
+	return max(min(like, whole), 0)
 }
 
 // Take notes that goods come back, of the lot that is found on them; "" is the lot that
@@ -153,14 +176,14 @@ func (a Away) Take(g Goods, found string, quantity decimal.Dec) error {
 	return nil
 }
 
-// CheckReversed refuses with HF022 that goods which came back are said never to have left.
-// The caller holds their items.
+// CheckReversed refuses with HF022 that goods which verbs took back are said never to have
+// left. The caller holds their items.
 func CheckReversed(tx *store.Tx, list []Sent) error {
 	var items []string
 	for _, s := range list {
 		items = append(items, s.ItemID)
 	}
-	away, err := ReadAway(tx, items)
+	away, err := readAway(tx, items, fillWords(byVerbsSQL))
 	if err != nil {
 		return err
 	}
