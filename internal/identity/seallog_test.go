@@ -381,6 +381,10 @@ func TestAuditChain_putBack(t *testing.T) {
 		if !now.Whole() || now.Rows != old.Rows+3 {
 			k.Fatalf("%+v", now)
 		}
+		list, err := k.svc.Admin.VerifyAudit(k.ctx, tenant, chain.KeptHead{TenantID: tenant, SealNo: 2, Hash: now.Head})
+		if k.ok(err); list[0].Whole() {
+			k.Error("what the platform kept later silences an older head that is kept elsewhere")
+		}
 		if n := k.count("SELECT COUNT(*) FROM audit WHERE action = 'audit.heads_kept'"); n != 1 {
 			k.Errorf("heads were kept %d times in an hour", n)
 		}

@@ -22,7 +22,7 @@ func (s *Administration) KeepAuditHeads(ctx context.Context) error { return s.ch
 
 // VerifyAudit recomputes the chain of a tenant (id or slug), or of all, that
 // of rows without a tenant included, for "". It compares each with its newest head that the
-// platform's chain keeps, or the caller.
+// platform's chain keeps, and with all that the caller kept.
 func (s *Administration) VerifyAudit(ctx context.Context, tenant string, heads ...chain.KeptHead) (
 	[]chain.Report, error) {
 	c := s.chain()
@@ -31,7 +31,7 @@ func (s *Administration) VerifyAudit(ctx context.Context, tenant string, heads .
 		return nil, err
 	}
 	for _, h := range heads {
-		kept.Add(h)
+		kept[h.TenantID] = append(kept[h.TenantID], h)
 	}
 	list := []string{tenant}
 	switch tenant {

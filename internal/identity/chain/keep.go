@@ -21,16 +21,9 @@ type KeptHead struct {
 	KeptAt   time.Time `json:"kept_at"`
 }
 
-// KeptHeads are the newest kept heads by tenant. That one of them is right says that all
-// rows before it are, since each is linked to the one before.
-type KeptHeads map[string]KeptHead
-
-// Add keeps a head where it is newer than the one of its tenant.
-func (k KeptHeads) Add(h KeptHead) {
-	if h.SealNo > k[h.TenantID].SealNo {
-		k[h.TenantID] = h
-	}
-}
+// KeptHeads are kept heads by tenant. Each is compared: the newest of one place says nothing of
+// what another place kept before.
+type KeptHeads map[string][]KeptHead
 
 // How heads are kept in the platform's chain: how often, under which action, and at most how
 // many in a row of it.
@@ -54,6 +47,7 @@ const movedHeadsSQL = `
 	SELECT tenant_id, seal_no, hash
 	FROM audit_heads
 	WHERE tenant_id <> $1
+		AND seal_no > 0
 		AND sealed_at > $2
 	ORDER BY tenant_id`
 
@@ -127,8 +121,8 @@ func (c *Chain) ReadKept(ctx context.Context) (KeptHeads, error) {
 			if json.Unmarshal([]byte(r.Text(0)), &entry) != nil {
 				return nil // the report of the platform's chain says that it was changed
 			}
-			for _, h := range entry.Heads {
-				kept.Add(h)
+			for _, h := range entry.Heads { // the newest of a tenant says that all before it are right
+				kept[h.TenantID] = []KeptHead{h}
 			}
 			return nil
 		})
@@ -139,12 +133,12 @@ func (c *Chain) ReadKept(ctx context.Context) (KeptHeads, error) {
 	return kept, nil
 }
 
-// checkKept compares the row that a kept head names, as it was found: hash is "" where the
-// chain does not reach it.
-func (r *Report) checkKept(h KeptHead, hash string) {
+// checkKept compares the row that a kept head names with the hashes of the chain by number.
+func (r *Report) checkKept(h KeptHead, hashes map[int64]string) {
+	hash := hashes[h.SealNo]
 	day := h.KeptAt.UTC().Format(time.DateTime) + " UTC"
 	switch {
-	case h.SealNo == 0 || hash == h.Hash:
+	case hash == h.Hash:
 	case hash == "":
 		r.addBreak(r.Rows, "", "the log ended at row %d on %s: an older log was put back, or rows were cut off "+
 			"with their head", h.SealNo, day)

@@ -63,17 +63,23 @@ func (c *Chain) Tenants(ctx context.Context) (list []string, err error) {
 	return list, err
 }
 
-// Verify recomputes a tenant's chain in one snapshot and compares it with the head of it that
-// was kept; the zero KeptHead is none.
-func (c *Chain) Verify(ctx context.Context, tenant string, kept KeptHead) (Report, error) {
+// Verify recomputes a tenant's chain in one snapshot and compares it with each head of it that
+// was kept.
+func (c *Chain) Verify(ctx context.Context, tenant string, kept []KeptHead) (Report, error) {
 	var rep Report
 	err := c.DB.Read(ctx, everywhere, func(tx *db.Tx) error {
 		rep = Report{TenantID: tenant, Breaks: []Break{}}
-		last, atKept, err := rep.walkChain(tx, kept.SealNo)
+		hashes := map[int64]string{}
+		for _, h := range kept {
+			hashes[h.SealNo] = ""
+		}
+		last, err := rep.walkChain(tx, hashes)
 		if err != nil {
 			return err
 		}
-		rep.checkKept(kept, atKept)
+		for _, h := range kept {
+			rep.checkKept(h, hashes)
+		}
 		if err := c.verifyHead(tx, &rep, last); err != nil {
 			return err
 		}
@@ -136,11 +142,10 @@ func (c *Chain) verifyWaiting(tx *db.Tx, rep *Report) error {
 		})
 }
 
-// walkChain follows the chain and returns its last row as found, and the hash of the row
-// that is asked for.
-func (r *Report) walkChain(tx *db.Tx, asked int64) (last head, hashOfAsked string, err error) {
-	last = head{hash: origin}
-	sums := hasher{tenant: r.TenantID}
+// walkChain follows the chain and returns its last row as found. It fills in the hashes of the
+// rows whose numbers are in hashes.
+func (r *Report) walkChain(tx *db.Tx, hashes map[int64]string) (head, error) {
+	last, sums := head{hash: origin}, hasher{tenant: r.TenantID}
 	for {
 		n := 0
 		err := tx.Query(db.FillWords(`
@@ -162,13 +167,14 @@ func (r *Report) walkChain(tx *db.Tx, asked int64) (last head, hashOfAsked strin
 				case want != sum:
 					r.addBreak(no, row.Text(0), "the row was changed")
 				}
-				if last.no, last.hash = no, sum; no == asked {
-					hashOfAsked = sum
+				last.no, last.hash = no, sum
+				if _, isAsked := hashes[no]; isAsked {
+					hashes[no] = sum
 				}
 				return nil
 			})
 		if err != nil || n < 1000 {
-			return last, hashOfAsked, err
+			return last, err
 		}
 	}
 }
