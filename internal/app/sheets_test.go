@@ -265,3 +265,40 @@ func TestIncidentSheetBounds(t *testing.T) {
 		}
 	})
 }
+
+// Whatever is written about an incident, its sheet is made or refused in words, and says nothing
+// of what this reader cannot know: actions of others.
+func TestIncidentSheetOfAnyText(t *testing.T) {
+	testkit.InTurn(t, func(t *testing.T, k *testkit.Kit) {
+		operator, safety := testkit.As(actor.Operator), testkit.As(actor.Safety)
+		incident := reportHazard(t, k, operator)
+		path := "/v1/incidents/" + incident + "/incident.pdf"
+		for _, text := range []string{"Worker 👷\u200d♀️ fell.\n\nHe is well.", "不锈钢 first.\n\nSecond.", "English\u2029second",
+			"Only {pages} boxes \u202efell"} {
+			if r := k.Post(operator, "/v1/comments", map[string]any{"incident_id": incident, "text": text}); r.Status != 201 {
+				t.Fatalf("%q: %d %s", text, r.Status, r.Body)
+			}
+			if r := k.Get(operator, path); r.Status != 200 {
+				t.Errorf("%q: %d %s", text, r.Status, r.Body)
+			}
+		}
+		k.Insert(t, safety, "actions", map[string]any{"source": "incident", "source_id": incident,
+			"title": "Mend the floor"})
+		said, _ := readSheet(t, k, operator, path)
+		holdSaid(t, "an operator's sheet", said, []string{"Actions of others are not shown to this reader."})
+		said, _ = readSheet(t, k, safety, path)
+		holdSaid(t, "an officer's sheet", said, []string{"Mend the floor"})
+
+		long := map[string]any{"incident_id": incident, "text": strings.Repeat("螺", 9000)}
+		for range 3 {
+			if r := k.Post(operator, "/v1/comments", long); r.Status != 201 {
+				t.Fatalf("%d %s", r.Status, r.Body)
+			}
+		}
+		r := k.Get(operator, path)
+		isShort := r.Status == 200 // no font of this machine has the sign, so that boxes of the own font stand for it
+		if !isShort && (r.Status != 413 || !strings.Contains(string(r.Body), "drawn one by one")) {
+			t.Errorf("%d %.300s", r.Status, r.Body)
+		}
+	})
+}

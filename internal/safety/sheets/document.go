@@ -67,7 +67,7 @@ func (d *Document) Content() string {
 // addLine adds a line of parts that are not empty.
 func addLine(b *strings.Builder, parts ...string) {
 	if line := joinSaid(" | ", parts...); line != "" {
-		b.WriteString(strings.ReplaceAll(line, "\r\n", "\n"))
+		b.WriteString(strings.NewReplacer("\r\n", "\n    ", "\n", "\n    ").Replace(line)) // no text looks like a heading
 		b.WriteByte('\n')
 	}
 }

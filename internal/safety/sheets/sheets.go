@@ -124,6 +124,14 @@ func readVisible[T any](k *reading, resource, where, order string, args ...any) 
 	return decodeRows[T](rows)
 }
 
+// readsAll reports that the caller reads all rows of a resource: what is not there for them is
+// not there.
+func (k *reading) readsAll(resource string) bool {
+	r, _ := k.p.store.Catalog().Get(resource)
+	policy, ok := query.ReadPolicy(k.a, r)
+	return ok && policy.Shared()
+}
+
 // maskRow is a row without the fields that the caller does not see.
 func (k *reading) maskRow(resource string, row store.Row) store.Row {
 	r, _ := k.p.store.Catalog().Get(resource)

@@ -2,8 +2,9 @@ package sheets
 
 // germanTexts are what sheets alone say; what the console says too stands in its texts.
 var germanTexts = map[string]string{
-	"Page {n} of {m}":                  "Seite {n} von {m}",
-	"Record {id}":                      "Datensatz {id}",
+	"Page {n} of {m}": "Seite {n} von {m}",
+	"Record {id}":     "Datensatz {id}",
+	"Actions of others are not shown to this reader.": "Maßnahmen anderer werden hier nicht gezeigt.",
 	"Responsible":                      "Zuständig",
 	"Inspection":                       "Prüfung",
 	"As of":                            "Stand",
@@ -20,8 +21,9 @@ var germanTexts = map[string]string{
 
 // frenchTexts are as germanTexts.
 var frenchTexts = map[string]string{
-	"Page {n} of {m}":                  "Page {n} sur {m}",
-	"Record {id}":                      "Enregistrement {id}",
+	"Page {n} of {m}": "Page {n} sur {m}",
+	"Record {id}":     "Enregistrement {id}",
+	"Actions of others are not shown to this reader.": "Les actions des autres ne sont pas montrées ici.",
 	"Responsible":                      "Responsable",
 	"Inspection":                       "Inspection",
 	"As of":                            "En date du",
