@@ -426,8 +426,9 @@ function announced(order: Row): Coming[] {
       key: l.id,
       order_line_id: l.id,
       open:
-        (transfer ? Number(l['qty_shipped']) : Number(l['qty_ordered']) - Number(l['qty_cancelled'] ?? 0)) -
-        Number(l['qty_received'] ?? 0),
+        ((transfer ? Number(l['qty_shipped']) : Number(l['qty_ordered']) - Number(l['qty_cancelled'] ?? 0)) -
+          Number(l['qty_received'] ?? 0)) *
+        factorOf(l['item'] as Row, l['uom'] as string | undefined), // a line is in its own unit, what comes in base units
     }))
     .filter((l) => (l.open ?? 0) > 0);
 }

@@ -279,10 +279,10 @@ func (x *incident) tellCauses() part {
 // tellActions tells what is done about it, the strongest measure first.
 func (x *incident) tellActions() part {
 	w := x.words
-	switch {
-	case len(x.actions) > 0:
+	if len(x.actions) > 0 {
 		return x.gridOfActions(x.actions)
-	case !x.readsAll("actions"):
+	}
+	if !x.readsAll("actions") {
 		return passage{text: w.say("Actions of others are not shown to this reader.")}
 	}
 	return passage{text: w.say("Nothing is done about it yet.")}
