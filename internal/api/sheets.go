@@ -28,10 +28,10 @@ func (s *Sheets) Routes() []route.Route {
 	}
 	return []route.Route{
 		sheet("/v1/incidents/{id}/incident.pdf", "An incident as PDF, as far as the caller reads it: facts, causes, "+
-			"actions, photos and what was said (language: en, de or fr; the tenant's when absent)", s.printer.Incident),
+			"actions, photos and what was said (language: en, de or fr; the tenant's when absent)", s.printer.PrintIncident),
 		sheet("/v1/checklist-runs/{id}/inspection.pdf", "An inspection as PDF, as far as the caller reads it: result, what "+
 			"failed, questions with answers, notes and photos (language: en, de or fr; the tenant's when absent)",
-			s.printer.Inspection),
+			s.printer.PrintInspection),
 		{Method: "GET", Pattern: "/v1/actions/actions.pdf", Who: route.TenantMember, Handle: s.serveActions, Tag: "sheets",
 			Media: "application/pdf", Query: map[string]string{languageAsked: "string", "who": "string", "late": "boolean",
 				"site": "string", "level": "string", "person": "string"},
@@ -50,7 +50,7 @@ func (s *Sheets) serveActions(w http.ResponseWriter, c *route.Call) error {
 	if err != nil {
 		return err
 	}
-	d, name, err := s.printer.Actions(c.Context(), c.Actor, sheets.Wish{Language: language}, by)
+	d, name, err := s.printer.PrintActions(c.Context(), c.Actor, sheets.Wish{Language: language}, by)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func readNarrowed(q map[string][]string) (by sheets.Narrowed, err error) {
 
 func isPerson(v string) bool { return v == sheets.None || functions.IsUUID(v) }
 
-func isLevel(v string) bool { return v == sheets.None || slices.Contains(sheets.Levels(), v) }
+func isLevel(v string) bool { return v == sheets.None || slices.Contains(sheets.ControlLevels(), v) }
 
 // languageAsked is the parameter that asks for a language.
 const languageAsked = "language"
@@ -125,9 +125,9 @@ func readLanguage(given []string) (string, error) {
 	if len(given) == 0 {
 		return "", nil
 	}
-	if len(given) > 1 || !slices.Contains(sheets.Languages(), given[0]) {
+	if len(given) > 1 || !slices.Contains(sheets.KnownLanguages(), given[0]) {
 		return "", fault.New(fault.Invalid, "22023", "language must be one of %s, given once",
-			strings.Join(sheets.Languages(), ", ")).At(languageAsked, "not one of them")
+			strings.Join(sheets.KnownLanguages(), ", ")).At(languageAsked, "not one of them")
 	}
 	return given[0], nil
 }

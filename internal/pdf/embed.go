@@ -6,9 +6,9 @@ import (
 	"codeberg.org/go-pdf/fpdf"
 )
 
-// Attach puts a file into the document, which readers of PDF offer to save. The last
+// AttachFile puts a file into the document, which readers of PDF offer to save. The last
 // call holds.
-func (p *Page) Attach(name string, content []byte) {
+func (p *Page) AttachFile(name string, content []byte) {
 	p.SetAttachments([]fpdf.Attachment{{Filename: name, Content: content}})
 }
 
@@ -25,24 +25,24 @@ func (p *Page) JPEG(name string, raw []byte, x, y, wide, high float64) float64 {
 	return info.Height() * scale
 }
 
-// Wrap is a text in lines that fit into a width of millimetres, in the face that is set.
-func (p *Page) Wrap(text string, wide float64) []string { return p.SplitText(p.Clean(text), wide) }
+// WrapText is a text in lines that fit into a width of millimetres, in the face that is set.
+func (p *Page) WrapText(text string, wide float64) []string { return p.SplitText(p.Clean(text), wide) }
 
-// Room is how far down text may go on a page that has a foot, in millimetres from above.
-func (p *Page) Room() float64 {
+// RoomLeft is how far down text may go on a page that has a foot, in millimetres from above.
+func (p *Page) RoomLeft() float64 {
 	_, high := p.GetPageSize()
 	return high - footHigh
 }
 
-// Width is that of the text on a page, in millimetres.
-func (p *Page) Width() float64 {
+// PrintableWidth is that of the text on a page, in millimetres.
+func (p *Page) PrintableWidth() float64 {
 	wide, _ := p.GetPageSize()
 	return wide - 2*p.margin
 }
 
 // KeepTogether goes on to the next page where less than some millimetres are left.
 func (p *Page) KeepTogether(high float64) {
-	if p.GetY()+high > p.Room() {
+	if p.GetY()+high > p.RoomLeft() {
 		p.AddPage()
 	}
 }

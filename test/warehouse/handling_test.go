@@ -25,8 +25,8 @@ type loads struct {
 	}
 }
 
-// say is the parts of each load in words, in the order of the answer.
-func (l *loads) say() string {
+// describeLoads is the parts of each load in words, in the order of the answer.
+func (l *loads) describeLoads() string {
 	var list []string
 	for _, h := range l.Handling {
 		list = append(list, fmt.Sprint(h.Quantity)+" = "+sayParts(h.Units))
@@ -50,11 +50,11 @@ func (g *goods) onPallets() {
 	}
 }
 
-// handled holds what an answer says by units to what is expected.
-func handled(t *testing.T, what string, got *loads, want string) {
+// assertHandled holds what an answer says by units to what is expected.
+func assertHandled(t *testing.T, what string, got *loads, want string) {
 	t.Helper()
-	if got.say() != want {
-		t.Errorf("%s: %q, want %q", what, got.say(), want)
+	if got.describeLoads() != want {
+		t.Errorf("%s: %q, want %q", what, got.describeLoads(), want)
 	}
 }
 
@@ -80,7 +80,7 @@ func TestPickersAreToldUnitsOfHandling(t *testing.T) {
 		g.patched("pick_lists?id=eq."+list, map[string]any{"assigned_worker_id": worker}, http.StatusNoContent)
 		var claim loads
 		k.Say(t, testkit.As(actor.Operator), "claim_pick_list", map[string]any{"pick_list_id": list}, 200, &claim)
-		handled(t, "claim", &claim,
+		assertHandled(t, "claim", &claim,
 			"137 = 1 PL of 96 + 3 CS of 12 + 5 EA of 1; 13 = 1 CS of 12 + 1 EA of 1")
 		if claim.Handling[0].ID != lines[0] || claim.Handling[1].ID != lines[1] {
 			t.Errorf("%+v are not of the lines %v", claim.Handling, lines)
@@ -92,12 +92,12 @@ func TestPickersAreToldUnitsOfHandling(t *testing.T) {
 			return out
 		}
 		part := pick(lines[0], 100)
-		handled(t, "a part is picked", &part, "37 = 3 CS of 12 + 1 EA of 1")
+		assertHandled(t, "a part is picked", &part, "37 = 3 CS of 12 + 1 EA of 1")
 		var scan loads
 		g.say("scan", map[string]any{"code": "G-1", "context": map[string]any{"pick_line_id": lines[0]}}, 200, &scan)
-		handled(t, "scan", &scan, "37 = 3 CS of 12 + 1 EA of 1")
+		assertHandled(t, "scan", &scan, "37 = 3 CS of 12 + 1 EA of 1")
 		next := pick(lines[0], 37)
-		handled(t, "the next line", &next, "13 = 1 CS of 12 + 1 EA of 1")
+		assertHandled(t, "the next line", &next, "13 = 1 CS of 12 + 1 EA of 1")
 		last := pick(lines[1], 13)
 		if last.Handling == nil || len(last.Handling) != 0 {
 			t.Errorf("nothing is left: %+v", last)
@@ -128,7 +128,7 @@ func TestUnitsOfHandlingAreTheTenantsOwn(t *testing.T) {
 		claimed := func() string {
 			t.Helper()
 			k.Say(t, testkit.As(actor.Operator), "claim_pick_list", map[string]any{"pick_list_id": list}, 200, &claim)
-			return claim.say()
+			return claim.describeLoads()
 		}
 		worker := list1(t, k, g.as, "members?select=id:worker_id&email=eq."+testkit.As(actor.Operator))
 		g.patched("pick_lists?id=eq."+list, map[string]any{"assigned_worker_id": worker}, http.StatusNoContent)
@@ -160,13 +160,13 @@ func TestReceiversAreToldUnitsOfHandling(t *testing.T) {
 			g.say("scan", map[string]any{"code": no}, 200, &scan)
 			want := map[string]string{"": "137 = 1 PL of 96 + 3 CS of 12 + 5 EA of 1",
 				"CS": "144 = 1 PL of 96 + 4 CS of 12"}[unit]
-			handled(t, "scan of an order in "+unit, &scan, want)
+			assertHandled(t, "scan of an order in "+unit, &scan, want)
 
 			var out loads
 			g.say("receive", map[string]any{"order_id": order, "zone_id": dock,
 				"lines": []any{map[string]any{"order_line_id": line, "quantity": 8, "uom": "CS"}}}, 200, &out)
 			want = map[string]string{"": "41 = 3 CS of 12 + 5 EA of 1", "CS": "48 = 4 CS of 12"}[unit]
-			handled(t, "what is left of an order in "+unit, &out, want)
+			assertHandled(t, "what is left of an order in "+unit, &out, want)
 		}
 		order, _ := confirmed(t, k, "outbound", g.item, 20, nil)
 		var sold loads
@@ -228,7 +228,7 @@ func TestNextTaskSaysUnitsOfHandling(t *testing.T) {
 		}
 		list := f.release(f.zone("", "BIN", nil), nil)
 		k.Say(t, f.op, "next_task", map[string]any{"kind": "pick"}, 200, &pick)
-		handled(t, "pick", &pick, "5 = 2 CS of 2 + 1 EA of 1")
+		assertHandled(t, "pick", &pick, "5 = 2 CS of 2 + 1 EA of 1")
 		if line := list1(t, k, f.as, "pick_lines?select=id&pick_list_id=eq."+list); pick.Handling[0].ID != line {
 			t.Errorf("%+v is not of the line %s", pick, line)
 		}
@@ -237,6 +237,6 @@ func TestNextTaskSaysUnitsOfHandling(t *testing.T) {
 		k.Say(t, f.as, "receive", map[string]any{"zone_id": dock,
 			"lines": []any{map[string]any{"item_id": f.item, "quantity": 7}}}, 200, nil)
 		k.Say(t, f.op, "next_task", map[string]any{"kind": "put_away"}, 200, &put)
-		handled(t, "put away", &put, "7 = 3 CS of 2 + 1 EA of 1")
+		assertHandled(t, "put away", &put, "7 = 3 CS of 2 + 1 EA of 1")
 	})
 }

@@ -11,8 +11,8 @@ import (
 // nearBest is how much longer than its best walk a list may be.
 const nearBest = 1.02
 
-// scatter puts items into bins anywhere on a floor, one a bin.
-func (g *goods) scatter(n int, random *rand.Rand) (items []string) {
+// scatterItems puts items into bins anywhere on a floor, one a bin.
+func (g *goods) scatterItems(n int, random *rand.Rand) (items []string) {
 	g.t.Helper()
 	for i := range n {
 		no := fmt.Sprintf("P-%02d", i)
@@ -32,7 +32,7 @@ func TestReleasedListsAreWalkedByThemselves(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		g := newGoods(t, k, map[string]any{})
 		random := rand.New(rand.NewPCG(33, 14))
-		items := g.scatter(24, random)
+		items := g.scatterItems(24, random)
 		confirmedOrder := func() string {
 			order := k.Insert(t, g.as, "orders", map[string]any{"party_name": "Customer"})
 			for i, at := range random.Perm(len(items))[:9] {

@@ -69,9 +69,9 @@ func (d *DecodeSemaphore) Develop(ctx context.Context, r io.Reader) (*Image, err
 	return d.developTo(ctx, r, longSide)
 }
 
-// Shrink makes a smaller JPEG of a photo whose longer side has at most side pixels. It
+// ShrinkPicture makes a smaller JPEG of a photo whose longer side has at most side pixels. It
 // fails as Develop does.
-func (d *DecodeSemaphore) Shrink(ctx context.Context, r io.Reader, side int) (*Image, error) {
+func (d *DecodeSemaphore) ShrinkPicture(ctx context.Context, r io.Reader, side int) (*Image, error) {
 	return d.developTo(ctx, r, side)
 }
 

@@ -42,10 +42,10 @@ func (c *chosen) addTerm(sql string, value any) {
 	c.terms = append(c.terms, fmt.Sprintf(sql, len(c.args)+1))
 }
 
-// Actions is the list of actions that the caller may read: those to be done or verified,
+// PrintActions is the list of actions that the caller may read: those to be done or verified,
 // and what was over in the last 30 days; what waits longest first. More than MostActions
 // are refused with fault.TooLarge.
-func (p *Printer) Actions(ctx context.Context, a actor.Actor, w Wish, by Narrowed) (*Document, string, error) {
+func (p *Printer) PrintActions(ctx context.Context, a actor.Actor, w Wish, by Narrowed) (*Document, string, error) {
 	var d *Document
 	err := p.readIn(ctx, a, w, func(k *reading) error {
 		c := k.chooseActions(by)
@@ -131,29 +131,30 @@ func (k *reading) chooseSite(c *chosen, site string) {
 // listActions is the list, under what it is narrowed by.
 func (k *reading) listActions(rows []actionRow, by Narrowed) *Document {
 	w := k.words
-	d := &Document{words: w, size: k.size, owner: k.owner, title: w.say("Actions")}
-	person, level, whose, late := by.Person, w.word(by.Level), "", ""
+	d := &Document{words: w, size: k.size, owner: k.owner, title: w.sayText("Actions")}
+	person, level, whose, late := by.Person, w.translateWord(by.Level), "", ""
 	if person == None {
-		person = w.say("nobody yet")
+		person = w.sayText("nobody yet")
 	} else {
 		person = k.personOf(person)
 	}
 	if by.Level == None {
-		level = w.say("No level of control")
+		level = w.sayText("No level of control")
 	}
 	if by.Mine {
-		whose = w.say("Mine")
+		whose = w.sayText("Mine")
 	}
 	if by.Late {
-		late = w.say("Yes")
+		late = w.sayText("Yes")
 	}
-	d.add(facts{{w.say("As of"), joinSaid(", ", k.day(localtime.DateOf(k.p.Now(), k.zone).String()), k.zone.String())},
-		{w.say("Number"), fmt.Sprint(len(rows))}, {w.say("Whose"), whose}, {w.say("Overdue"), late},
-		{w.say("Site"), k.named[by.Site]}, {w.say("Control level"), level}, {w.say("Responsible"), person}})
+	d.addParts(facts{{w.sayText("As of"), joinSaid(", ", k.formatDay(localtime.DateOf(k.p.Now(), k.zone).String()),
+		k.zone.String())},
+		{w.sayText("Number"), fmt.Sprint(len(rows))}, {w.sayText("Whose"), whose}, {w.sayText("Overdue"), late},
+		{w.sayText("Site"), k.named[by.Site]}, {w.sayText("Control level"), level}, {w.sayText("Responsible"), person}})
 	if len(rows) == 0 {
-		d.add(passage{text: w.say("No action is like that.")})
+		d.addParts(passage{text: w.sayText("No action is like that.")})
 		return d
 	}
-	d.add(k.gridOfActions(rows))
+	d.addParts(k.gridOfActions(rows))
 	return d
 }

@@ -35,7 +35,7 @@ type part interface {
 	drawPart(p *pdf.Page)
 }
 
-func (d *Document) add(parts ...part) { d.parts = append(d.parts, parts...) }
+func (d *Document) addParts(parts ...part) { d.parts = append(d.parts, parts...) }
 
 // addHeaded adds a part under a heading, unless it says nothing.
 func (d *Document) addHeaded(title string, parts ...part) {
@@ -50,12 +50,12 @@ func (d *Document) addHeaded(title string, parts ...part) {
 	if _, ok := parts[0].(gallery); ok {
 		keeps = imageHigh + 2*lineHigh
 	}
-	d.add(append([]part{heading{title, keeps}}, parts...)...)
+	d.addParts(append([]part{heading{title, keeps}}, parts...)...)
 }
 
-// Content is all that the sheet says, in its order: the text whose digest stands at the
+// ContentText is all that the sheet says, in its order: the text whose digest stands at the
 // foot of each page, and which the file carries. When it was printed is no part of it.
-func (d *Document) Content() string {
+func (d *Document) ContentText() string {
 	var b strings.Builder
 	addLine(&b, d.owner, d.title, d.about, d.id)
 	for _, x := range d.parts {
@@ -67,7 +67,8 @@ func (d *Document) Content() string {
 // addLine adds a line of parts that are not empty.
 func addLine(b *strings.Builder, parts ...string) {
 	if line := joinSaid(" | ", parts...); line != "" {
-		b.WriteString(strings.NewReplacer("\r\n", "\n    ", "\n", "\n    ").Replace(line)) // no text looks like a heading
+		// A line of a text is set off, so that none looks like a heading of the sheet.
+		b.WriteString(strings.NewReplacer("\r\n", "\n    ", "\n", "\n    ").Replace(line))
 		b.WriteByte('\n')
 	}
 }
@@ -75,7 +76,7 @@ func addLine(b *strings.Builder, parts ...string) {
 // PDF draws the sheet; made is its date as a file, and printed nowhere. A sheet past the
 // bounds is fault.TooLarge.
 func (d *Document) PDF(made time.Time) ([]byte, error) {
-	content := d.Content()
+	content := d.ContentText()
 	if len(content) > mostBytes {
 		return nil, fault.New(fault.TooLarge, "54000",
 			"the document would hold %d kB of text, and %d kB are the most: read the record on its page",
@@ -83,17 +84,17 @@ func (d *Document) PDF(made time.Time) ([]byte, error) {
 	}
 	record := ""
 	if d.id != "" {
-		record = d.words.say("Record {id}", "id", d.id)
+		record = d.words.sayText("Record {id}", "id", d.id)
 	}
 	digest := sha256.Sum256([]byte(content))
 	p, err := pdf.New(pdf.Paper{Size: d.size, Title: d.title, Margin: margin, Made: made,
 		Foot: joinSaid(" · ", d.owner, d.title, record) +
 			"\nSHA-256 " + hex.EncodeToString(digest[:]),
-		Count: d.words.say("Page {n} of {m}", "n", "%d", "m", pdf.Pages)})
+		Count: d.words.sayText("Page {n} of {m}", "n", "%d", "m", pdf.Pages)})
 	if err != nil {
 		return nil, err
 	}
-	p.Attach("content.txt", []byte(content))
+	p.AttachFile("content.txt", []byte(content))
 	p.AddPage()
 	d.drawTitle(p)
 	for _, x := range d.parts {

@@ -19,12 +19,12 @@ const (
 func (d *Document) drawTitle(p *pdf.Page) {
 	p.Face("", 9)
 	setGrey(p)
-	drawLines(p, p.GetX(), p.Width(), lineHigh, d.owner)
+	drawLines(p, p.GetX(), p.PrintableWidth(), lineHigh, d.owner)
 	setBlack(p)
 	p.Face("B", 16)
-	drawLines(p, p.GetX(), p.Width(), 8, d.title)
+	drawLines(p, p.GetX(), p.PrintableWidth(), 8, d.title)
 	p.Face("B", 11)
-	drawLines(p, p.GetX(), p.Width(), 5.5, d.about)
+	drawLines(p, p.GetX(), p.PrintableWidth(), 5.5, d.about)
 	p.Ln(1)
 }
 
@@ -34,7 +34,7 @@ func setBlack(p *pdf.Page) { p.SetTextColor(0, 0, 0) }
 // drawLines draws a text from a place on, in the face that is set, over as many lines
 // and pages as it takes.
 func drawLines(p *pdf.Page, x, wide, high float64, text string) {
-	for _, line := range p.Wrap(text, wide) {
+	for _, line := range p.WrapText(text, wide) {
 		p.KeepTogether(high)
 		p.SetX(x)
 		p.CellFormat(wide, high, line, "", 2, "L", false, 0, "")
@@ -55,9 +55,9 @@ func (h heading) drawPart(p *pdf.Page) {
 	p.KeepTogether(12 + h.keeps)
 	p.Ln(4)
 	p.Face("B", 12)
-	drawLines(p, margin, p.Width(), 6.5, h.title)
+	drawLines(p, margin, p.PrintableWidth(), 6.5, h.title)
 	p.SetDrawColor(150, 160, 175)
-	p.Line(margin, p.GetY(), margin+p.Width(), p.GetY())
+	p.Line(margin, p.GetY(), margin+p.PrintableWidth(), p.GetY())
 	p.SetDrawColor(0, 0, 0)
 	p.Ln(1.5)
 }
@@ -85,11 +85,11 @@ func (f facts) drawPart(p *pdf.Page) {
 }
 
 func (f fact) drawFact(p *pdf.Page) {
-	wide := p.Width() - nameWide
+	wide := p.PrintableWidth() - nameWide
 	p.Face("", 9)
-	names := p.Wrap(f.name, nameWide)
+	names := p.WrapText(f.name, nameWide)
 	p.Face("", 10)
-	values := p.Wrap(f.value, wide)
+	values := p.WrapText(f.value, wide)
 	for i := range max(len(names), len(values)) {
 		p.KeepTogether(lineHigh)
 		p.SetX(margin)
@@ -127,10 +127,10 @@ func (x passage) drawPart(p *pdf.Page) {
 	if x.title != "" {
 		p.KeepTogether(3 * lineHigh)
 		p.Face("B", 10)
-		drawLines(p, margin, p.Width(), lineHigh, x.title)
+		drawLines(p, margin, p.PrintableWidth(), lineHigh, x.title)
 	}
 	p.Face("", 10)
-	drawLines(p, margin, p.Width(), lineHigh, x.text)
+	drawLines(p, margin, p.PrintableWidth(), lineHigh, x.text)
 	p.Ln(1)
 }
 
@@ -162,7 +162,7 @@ func (list entries) drawPart(p *pdf.Page) {
 }
 
 func (e entry) drawEntry(p *pdf.Page) {
-	left, wide := margin, p.Width()
+	left, wide := margin, p.PrintableWidth()
 	p.KeepTogether(3*lineHigh + e.keeps + float64(len(e.small))*lineHigh)
 	if e.at != "" {
 		p.Face("", 9)
@@ -202,7 +202,7 @@ func (g grid) drawPart(p *pdf.Page) {
 	}
 	t := &pdf.Table{Page: p, Size: 8.5}
 	for i, title := range g.titles {
-		t.Columns = append(t.Columns, pdf.NewColumn(title, g.shares[i]/sum*p.Width(), "L"))
+		t.Columns = append(t.Columns, pdf.NewColumn(title, g.shares[i]/sum*p.PrintableWidth(), "L"))
 	}
 	if len(g.rows) > 0 {
 		p.KeepTogether(t.Tall(g.titles, "B") + t.Tall(g.rows[0], ""))
@@ -242,11 +242,11 @@ func (g gallery) drawPart(p *pdf.Page) {
 
 // drawRow draws one or two pictures beside each other, on one page.
 func (g gallery) drawRow(p *pdf.Page) {
-	wide := (p.Width() - galleryIn) / 2
+	wide := (p.PrintableWidth() - galleryIn) / 2
 	p.Face("", 9)
 	tall := 0.0
 	for _, x := range g {
-		tall = max(tall, float64(len(p.Wrap(x.caption, wide)))*smallHigh)
+		tall = max(tall, float64(len(p.WrapText(x.caption, wide)))*smallHigh)
 	}
 	p.KeepTogether(imageHigh + tall + 2)
 	top, low := p.GetY()+1, 0.0
@@ -254,7 +254,7 @@ func (g gallery) drawRow(p *pdf.Page) {
 		left := margin + float64(i)*(wide+galleryIn)
 		high := x.drawPicture(p, left, top, wide)
 		p.SetXY(left, top+high+1)
-		for _, line := range p.Wrap(x.caption, wide) {
+		for _, line := range p.WrapText(x.caption, wide) {
 			p.SetX(left)
 			p.CellFormat(wide, smallHigh, line, "", 2, "L", false, 0, "")
 		}

@@ -22,10 +22,10 @@ type incident struct {
 	pictures []photoRow
 }
 
-// Incident is the sheet of an incident: what happened, to whom, why, what is done about
+// PrintIncident is the sheet of an incident: what happened, to whom, why, what is done about
 // it, pictures, files and what was said since. One that the caller may not read is
 // fault.NotFound.
-func (p *Printer) Incident(ctx context.Context, a actor.Actor, w Wish) (*Document, string, error) {
+func (p *Printer) PrintIncident(ctx context.Context, a actor.Actor, w Wish) (*Document, string, error) {
 	happened, err := p.said.Timeline(ctx, a, p.said.RecordOf("incidents", w.ID))
 	if err != nil {
 		return nil, "", err
@@ -38,14 +38,14 @@ func (p *Printer) Incident(ctx context.Context, a actor.Actor, w Wish) (*Documen
 	if err != nil {
 		return nil, "", err
 	}
-	d := x.document()
+	d := x.composeDocument()
 	shown, err := p.developAll(ctx, x.words, x.pictures)
 	if err != nil {
 		return nil, "", err
 	}
-	d.addHeaded(x.words.say("Photos"), shown)
-	d.addHeaded(x.words.say("Files"), x.listFiles(x.files))
-	d.addHeaded(x.words.say("Timeline"), x.tellTimeline(x.happened), x.saidLimit(x.happened))
+	d.addHeaded(x.words.sayText("Photos"), shown)
+	d.addHeaded(x.words.sayText("Files"), x.listFiles(x.files))
+	d.addHeaded(x.words.sayText("Timeline"), x.tellTimeline(x.happened), x.saidLimit(x.happened))
 	return d, d.FileName("incident", x.row.No), nil
 }
 
@@ -79,8 +79,8 @@ func (x *incident) readAll(id string) (err error) {
 // (ISO 45001, 8.1.2).
 var hierarchy = []string{"eliminate", "substitute", "engineer", "administrate", "ppe"}
 
-// Levels are the levels of control, the strongest first.
-func Levels() []string { return slices.Clone(hierarchy) }
+// ControlLevels are the levels of control, the strongest first.
+func ControlLevels() []string { return slices.Clone(hierarchy) }
 
 // rankLevel is the place of an action in the hierarchy; one without a level is last.
 func (a actionRow) rankLevel() int {
@@ -161,20 +161,20 @@ func (k *reading) nameEntities(resource string, ids []string) error {
 	return nil
 }
 
-func (x *incident) document() *Document {
+func (x *incident) composeDocument() *Document {
 	w := x.words
 	d := &Document{words: w, size: x.size, owner: x.owner, id: x.row.ID, about: x.row.Title,
-		title: w.word("incident") + " " + x.row.No}
-	d.add(x.tellFacts())
-	d.addHeaded(w.say("What happened"),
+		title: w.translateWord("incident") + " " + x.row.No}
+	d.addParts(x.tellFacts())
+	d.addHeaded(w.sayText("What happened"),
 		passage{text: x.row.Description},
-		passage{w.say("What was done at once"), x.row.ImmediateAction},
-		passage{w.say("What was learned"), x.row.Lessons})
-	d.addHeaded(w.say("People and things involved"), x.tellInvolved())
+		passage{w.sayText("What was done at once"), x.row.ImmediateAction},
+		passage{w.sayText("What was learned"), x.row.Lessons})
+	d.addHeaded(w.sayText("People and things involved"), x.tellInvolved())
 	if x.isVisible("incidents", "root_causes") {
-		d.addHeaded(w.say("Causes"), x.tellCauses())
+		d.addHeaded(w.sayText("Causes"), x.tellCauses())
 	}
-	d.addHeaded(w.say("Actions"), x.tellActions())
+	d.addHeaded(w.sayText("Actions"), x.tellActions())
 	return d
 }
 
@@ -182,33 +182,33 @@ func (x *incident) document() *Document {
 func (x *incident) tellFacts() facts {
 	w, r := x.words, &x.row
 	return facts{
-		{w.say("State"), w.word(r.Status)},
-		{w.say("When"), joinSaid(", ", x.moment(r.OccurredAt), x.zone.String())},
-		{w.say("Reported at"), x.moment(r.ReportedAt)},
-		{w.say("Known at"), x.moment(r.KnownAt)},
-		{w.say("Where"), joinSaid(", ", x.named[r.Site], x.named[r.Zone])},
-		{w.say("Kind"), w.word(r.Kind)},
-		{w.say("Severity"), w.word(r.Severity)},
-		{w.say("Could have been"), w.word(r.PotentialSeverity)},
-		{w.say("Categories"), x.wordsOf(r.Categories)},
-		{w.say("Likelihood"), x.tellScale(r.Likelihood, 5)},
-		{w.say("Risk"), x.tellScale(r.Risk, 20)},
-		{w.say("Journey"), w.word(r.Journey)},
-		{w.say("Leads the investigation"), x.personOf(r.Lead)},
-		{w.say("Due on"), x.day(r.DueOn)},
-		{w.say("Investigated at"), x.moment(r.InvestigatedAt)},
-		{w.say("Closed at"), x.moment(r.ClosedAt)},
-		{w.say("Duplicate of"), x.named[r.DuplicateOf]},
-		{w.say("Void reason"), r.VoidReason},
-		{w.say("Reopen reason"), r.ReopenReason},
-		{w.say("External ref"), r.ExternalRef},
+		{w.sayText("State"), w.translateWord(r.Status)},
+		{w.sayText("When"), joinSaid(", ", x.formatMoment(r.OccurredAt), x.zone.String())},
+		{w.sayText("Reported at"), x.formatMoment(r.ReportedAt)},
+		{w.sayText("Known at"), x.formatMoment(r.KnownAt)},
+		{w.sayText("Where"), joinSaid(", ", x.named[r.Site], x.named[r.Zone])},
+		{w.sayText("Kind"), w.translateWord(r.Kind)},
+		{w.sayText("Severity"), w.translateWord(r.Severity)},
+		{w.sayText("Could have been"), w.translateWord(r.PotentialSeverity)},
+		{w.sayText("Categories"), x.wordsOf(r.Categories)},
+		{w.sayText("Likelihood"), x.tellScale(r.Likelihood, 5)},
+		{w.sayText("Risk"), x.tellScale(r.Risk, 20)},
+		{w.sayText("Journey"), w.translateWord(r.Journey)},
+		{w.sayText("Leads the investigation"), x.personOf(r.Lead)},
+		{w.sayText("Due on"), x.formatDay(r.DueOn)},
+		{w.sayText("Investigated at"), x.formatMoment(r.InvestigatedAt)},
+		{w.sayText("Closed at"), x.formatMoment(r.ClosedAt)},
+		{w.sayText("Duplicate of"), x.named[r.DuplicateOf]},
+		{w.sayText("Void reason"), r.VoidReason},
+		{w.sayText("Reopen reason"), r.ReopenReason},
+		{w.sayText("External ref"), r.ExternalRef},
 	}
 }
 
 func (k *reading) wordsOf(values []string) string {
 	said := make([]string, len(values))
 	for i, v := range values {
-		said[i] = k.words.word(v)
+		said[i] = k.words.translateWord(v)
 	}
 	return joinSaid(", ", said...)
 }
@@ -218,7 +218,7 @@ func (k *reading) tellScale(n *int, most int) string {
 	if n == nil {
 		return ""
 	}
-	return k.words.say("{n} of {m}", "n", *n, "m", most)
+	return k.words.sayText("{n} of {m}", "n", *n, "m", most)
 }
 
 // tellInvolved names who reported and who had a part, as far as the caller sees them.
@@ -226,24 +226,25 @@ func (x *incident) tellInvolved() facts {
 	w, r := x.words, &x.row
 	var list facts
 	if x.isVisible("incidents", "reported_by") {
-		list = append(list, fact{w.say("Reported by"), x.tellReporter(r)})
+		list = append(list, fact{w.sayText("Reported by"), x.tellReporter(r)})
 	}
 	if !x.isVisible("incidents", "entities") {
-		return append(list, fact{w.say("Involved"), w.say("Who was involved is shown to officers and managers alone.")})
+		return append(list, fact{w.sayText("Involved"),
+			w.sayText("Who was involved is shown to officers and managers alone.")})
 	}
 	for _, c := range x.row.Involved {
-		name := w.word(c.Role)
+		name := w.translateWord(c.Role)
 		if name == "" {
-			name = w.word(c.Type)
+			name = w.translateWord(c.Type)
 		}
 		called := x.named[c.ID]
 		if called == "" {
-			called = w.word(c.Type)
+			called = w.translateWord(c.Type)
 		}
 		list = append(list, fact{name, called})
 	}
 	if len(x.row.Involved) == 0 {
-		list = append(list, fact{w.say("Involved"), w.say("Nobody is named as injured, involved or witness.")})
+		list = append(list, fact{w.sayText("Involved"), w.sayText("Nobody is named as injured, involved or witness.")})
 	}
 	return list
 }
@@ -251,23 +252,23 @@ func (x *incident) tellInvolved() facts {
 func (x *incident) tellReporter(r *incidentRow) string {
 	switch {
 	case r.Anonymous:
-		return x.words.say("Nobody by name: it was reported anonymously")
+		return x.words.sayText("Nobody by name: it was reported anonymously")
 	case r.ReporterName != "":
 		return r.ReporterName
 	case r.ReportedBy != "":
 		return x.personOf(r.ReportedBy)
 	}
-	return x.words.say("Not said")
+	return x.words.sayText("Not said")
 }
 
 // tellCauses tells each cause with the chain of whys that leads to it.
 func (x *incident) tellCauses() part {
 	if len(x.row.Causes) == 0 {
-		return passage{text: x.words.say("Nobody has said yet why it happened.")}
+		return passage{text: x.words.sayText("Nobody has said yet why it happened.")}
 	}
 	var list entries
 	for _, c := range x.row.Causes {
-		e := entry{said: joinSaid(" · ", c.Text, x.words.word(c.Layer))}
+		e := entry{said: joinSaid(" · ", c.Text, x.words.translateWord(c.Layer))}
 		for i, why := range c.Whys {
 			e.small = append(e.small, fmt.Sprintf("%d. %s", i+1, why))
 		}
@@ -283,16 +284,17 @@ func (x *incident) tellActions() part {
 		return x.gridOfActions(x.actions)
 	}
 	if !x.readsAll("actions") {
-		return passage{text: w.say("Actions of others are not shown to this reader.")}
+		return passage{text: w.sayText("Actions of others are not shown to this reader.")}
 	}
-	return passage{text: w.say("Nothing is done about it yet.")}
+	return passage{text: w.sayText("Nothing is done about it yet.")}
 }
 
 // gridOfActions is a table of actions.
 func (k *reading) gridOfActions(actions []actionRow) grid {
 	w := k.words
 	return grid{
-		titles: []string{w.say("Action"), w.say("Control level"), w.say("State"), w.say("Responsible"), w.say("Due on")},
+		titles: []string{w.sayText("Action"), w.sayText("Control level"), w.sayText("State"), w.sayText("Responsible"),
+			w.sayText("Due on")},
 		shares: []float64{8, 4, 3, 4, 3},
 		rows:   k.rowsOfActions(actions),
 	}
@@ -303,19 +305,19 @@ func (k *reading) rowsOfActions(actions []actionRow) [][]string {
 	w := k.words
 	rows := make([][]string, len(actions))
 	for i, a := range actions {
-		level, owner, due := w.say("No level of control"), w.say("nobody yet"), w.say("No due day")
+		level, owner, due := w.sayText("No level of control"), w.sayText("nobody yet"), w.sayText("No due day")
 		if x := a.Level; x != "" {
-			level = w.word(x)
+			level = w.translateWord(x)
 		}
 		if x := a.Assignee; x != "" {
 			owner = k.personOf(x)
 		}
-		if x := k.day(a.DueOn); x != "" {
+		if x := k.formatDay(a.DueOn); x != "" {
 			due = x
-		} else if x := k.moment(a.DueAt); x != "" {
+		} else if x := k.formatMoment(a.DueAt); x != "" {
 			due = x
 		}
-		rows[i] = []string{joinSaid("\n", a.Title, a.No), level, w.word(a.Status), owner, due}
+		rows[i] = []string{joinSaid("\n", a.Title, a.No), level, w.translateWord(a.Status), owner, due}
 	}
 	return rows
 }
@@ -324,7 +326,7 @@ func (k *reading) rowsOfActions(actions []actionRow) [][]string {
 func (k *reading) listFiles(files []fileRow) entries {
 	var list entries
 	for _, f := range files {
-		list = append(list, entry{at: k.moment(f.CreatedAt), said: f.Name, text: f.Note,
+		list = append(list, entry{at: k.formatMoment(f.CreatedAt), said: f.Name, text: f.Note,
 			small: []string{"SHA-256 " + f.SHA256}})
 	}
 	return list

@@ -25,10 +25,10 @@ type inspection struct {
 	remarks  []evidence.Entry
 }
 
-// Inspection is the sheet of an inspection: its result, what failed with the actions that
+// PrintInspection is the sheet of an inspection: its result, what failed with the actions that
 // came of it, and each question with its answer, note and photos. One that the caller may
 // not read is fault.NotFound.
-func (p *Printer) Inspection(ctx context.Context, a actor.Actor, w Wish) (*Document, string, error) {
+func (p *Printer) PrintInspection(ctx context.Context, a actor.Actor, w Wish) (*Document, string, error) {
 	happened, err := p.said.Timeline(ctx, a, p.said.RecordOf("checklist_runs", w.ID))
 	if err != nil {
 		return nil, "", err
@@ -50,7 +50,7 @@ func (p *Printer) Inspection(ctx context.Context, a actor.Actor, w Wish) (*Docum
 	if err != nil {
 		return nil, "", err
 	}
-	d := x.document(pictures)
+	d := x.composeDocument(pictures)
 	return d, d.FileName("inspection", x.run.Title), nil
 }
 
@@ -124,12 +124,13 @@ func (x *inspection) readNames(answers []answerRow) error {
 	return x.namePeople(people)
 }
 
-func (x *inspection) document(pictures gallery) *Document {
+func (x *inspection) composeDocument(pictures gallery) *Document {
 	w := x.words
-	d := &Document{words: w, size: x.size, owner: x.owner, id: x.run.ID, title: w.say("Inspection"), about: x.run.Title}
-	d.add(x.tellFacts())
+	d := &Document{words: w, size: x.size, owner: x.owner, id: x.run.ID, title: w.sayText("Inspection"),
+		about: x.run.Title}
+	d.addParts(x.tellFacts())
 	if len(x.actions) > 0 {
-		d.addHeaded(w.say("Actions that came of it"), x.gridOfActions(x.actions))
+		d.addHeaded(w.sayText("Actions that came of it"), x.gridOfActions(x.actions))
 	}
 	if x.asks != nil {
 		values := map[string]json.RawMessage{}
@@ -137,15 +138,15 @@ func (x *inspection) document(pictures gallery) *Document {
 			values[key] = a.Value
 		}
 		x.shown = x.asks.Review(values)
-		d.addHeaded(w.say("What failed"), x.tellFailed())
+		d.addHeaded(w.sayText("What failed"), x.tellFailed())
 		for i := range x.asks.Sections {
 			s := &x.asks.Sections[i]
 			d.addHeaded(s.Title, x.tellSection(s, pictures)...)
 		}
 	}
-	d.addHeaded(w.say("Other photos"), x.restOf(pictures))
-	d.addHeaded(w.say("Files"), x.listFiles(x.files))
-	d.addHeaded(w.say("Comments"), x.tellRemarks())
+	d.addHeaded(w.sayText("Other photos"), x.restOf(pictures))
+	d.addHeaded(w.sayText("Files"), x.listFiles(x.files))
+	d.addHeaded(w.sayText("Comments"), x.tellRemarks())
 	return d
 }
 
@@ -154,24 +155,24 @@ func (x *inspection) tellFacts() facts {
 	w, r := x.words, &x.run
 	result := ""
 	if r.Score != nil && r.Passed != nil && r.Failed != nil {
-		result = w.say("Score {score} %: {passed} passed, {failed} failed.",
-			"score", w.number(r.Score.String()), "passed", *r.Passed, "failed", *r.Failed)
+		result = w.sayText("Score {score} %: {passed} passed, {failed} failed.",
+			"score", w.formatNumber(r.Score.String()), "passed", *r.Passed, "failed", *r.Failed)
 	}
 	return facts{
-		{w.say("State"), w.word(r.Status)},
-		{w.say("Result"), result},
-		{w.say("Template"), joinSaid(" · ", x.template.Title, x.template.Code, x.template.Revision.String())},
-		{w.say("Where"), joinSaid(", ", x.named[r.Site], x.named[r.Zone])},
-		{w.say("Equipment"), x.named[r.Equipment]},
-		{w.say("Vehicle"), x.named[r.Vehicle]},
-		{w.say("Worker"), x.named[r.Worker]},
-		{w.say("Responsible"), x.personOf(r.Assignee)},
-		{w.say("Due at"), joinSaid(", ", x.moment(r.DueAt), x.zone.String())},
-		{w.say("Started at"), x.moment(r.StartedAt)},
-		{w.say("Completed at"), x.moment(r.CompletedAt)},
-		{w.say("Completed by"), x.personOf(r.CompletedBy)},
-		{w.say("On time"), x.tellWhether(r.OnTime)},
-		{w.say("Cancel reason"), r.CancelReason},
+		{w.sayText("State"), w.translateWord(r.Status)},
+		{w.sayText("Result"), result},
+		{w.sayText("Template"), joinSaid(" · ", x.template.Title, x.template.Code, x.template.Revision.String())},
+		{w.sayText("Where"), joinSaid(", ", x.named[r.Site], x.named[r.Zone])},
+		{w.sayText("Equipment"), x.named[r.Equipment]},
+		{w.sayText("Vehicle"), x.named[r.Vehicle]},
+		{w.sayText("Worker"), x.named[r.Worker]},
+		{w.sayText("Responsible"), x.personOf(r.Assignee)},
+		{w.sayText("Due at"), joinSaid(", ", x.formatMoment(r.DueAt), x.zone.String())},
+		{w.sayText("Started at"), x.formatMoment(r.StartedAt)},
+		{w.sayText("Completed at"), x.formatMoment(r.CompletedAt)},
+		{w.sayText("Completed by"), x.personOf(r.CompletedBy)},
+		{w.sayText("On time"), x.tellWhether(r.OnTime)},
+		{w.sayText("Cancel reason"), r.CancelReason},
 	}
 }
 
@@ -180,9 +181,9 @@ func (k *reading) tellWhether(is *bool) string {
 		return ""
 	}
 	if *is {
-		return k.words.say("Yes")
+		return k.words.sayText("Yes")
 	}
-	return k.words.say("No")
+	return k.words.sayText("No")
 }
 
 // tellFailed lists the questions whose answers failed, as the first thing to read.
@@ -193,7 +194,8 @@ func (x *inspection) tellFailed() entries {
 		for j := range s.Items {
 			a := x.answers[s.Items[j].Key]
 			if a.Result == "fail" && x.isAsked(&s.Items[j]) {
-				list = append(list, entry{said: s.Items[j].Prompt, text: x.tellAnswer(&s.Items[j], a), small: []string{a.Note}})
+				said := entry{said: s.Items[j].Prompt, text: x.tellAnswer(&s.Items[j], a), small: []string{a.Note}}
+				list = append(list, said)
 			}
 		}
 	}
@@ -210,10 +212,10 @@ func (x *inspection) tellSection(s *checklist.Section, pictures gallery) (parts 
 			continue
 		}
 		a, answered := x.answers[it.Key]
-		e := entry{said: it.Prompt, text: x.words.say("Not answered")}
+		e := entry{said: it.Prompt, text: x.words.sayText("Not answered")}
 		if answered {
 			e.text = x.tellAnswer(it, a)
-			e.small = []string{a.Note, joinSaid(", ", x.personOf(a.By), x.moment(a.At))}
+			e.small = []string{a.Note, joinSaid(", ", x.personOf(a.By), x.formatMoment(a.At))}
 		}
 		shown := x.picturesOf(a, pictures)
 		if len(shown) > 0 {
@@ -230,20 +232,20 @@ func (x *inspection) tellAnswer(it *checklist.Item, a answerRow) string {
 	said := plainText(a.Value)
 	switch {
 	case it.Type == checklist.Photo:
-		said = w.say("Photos: {n}", "n", len(textsIn(a.Value)))
+		said = w.sayText("Photos: {n}", "n", len(textsIn(a.Value)))
 	case said == "na":
-		said = w.say("Does not apply")
+		said = w.sayText("Does not apply")
 	case it.Type == checklist.YesNo:
-		said = w.word(said)
+		said = w.translateWord(said)
 	case it.Type == checklist.Number:
-		said = joinSaid(" ", w.number(said), it.Unit)
+		said = joinSaid(" ", w.formatNumber(said), it.Unit)
 	}
 	judged, critical := "", ""
 	if a.Result != "na" {
-		judged = w.word(a.Result)
+		judged = w.translateWord(a.Result)
 	}
 	if a.Critical {
-		critical = w.say("Critical")
+		critical = w.sayText("Critical")
 	}
 	return joinSaid(" · ", said, judged, critical)
 }

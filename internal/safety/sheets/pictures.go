@@ -33,11 +33,11 @@ func (p *Printer) developAll(ctx context.Context, w *words, photos []photoRow) (
 }
 
 func (p *Printer) developPicture(ctx context.Context, w *words, i int, row photoRow) picture {
-	x := picture{sha256: row.SHA256, caption: joinSaid(": ", w.say("Picture {n}", "n", i+1), row.Caption)}
+	x := picture{sha256: row.SHA256, caption: joinSaid(": ", w.sayText("Picture {n}", "n", i+1), row.Caption)}
 	var err error
 	if x.jpeg, err = p.developOne(ctx, row.Key); err != nil {
 		slog.Warn("a photo is missing on a sheet", "photo", row.ID, "error", err)
-		x.missing = w.say("The picture is not to be had.")
+		x.missing = w.sayText("The picture is not to be had.")
 	}
 	return x
 }
@@ -48,7 +48,7 @@ func (p *Printer) developOne(ctx context.Context, key string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	image, err := p.room.Shrink(ctx, f, pictureSide)
+	image, err := p.room.ShrinkPicture(ctx, f, pictureSide)
 	if err != nil {
 		return nil, err
 	}

@@ -225,7 +225,7 @@ func (k *reading) personOf(id string) string {
 	if name := k.people[id]; name != "" {
 		return name
 	}
-	return k.words.say("A colleague")
+	return k.words.sayText("A colleague")
 }
 
 // distinctIDs lists ids once each, without those that are empty.
@@ -235,8 +235,8 @@ func distinctIDs(ids []string) []string {
 	return slices.Compact(ids)
 }
 
-// moment tells a moment in the zone of the sheet; "" for none.
-func (k *reading) moment(text string) string {
+// formatMoment tells a moment in the zone of the sheet; "" for none.
+func (k *reading) formatMoment(text string) string {
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
 		return ""
@@ -244,8 +244,8 @@ func (k *reading) moment(text string) string {
 	return at.In(k.zone).Format(k.words.day + " 15:04")
 }
 
-// day tells a calendar day; "" for none.
-func (k *reading) day(text string) string {
+// formatDay tells a calendar day; "" for none.
+func (k *reading) formatDay(text string) string {
 	on, err := localtime.ParseDate(text)
 	if err != nil {
 		return ""

@@ -49,7 +49,8 @@ func (k *reading) saidLimit(happened []evidence.Entry) passage {
 	}
 	for _, n := range kinds {
 		if n >= evidence.LongestTimeline {
-			return passage{text: k.words.say("Of each kind the latest {n} entries are told.", "n", evidence.LongestTimeline)}
+			return passage{text: k.words.sayText("Of each kind the latest {n} entries are told.",
+				"n", evidence.LongestTimeline)}
 		}
 	}
 	return passage{}
@@ -58,27 +59,27 @@ func (k *reading) saidLimit(happened []evidence.Entry) passage {
 // tellEntry tells one entry; one that changes nothing that people know says nothing.
 func (k *reading) tellEntry(r *catalog.Resource, e evidence.Entry) (entry, bool) {
 	w := k.words
-	told := entry{at: k.moment(e.At)}
-	who, by := w.say("Somebody"), w.say("A program")
+	told := entry{at: k.formatMoment(e.At)}
+	who, by := w.sayText("Somebody"), w.sayText("A program")
 	if e.By != nil {
 		who = k.personOf(*e.By)
 		by = who
 	}
 	switch e.Kind {
 	case "made":
-		told.said = w.say("It was reported")
+		told.said = w.sayText("It was reported")
 		if e.By != nil {
-			told.said = w.say("{who} reported it", "who", who)
+			told.said = w.sayText("{who} reported it", "who", who)
 		}
 	case "comment":
-		told.said, told.text = w.say("{who} said", "who", who), e.Text
+		told.said, told.text = w.sayText("{who} said", "who", who), e.Text
 		if e.Struck {
-			told.said = w.say("{who} said, and it is struck out", "who", who)
+			told.said = w.sayText("{who} said, and it is struck out", "who", who)
 		}
 	case "file":
-		told.said = w.say("{who} added the file {what}", "who", who, "what", e.Text)
+		told.said = w.sayText("{who} added the file {what}", "who", who, "what", e.Text)
 	case "photo":
-		told.said, told.text = w.say("{who} added a photo", "who", who), e.Text
+		told.said, told.text = w.sayText("{who} added a photo", "who", who), e.Text
 	default:
 		return told, k.tellChanges(r, e, by, &told)
 	}
@@ -92,21 +93,21 @@ func (k *reading) tellChanges(r *catalog.Resource, e evidence.Entry, by string, 
 	for _, c := range e.Changes {
 		f, _ := r.Field(c.Field)
 		if r.States != nil && c.Field == r.States.Field {
-			told.said = k.words.say("{who} set it from “{from}” to “{to}”", "who", by,
-				"from", k.words.word(plainText(c.Before)), "to", k.words.word(plainText(c.After)))
+			told.said = k.words.sayText("{who} set it from “{from}” to “{to}”", "who", by,
+				"from", k.words.translateWord(plainText(c.Before)), "to", k.words.translateWord(plainText(c.After)))
 			continue
 		}
 		if f == nil || f.ReadOnly {
 			continue
 		}
-		label := k.words.look(f.Label)
+		label := k.words.findText(f.Label)
 		names = append(names, label)
 		if before, after, ok := k.tellValues(f, c); ok {
 			told.small = append(told.small, fmt.Sprintf("%s: %s → %s", label, before, after))
 		}
 	}
 	if told.said == "" && len(names) > 0 {
-		told.said = k.words.say("{who} changed: {what}", "who", by, "what", strings.Join(names, ", "))
+		told.said = k.words.sayText("{who} changed: {what}", "who", by, "what", strings.Join(names, ", "))
 	}
 	return told.said != ""
 }
@@ -128,7 +129,7 @@ func (k *reading) tellValue(f *catalog.Field, raw json.RawMessage) string {
 	if text := joinSaid(", ", said...); text != "" {
 		return text
 	}
-	return k.words.say("empty")
+	return k.words.sayText("empty")
 }
 
 func (k *reading) tellText(f *catalog.Field, text string) string {
@@ -139,17 +140,17 @@ func (k *reading) tellText(f *catalog.Field, text string) string {
 		if name := k.named[text]; name != "" {
 			return name
 		}
-		return k.words.word(catalog.Label(f.Name))
+		return k.words.translateWord(catalog.Label(f.Name))
 	case len(f.OneOf) > 0:
-		return k.words.word(text)
+		return k.words.translateWord(text)
 	case f.Type == catalog.Time:
-		return k.moment(text)
+		return k.formatMoment(text)
 	case f.Type == catalog.Date:
-		return k.day(text)
+		return k.formatDay(text)
 	case text == "true":
-		return k.words.say("Yes")
+		return k.words.sayText("Yes")
 	case text == "false":
-		return k.words.say("No")
+		return k.words.sayText("No")
 	}
 	return text
 }

@@ -23,8 +23,8 @@ type words struct {
 	own  map[string]string // what sheets alone say
 }
 
-// Languages are those in which sheets are printed, by their codes of ISO 639-1.
-func Languages() []string { return []string{"en", "de", "fr"} }
+// KnownLanguages are those in which sheets are printed, by their codes of ISO 639-1.
+func KnownLanguages() []string { return []string{"en", "de", "fr"} }
 
 var (
 	english = &words{lang: "en", day: "2 Jan 2006"}
@@ -53,14 +53,14 @@ func readWords(lang string) (made map[string]string) {
 	return made
 }
 
-// say is a text in the language; {name} in it stands for the value that follows the name
+// sayText is a text in the language; {name} in it stands for the value that follows the name
 // among values.
-func (w *words) say(text string, values ...any) string {
-	return fillText(w.look(text), values...)
+func (w *words) sayText(text string, values ...any) string {
+	return fillText(w.findText(text), values...)
 }
 
-// look is the text in the language as it is kept, English where there is none.
-func (w *words) look(text string) string {
+// findText is the text in the language as it is kept, English where there is none.
+func (w *words) findText(text string) string {
 	if said, ok := w.own[text]; ok {
 		return said
 	}
@@ -78,20 +78,20 @@ func fillText(text string, values ...any) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// number is a decimal number as the language writes it.
-func (w *words) number(text string) string {
+// formatNumber is a decimal number as the language writes it.
+func (w *words) formatNumber(text string) string {
 	if w.lang == "en" {
 		return text
 	}
 	return strings.Replace(text, ".", ",", 1)
 }
 
-// word is a value of a closed set in the language: near_miss is "Near miss".
-func (w *words) word(value string) string {
+// translateWord is a value of a closed set in the language: near_miss is "Near miss".
+func (w *words) translateWord(value string) string {
 	if value == "" {
 		return ""
 	}
-	return w.look(spokenWord(value))
+	return w.findText(spokenWord(value))
 }
 
 func spokenWord(value string) string {

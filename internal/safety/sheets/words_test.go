@@ -104,7 +104,7 @@ func listTexts(t *testing.T) []string {
 	return slices.Sorted(maps.Keys(texts))
 }
 
-// addCalled adds the literal that a call of say, look or word begins with.
+// addCalled adds the literal that a call of sayText, findText or translateWord begins with.
 func addCalled(texts map[string]bool, n ast.Node) {
 	call, ok := n.(*ast.CallExpr)
 	if !ok || len(call.Args) == 0 {
@@ -117,9 +117,9 @@ func addCalled(texts map[string]bool, n ast.Node) {
 	}
 	text, _ := strconv.Unquote(literal.Value)
 	switch method.Sel.Name {
-	case "say", "look":
+	case "sayText", "findText":
 		texts[text] = true
-	case "word":
+	case "translateWord":
 		texts[spokenWord(text)] = true
 	}
 }

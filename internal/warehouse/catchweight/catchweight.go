@@ -65,7 +65,7 @@ func (it Item) CheckWeight(quantity, weight decimal.Dec) *fault.Error {
 		return refuseWeight("item %s is of catch weight: say what %s of it weigh, in kg", it.sku, quantity).
 			With("", "weigh the goods and give weight_kg")
 	}
-	low, high, err := it.limits(quantity)
+	low, high, err := it.findLimits(quantity)
 	if err != nil {
 		return refuseWeight("what %s of item %s weigh cannot be reckoned: it is out of range", quantity, it.sku)
 	}
@@ -78,8 +78,8 @@ func (it Item) CheckWeight(quantity, weight decimal.Dec) *fault.Error {
 	return nil
 }
 
-// limits are the least and the most that a quantity weighs, in kg.
-func (it Item) limits(quantity decimal.Dec) (low, high decimal.Dec, err error) {
+// findLimits are the least and the most that a quantity weighs, in kg.
+func (it Item) findLimits(quantity decimal.Dec) (low, high decimal.Dec, err error) {
 	nominal, err := it.nominal.Mul(quantity)
 	if err != nil {
 		return 0, 0, err

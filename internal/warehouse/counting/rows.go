@@ -33,7 +33,7 @@ func ListExpected(tx *store.Tx, levels []store.Row) ([]Expected, error) {
 		item, quantity := l.Text("item_id"), l.Decimal("quantity")
 		list[i] = Expected{item, optionalText(l, "lot_id"), optionalText(l, "serial"),
 			optionalText(l, "lpn"), optionalText(l, "owner_id"), l.Text("stock_status"), quantity,
-			units.Split(item, quantity)}
+			units.SplitQuantity(item, quantity)}
 	}
 	return list, nil
 }

@@ -116,11 +116,11 @@ func (u *Units) settleUnits() {
 // isMeasured reports a unit that weighs or measures.
 func (u *Units) isMeasured(code string) bool { return u.kinds[strings.ToLower(code)] != "" }
 
-// Split says a quantity of an item, in base units, by units: of the largest unit as many as
+// SplitQuantity says a quantity of an item, in base units, by units: of the largest unit as many as
 // go into it, of the next as many as go into the rest, and what is left in the base unit, so
 // that the sum is exact whether or not one unit goes evenly into another. It is empty for 0,
 // and for an item whose base unit weighs or measures.
-func (u *Units) Split(item string, quantity decimal.Dec) []Part {
+func (u *Units) SplitQuantity(item string, quantity decimal.Dec) []Part {
 	parts := []Part{}
 	a := u.articles[item]
 	if a == nil || quantity <= 0 || u.isMeasured(a.base) {
@@ -143,7 +143,7 @@ func (u *Units) Split(item string, quantity decimal.Dec) []Part {
 // than the base unit.
 func (u *Units) FormatSplit(item string, quantity decimal.Dec) string {
 	var words []string
-	parts := u.Split(item, quantity)
+	parts := u.SplitQuantity(item, quantity)
 	for _, p := range parts {
 		words = append(words, p.Qty.String()+" "+p.Unit)
 	}
@@ -188,7 +188,7 @@ func ListLoads(tx *store.Tx, goods []Goods) ([]Load, error) {
 	for _, g := range goods {
 		if g.Quantity > 0 {
 			base := u.toBase(g)
-			loads = append(loads, Load{g.ID, base, u.Split(g.ItemID, base)})
+			loads = append(loads, Load{g.ID, base, u.SplitQuantity(g.ItemID, base)})
 		}
 	}
 	return loads, nil

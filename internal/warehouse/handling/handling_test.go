@@ -39,7 +39,7 @@ func TestSplit(t *testing.T) {
 
 		got := [][3]any{}
 		var sum decimal.Dec
-		for _, p := range u.Split("item", c.Quantity) {
+		for _, p := range u.SplitQuantity("item", c.Quantity) {
 			got = append(got, [3]any{p.Unit, p.Qty.Float(), p.Factor.Float()})
 			part, isExact := p.Qty.MulExact(p.Factor)
 			if !isExact {
