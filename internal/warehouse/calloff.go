@@ -95,7 +95,7 @@ func (b *back) planWayBack(l store.Row) error {
 	left, line := l.Decimal("qty_picked"), l.Text("order_line_id")
 	if line == "" {
 		if m := b.free[l.Text("id")]; m != nil {
-			b.moves = append(b.moves, wayBack(l, m["to_zone_id"], spotOf(m), left))
+			b.moves = append(b.moves, b.wayBack(l, m["to_zone_id"], spotOf(m), left))
 		}
 		return nil
 	}
@@ -121,7 +121,7 @@ func (b *back) planWayBack(l store.Row) error {
 		}
 		at := spotOf(part)
 		if at.zone != l.Text("zone_id") {
-			m := wayBack(l, part["zone_id"], at, q)
+			m := b.wayBack(l, part["zone_id"], at, q)
 			m["reservation_id"] = part["id"]
 			b.moves = append(b.moves, m)
 		}
@@ -135,10 +135,15 @@ func (b *back) planWayBack(l store.Row) error {
 	return nil
 }
 
-// wayBack is the movement of goods from a staging lane into a pick line's bin.
-func wayBack(l store.Row, from any, at spot, q decimal.Dec) store.Row {
-	return store.Row{"type": "unpick", "item_id": at.item, "lot_id": db.Null(at.lot), "serial": db.Null(at.serial),
+// wayBack is the movement of goods from a staging lane into a pick line's bin. They lay there
+// and have no other place: a manager takes them back also where the bin was filled meanwhile.
+func (b *back) wayBack(l store.Row, from any, at spot, q decimal.Dec) store.Row {
+	m := store.Row{"type": "unpick", "item_id": at.item, "lot_id": db.Null(at.lot), "serial": db.Null(at.serial),
 		"owner_id": db.Null(at.owner),
 		"lpn":      db.Null(at.lpn), "from_zone_id": from, "to_zone_id": l["zone_id"], "quantity": q,
 		"ref_type": "pick_lines", "ref_id": l["id"]}
+	if isManager(b.Actor.Role) {
+		m["override_reason"] = "the pick was taken back"
+	}
+	return m
 }

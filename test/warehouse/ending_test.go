@@ -327,3 +327,21 @@ func TestNothingIsMadeForWhatEnded(t *testing.T) {
 		k.Verified(t)
 	})
 }
+
+// A list whose goods were picked is cancelled also where their bin was filled meanwhile: they lay
+// there, and go back.
+func TestCancelledPicksGoBackToAFullBin(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{})
+		bin, other := g.bin("G-A", 5, ""), g.bin("G-B", 5, "")
+		order, _ := g.order(10)
+		list, picks := g.released(order)
+		first := list1(t, k, g.as, "pick_lines?select=id:zone_id&id=eq."+picks[0])
+		g.say("pick_line", map[string]any{"pick_line_id": picks[0], "quantity": 5, "to_zone_id": g.lane}, 200, nil)
+		g.bin(map[string]string{bin: "G-A", other: "G-B"}[first], 5, "")
+		g.patched("zones/"+first, map[string]any{"max_capacity": 5}, 200)
+		g.patched("pick_lists/"+list, map[string]any{"status": "cancelled"}, 200)
+		g.is("stock_levels?select=quantity&zone_id=eq."+first, `[{"quantity":10}]`)
+		k.Verified(t)
+	})
+}
