@@ -77,7 +77,7 @@ func TestShiftsAskCertificates(t *testing.T) {
 		if refused(bare) {
 			t.Error("a truck that asks for nothing was refused")
 		}
-		held := map[string]any{"course_id": course, "worker_id": worker, "status": "completed", "completed_at": at(-48),
+		held := map[string]any{"course_id": course, "worker_id": worker, "status": "completed", "completed_at": at(-96),
 			"expires_on": time.Now().AddDate(0, 0, -2).Format(time.DateOnly)}
 		cert := k.Insert(t, admin, "training_assignments", held)
 		if !refused(truck) {
