@@ -65,7 +65,7 @@ console-test:
 # The packages that take the longest begin first. HOLDFAST_KILL_ROUNDS is how often
 # each step of an import is killed at a random moment. Vet, which test runs, has
 # seen them all. Without debugging symbols a test binary links in two thirds of the time.
-unit: export HOLDFAST_KILL_ROUNDS ?= 6
+unit: export HOLDFAST_KILL_ROUNDS ?= 4
 unit:
 	@mkdir -p bin
 	$(GO) test -timeout 25m -vet=off -ldflags "-s -w" ./test/... ./... | tee bin/unit.log
