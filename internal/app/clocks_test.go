@@ -204,7 +204,9 @@ func TestClocksFollowTheFacts(t *testing.T) {
 		if got["FR-DAT"].Reason == "" || !got["FR-DAT"].Lapsed {
 			t.Errorf("the clock ends without a word: %+v", got["FR-DAT"])
 		}
-		day := func(n int) string { return occurred.Add(time.Duration(n) * 24 * time.Hour).UTC().Format(time.DateOnly) }
+		zone, err := time.LoadLocation("Europe/Paris")
+		testkit.Must(t, err)
+		day := func(n int) string { return occurred.In(zone).AddDate(0, 0, n).Format(time.DateOnly) }
 		absence := k.Insert(t, testkit.As(actor.Safety), "absences",
 			map[string]any{"case_id": row, "kind": "away", "from_on": day(2), "until_on": day(4)})
 		c.wantStates("with days away", id, "FR-BENIN running, FR-DAT not_required, FR-WORSE running")
