@@ -399,3 +399,7 @@ export async function newReserve(name) {
     await api(manager, '/v1/stock_movements', { method: 'POST', body: { ...moved, item_id: item.id } });
   return item;
 }
+
+// dayFromNow is a day of the demonstration's tenants, which are in Germany: UTC's is another for an hour or two a night.
+const berlin = new Intl.DateTimeFormat('sv-SE', { timeZone: 'Europe/Berlin' });
+export const dayFromNow = (days) => berlin.format(new Date(Date.now() + days * 864e5));

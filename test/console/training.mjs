@@ -1,10 +1,8 @@
 // The training matrix: each cell says in words how a person stands, why, and leads to the record behind it.
 import assert from 'node:assert/strict';
-import { api, as, narrow, open, picture, settled, test, violations } from './page.mjs';
+import { api, as, dayFromNow, narrow, open, picture, settled, test, violations } from './page.mjs';
 
 const officer = 'safety@north.example';
-
-const dayFromNow = (days) => new Date(Date.now() + days * 864e5).toISOString().slice(0, 10);
 
 // newCrew makes a course that a job of its own asks for, a second one that nothing asks for, and people with the job:
 // one of each state.
