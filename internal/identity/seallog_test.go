@@ -396,13 +396,21 @@ func TestAuditChain_putBack(t *testing.T) {
 			k.Errorf("%+v", r)
 		}
 
+		k.exec("UPDATE audit SET at = '2020-01-01T00:00:00.000000Z' WHERE action = 'audit.heads_kept'")
+		k.write(tenant, "goes on", 9)
+		k.ok(k.svc.Admin.SealAudit(k.ctx))
+		k.ok(k.svc.Admin.KeepAuditHeads(k.ctx))
+		if r := k.verifyLog(tenant); r.Whole() || r.Rows <= now.Rows {
+			k.Errorf("a log that was put back and has grown past where it was: %+v", r)
+		}
 		k.exec("DELETE FROM audit WHERE action = 'audit.heads_kept'")
 		kept := chain.KeptHead{TenantID: tenant, SealNo: now.HeadNo, Hash: now.Head}
 		for _, c := range []struct {
 			kept chain.KeptHead
 			why  string
 		}{
-			{kept, "an older log was put back"},
+			{kept, "written anew"},
+			{chain.KeptHead{TenantID: tenant, SealNo: 99, Hash: now.Head}, "an older log was put back"},
 			{chain.KeptHead{TenantID: tenant, SealNo: 2, Hash: now.Head}, "written anew"},
 			{chain.KeptHead{TenantID: tenant, SealNo: old.HeadNo, Hash: old.Head}, ""},
 			{chain.KeptHead{TenantID: db.NoTenant, SealNo: 99, Hash: now.Head}, ""},

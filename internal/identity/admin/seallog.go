@@ -21,18 +21,12 @@ func (s *Administration) SealAudit(ctx context.Context) error {
 func (s *Administration) KeepAuditHeads(ctx context.Context) error { return s.chain().KeepHeads(ctx) }
 
 // VerifyAudit recomputes the chain of a tenant (id or slug), or of all, that
-// of rows without a tenant included, for "". It compares each with its newest head that the
-// platform's chain keeps, and with all that the caller kept.
+// of rows without a tenant included, for "". It compares each with the heads of it that the
+// platform's chain keeps, and with those that the caller kept.
 func (s *Administration) VerifyAudit(ctx context.Context, tenant string, heads ...chain.KeptHead) (
 	[]chain.Report, error) {
 	c := s.chain()
-	kept, err := c.ReadKept(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, h := range heads {
-		kept[h.TenantID] = append(kept[h.TenantID], h)
-	}
+	var err error
 	list := []string{tenant}
 	switch tenant {
 	case "":
@@ -47,6 +41,17 @@ func (s *Administration) VerifyAudit(ctx context.Context, tenant string, heads .
 	}
 	if err != nil {
 		return nil, err
+	}
+	only := ""
+	if tenant != "" {
+		only = list[0]
+	}
+	kept, err := c.ReadKept(ctx, only)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range heads {
+		kept[h.TenantID] = append(kept[h.TenantID], h)
 	}
 	out := make([]chain.Report, len(list))
 	for i, t := range list {

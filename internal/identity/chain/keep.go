@@ -111,9 +111,9 @@ const keptSQL = `
 		AND action = $2
 	ORDER BY id`
 
-// ReadKept reads the newest head of each tenant that the platform's chain keeps. Whether that
-// chain holds is told by its own report.
-func (c *Chain) ReadKept(ctx context.Context) (KeptHeads, error) {
+// ReadKept reads the heads of a tenant, "" = of all, that the platform's chain keeps. Whether
+// that chain holds is told by its own report.
+func (c *Chain) ReadKept(ctx context.Context, tenant string) (KeptHeads, error) {
 	kept := KeptHeads{}
 	err := c.DB.Read(ctx, everywhere, func(tx *db.Tx) error {
 		return tx.Query(keptSQL, []any{db.NoTenant, headsKept}, func(r *db.Row) error {
@@ -121,8 +121,11 @@ func (c *Chain) ReadKept(ctx context.Context) (KeptHeads, error) {
 			if json.Unmarshal([]byte(r.Text(0)), &entry) != nil {
 				return nil // the report of the platform's chain says that it was changed
 			}
-			for _, h := range entry.Heads { // the newest of a tenant says that all before it are right
-				kept[h.TenantID] = []KeptHead{h}
+			// Each counts: a log that was put back is kept again, lower or grown past where it was.
+			for _, h := range entry.Heads {
+				if tenant == "" || tenant == h.TenantID {
+					kept[h.TenantID] = append(kept[h.TenantID], h)
+				}
 			}
 			return nil
 		})
