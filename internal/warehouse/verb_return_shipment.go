@@ -78,6 +78,10 @@ func (k work) openReturn(shipment string) error {
 	if err != nil || len(from) != 1 {
 		return err
 	}
+	lines, err := k.listReturned(shipment, sent)
+	if err != nil || len(lines) == 0 {
+		return err
+	}
 	row := store.Row{"type": "return", "source": returnSource, "external_ref": shipment}
 	for _, f := range [...]string{"party_name", "party_code", "party_gln", "owner_id", "site_id"} {
 		row[f] = from[0][f]
@@ -87,19 +91,27 @@ func (k work) openReturn(shipment string) error {
 		return err
 	}
 	id := made[0].Text("id")
-	left, err := returns.ReadSent(k.Tx, store.TextColumn(sent, "item_id"), shipment)
-	if err != nil {
-		return err
-	}
-	var lines []store.Row
-	for _, l := range sent {
-		for _, part := range returns.Divide(left, l.Text("item_id"), l.Decimal("qty_shipped")) {
-			lines = append(lines, store.Row{"order_id": id, "line_no": int64(len(lines) + 1), "item_id": l["item_id"],
-				"lot_id": db.Null(part.LotID), "qty_ordered": part.Quantity})
-		}
+	for _, l := range lines {
+		l["order_id"] = id
 	}
 	if _, err := k.InsertRows("order_lines", lines); err != nil {
 		return err
 	}
 	return k.UpdateRows("orders", []string{id}, store.Row{"status": "confirmed"})
+}
+
+// listReturned are the lines of the return order of a shipment: one for each lot of what left
+// by its lines, but for the order.
+func (k work) listReturned(shipment string, sent []store.Row) (lines []store.Row, err error) {
+	left, err := returns.ReadSent(k.Tx, store.TextColumn(sent, "item_id"), shipment)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range sent {
+		for _, part := range returns.Divide(left, l.Text("item_id"), l.Decimal("qty_shipped")) {
+			lines = append(lines, store.Row{"line_no": int64(len(lines) + 1), "item_id": l["item_id"],
+				"lot_id": db.Null(part.LotID), "qty_ordered": part.Quantity})
+		}
+	}
+	return lines, nil
 }

@@ -220,3 +220,37 @@ func TestReceiveByLabel(t *testing.T) {
 		k.Verified(t)
 	})
 }
+
+// A label that counts pieces in a trade item of variable measure (AI 30) counts them in base
+// units, whatever unit its number is on; one that counts trade items (AI 37) counts units.
+func TestCountOfALabel(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		as := testkit.As(actor.Operator)
+		y := newYard(t, k, "RCNT", map[string]any{"gtin": "4006381333931"})
+		k.Insert(t, testkit.As(actor.Manager), "item_uoms",
+			map[string]any{"item_id": y.item, "uom": "BX", "factor": 12, "gtin": "94006381333934"})
+		for _, c := range []struct {
+			label, unit string
+			pieces      float64
+		}{
+			{"(01)94006381333934(30)5", "", 5},
+			{"(02)94006381333934(37)5", "BX", 60},
+		} {
+			var seen struct {
+				UoM    string `json:"uom"`
+				Parsed struct{ Count string }
+			}
+			k.Say(t, as, "scan", map[string]any{"code": c.label}, 200, &seen)
+			if seen.UoM != c.unit || seen.Parsed.Count != "5" {
+				t.Errorf("scan of %s: %+v", c.label, seen)
+			}
+			var out receiptOut
+			order, _ := confirmed(t, k, "inbound", y.item, c.pieces, nil)
+			k.Say(t, as, "receive", map[string]any{"order_id": order, "zone_id": y.dock,
+				"lines": []any{map[string]any{"barcode": c.label}}}, 200, &out)
+			if len(out.Movements) != 1 || out.Movements[0].Quantity != c.pieces {
+				t.Errorf("receipt of %s: %+v", c.label, out.Movements)
+			}
+		}
+	})
+}

@@ -68,6 +68,39 @@ func TestReturnsReferToWhatLeft(t *testing.T) {
 	})
 }
 
+// What a reversal says never left does not come back with its shipment, which has no return
+// at all where nothing of it left.
+func TestReturnedShipmentLeavesOutWhatNeverLeft(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{})
+		g.bin("G-A", 20, "")
+		part, whole := g.sellPieces(5), g.sellPieces(3)
+		neverLeft := func(shipment string, q float64) {
+			t.Helper()
+			filter := "stock_movements?select=id&type=eq.ship&ref_id=eq." + shipment
+			of := testkit.List[struct{ ID string }](t, k, g.as, filter)
+			way := map[string]any{"type": "adjust_gain", "item_id": g.item, "quantity": q, "reversal_of": of[0].ID,
+				"to_zone_id": g.lane}
+			if r := k.Post(g.as, "/v1/stock_movements", way); len(of) != 1 || r.Status != 201 {
+				t.Fatalf("reversal of one of %d movements: %d %s", len(of), r.Status, r.Body)
+			}
+		}
+		neverLeft(part, 2)
+		neverLeft(whole, 3)
+		var out struct {
+			Order *struct{ ID string } `json:"return_order"`
+		}
+		g.say("return_shipment", map[string]any{"shipment_id": part}, 200, &out)
+		if out.Order == nil {
+			t.Fatal("a shipment that left in part has no return")
+		}
+		g.is("order_lines?select=qty_ordered&order_id=eq."+out.Order.ID, `[{"qty_ordered":3}]`)
+		g.say("return_shipment", map[string]any{"shipment_id": whole}, 200, nil)
+		g.is("orders?select=id&external_ref=eq."+whole, `[]`)
+		k.Verified(t)
+	})
+}
+
 // The return order of a shipment has a line for each lot that left with it, and takes no
 // other lot.
 func TestReturnedShipmentNamesItsLots(t *testing.T) {

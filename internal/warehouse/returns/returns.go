@@ -257,23 +257,24 @@ func (a Arrival) placeFields(f *fault.Error) error {
 	return f
 }
 
-// sentSQL selects what left with a shipment, by item, owner, lot and serial number. $1
-// tenant, $2 ids of items, $3 shipment.
+// sentSQL selects what left with a shipment, by item, owner, lot and serial number, less
+// what reversals say never left, which leaves 0 where they reverse it all. $1 tenant, $2
+// ids of items, $3 shipment.
 const sentSQL = `
 	SELECT movement.item_id, movement.owner_id, movement.lot_id, movement.serial,
-		CAST(SUM(movement.quantity) AS bigint)
+		CAST(SUM({left}) AS bigint)
 	FROM stock_movements AS movement
+	{original}
 	WHERE movement.tenant_id = $1
 		AND {items}
-		AND movement.type = 'ship'
-		AND movement.to_zone_id IS NULL
-		AND movement.ref_id = $3
+		AND {kind} = 'ship'
+		AND COALESCE(original.ref_id, movement.ref_id) = $3
 	GROUP BY movement.item_id, movement.owner_id, movement.lot_id, movement.serial
 	ORDER BY movement.item_id, movement.lot_id, movement.serial`
 
 // ReadSent reads what of items left with a shipment.
 func ReadSent(tx *store.Tx, items []string, shipment string) (list []Sent, err error) {
-	text := strings.ReplaceAll(sentSQL, "{items}", tx.DB().InUUID("movement.item_id", 2))
+	text := fillWords(sentSQL, "{items}", tx.DB().InUUID("movement.item_id", 2))
 	err = tx.Query(text, []any{tx.TenantID, query.List(items), shipment}, func(r *db.Row) error {
 		list = append(list, Sent{scanGoods(r), r.Dec(4)})
 		return nil
@@ -291,7 +292,8 @@ type Line struct {
 }
 
 // Divide divides a quantity of an item that left by the lots that it left in, and takes
-// it off sent. What no movement shows is a line without a lot.
+// it off sent. Where no movement of the item is known, as of what left before the ledger
+// began, it is one line without a lot; what movements that are known do not show never left.
 func Divide(sent []Sent, item string, quantity decimal.Dec) (lines []Line) {
 	add := func(lot string, part decimal.Dec) {
 		if last := len(lines) - 1; last >= 0 && lines[last].LotID == lot {
@@ -300,16 +302,21 @@ func Divide(sent []Sent, item string, quantity decimal.Dec) (lines []Line) {
 		}
 		lines = append(lines, Line{lot, part})
 	}
+	isKnown := false
 	for i := range sent {
+		if sent[i].ItemID != item {
+			continue
+		}
+		isKnown = true
 		part := min(quantity, sent[i].Quantity)
-		if sent[i].ItemID != item || part <= 0 {
+		if part <= 0 {
 			continue
 		}
 		sent[i].Quantity -= part
 		quantity -= part
 		add(sent[i].LotID, part)
 	}
-	if quantity > 0 {
+	if quantity > 0 && !isKnown {
 		add("", quantity)
 	}
 	return lines

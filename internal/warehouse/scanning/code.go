@@ -110,10 +110,22 @@ func (c *Goods) readLabel(l gs1.Label, raw map[string]barcode, now time.Time) {
 	if c.ExpiresOn = l.Date("17", now.Year()); c.ExpiresOn == "" {
 		c.ExpiresOn = l.Date("15", now.Year())
 	}
-	for _, ai := range [...]string{"37", "30"} {
-		if n, err := decimal.Parse(l.Value(ai)); err == nil {
-			c.Count = n
-			return
-		}
+	count, isOfPieces := countOf(l)
+	if n, err := decimal.Parse(count); err == nil {
+		c.Count = n
 	}
+	if isOfPieces {
+		c.Unit = ""
+	}
+}
+
+// countOf is how much a label says there is: trade items in a logistic unit (AI 37), else
+// pieces in a variable measure trade item (AI 30), whatever unit its number stands for (GS1
+// General Specifications 3.6.1 and 3.6.5); "" is nothing.
+func countOf(l gs1.Label) (count string, isOfPieces bool) {
+	if count := l.Value("37"); count != "" {
+		return count, false
+	}
+	count = l.Value("30")
+	return count, count != ""
 }

@@ -33,7 +33,7 @@ type ScanOut struct {
 	Kind   string       `json:"kind" enum:"item lot serial zone order shipment package plate equipment worker pick_list" doc:"What it is; plate: stock on one."`
 	Record *verb.Record `json:"record" doc:"The record it stands for, of the collection of its kind."`
 	Item   *verb.Record `json:"item" record:"items" doc:"The item of a lot or serial number."`
-	UoM    string       `json:"uom,omitempty" doc:"Unit that the barcode is on."`
+	UoM    string       `json:"uom,omitempty" doc:"Unit that the barcode is on; none where a label counts pieces (AI 30)."`
 	Parsed *ScanParsed  `json:"parsed" doc:"Elements of a GS1 code; null for any other."`
 
 	Handling []handling.Load `json:"handling" doc:"What is left of the context, or to come in of an order, by units."`
@@ -49,8 +49,10 @@ type ScanParsed struct {
 	LotNo     string        `json:"lot_no,omitempty"`
 	Serial    string        `json:"serial,omitempty"`
 	ExpiresOn string        `json:"expires_on,omitempty" doc:"YYYY-MM-DD"`
-	Count     string        `json:"count,omitempty"`
+	Count     string        `json:"count,omitempty" doc:"Trade items (AI 37), or pieces (AI 30)."`
 	NetWeight string        `json:"net_weight_kg,omitempty"`
+
+	isOfPieces bool // Count is of pieces, whatever unit the barcode is on
 }
 
 // scanning is one code on its way to what it is.
@@ -220,16 +222,14 @@ func (s *scanning) parsedLabel(l gs1.Label) *ScanParsed {
 	year := s.c.Now().Year()
 	p := &ScanParsed{Form: l.Form, Elements: l.Elements, GTIN: gtinOf(l), SSCC: l.Value("00"),
 		LotNo: query.Identifier(l.Value("10")), Serial: query.Identifier(l.Value("21")),
-		ExpiresOn: l.Date("17", year), Count: l.Value("37"), NetWeight: l.Weight("310"), GLN: l.Value("414")}
+		ExpiresOn: l.Date("17", year), NetWeight: l.Weight("310"), GLN: l.Value("414")}
 	if p.GLN == "" {
 		p.GLN = l.Value("410")
 	}
 	if p.ExpiresOn == "" {
 		p.ExpiresOn = l.Date("15", year)
 	}
-	if p.Count == "" {
-		p.Count = l.Value("30")
-	}
+	p.Count, p.isOfPieces = countOf(l)
 	return p
 }
 
@@ -242,6 +242,9 @@ func (s *scanning) findLabelled(p *ScanParsed) error {
 	}
 	if err != nil {
 		return err
+	}
+	if p.isOfPieces {
+		s.out.UoM = ""
 	}
 	if !found {
 		return s.findLogisticUnit(p)
