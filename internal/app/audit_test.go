@@ -260,7 +260,7 @@ func TestAuditOfEveryEvent(t *testing.T) {
 		}
 		refusalsSay(t, k)
 	}, func(c *config.Config) {
-		c.RefreshReuseInterval, c.WebhookPrivate, c.ManualLinking = 0, true, true
+		c.RefreshReuseInterval, c.WebhookPrivate, c.ManualLinking, c.SSOAllowPrivate = 0, true, true, true
 		c.OAuthProviders = []config.Provider{{Name: "own", ClientID: "client", Secret: "s", Issuer: p.URL}}
 	})
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"maps"
 
 	"holdfast/internal/event"
@@ -41,6 +42,9 @@ func (a *App) effectsTable() store.Effects {
 	}
 	e.Unmoved = resourcesWithoutEffects(domains)
 	e.Before["import_jobs"] = check.GuardJobs(a.catalog)
+	e.Ahead = map[string]store.Ahead{"webhooks": func(ctx context.Context, rows []store.Row) error {
+		return a.Webhooks.CheckReach(ctx, rows)
+	}}
 	e.Before["webhooks"] = func(tx *store.Tx, cs []store.Change) error {
 		return a.Webhooks.Check(tx, cs)
 	}

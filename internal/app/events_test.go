@@ -145,7 +145,7 @@ func TestWebhooksLeadOutside(t *testing.T) {
 			"https://0x7f000001/",
 			"https://0177.0.0.1/", "https://[::1]/", "https://[::ffff:10.0.0.1]/",
 			"https://10.1.2.3/", "https://169.254.169.254/latest/", "https://%31%32%37.0.0.1/", "https://①②⑦.0.0.1/",
-			"http://93.184.215.14/", "https://93.184.215.14:22/"} {
+			"http://93.184.215.14/", "https://93.184.215.14:22/", "https://no-such-host.example.com/"} {
 			for _, q := range []testkit.Request{{Method: "POST", Path: "/v1/webhooks"},
 				{Method: "PATCH", Path: "/v1/webhooks?id=eq." + made.ID}} {
 				q.As, q.Body = admin, map[string]any{"url": u}
@@ -335,6 +335,26 @@ func TestMembersOfDirectoriesAreTold(t *testing.T) {
 			Bearer: k.Service()}).JSON(t, &found)
 		call("DELETE", "/admin/users/"+found.Users[0].ID, k.Service(), nil, 200)
 		told("an account in two tenants is deleted", 0, 0, 2)
+	}, func(c *config.Config) { c.SSOAllowPrivate = true })
+}
+
+// The issuer of a provider that does not lead to public addresses is refused when it is given,
+// alike where its name resolves inside and where it does not resolve.
+func TestIssuersAreResolved(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		for _, issuer := range []string{"https://no-such-host.example.com", "https://localhost", "https://10.1.2.3",
+			"https://[::1]"} {
+			r := k.Post(testkit.As(actor.Admin), "/auth/v1/sso/connections",
+				map[string]any{"kind": "oidc", "name": "d", "issuer": issuer, "client_id": "c", "client_secret": "s"})
+			if r.Status != 422 && r.Status != 400 || !strings.Contains(string(r.Body), "issuer: its host does not resolve") {
+				t.Errorf("%s: %d %s", issuer, r.Status, r.Body)
+			}
+		}
+		r := k.Post(testkit.As(actor.Admin), "/auth/v1/sso/connections", map[string]any{"kind": "oidc", "name": "d",
+			"issuer": "https://93.184.215.14", "client_id": "c", "client_secret": "s"})
+		if r.Status != http.StatusCreated {
+			t.Errorf("a public address: %d %s", r.Status, r.Body)
+		}
 	})
 }
 

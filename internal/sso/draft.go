@@ -106,7 +106,7 @@ func (w *drafting) applyDraft(ctx context.Context, c *Connection, d Draft) error
 	case SAML:
 		return w.applySAML(ctx, c, d)
 	case OIDC:
-		return w.applyOIDC(c, d)
+		return w.applyOIDC(ctx, c, d)
 	}
 	return refuseInvalid("kind must be oidc or saml")
 }
@@ -147,15 +147,19 @@ func checkRole(r string) error {
 	return nil
 }
 
-func (w *drafting) applyOIDC(c *Connection, d Draft) error {
+func (w *drafting) applyOIDC(ctx context.Context, c *Connection, d Draft) error {
 	if d.MetadataURL != nil && *d.MetadataURL != "" || d.MetadataXML != nil && *d.MetadataXML != "" {
 		return refuseInvalid("metadata belong to SAML; an OpenID provider has an issuer")
 	}
-	if d.Issuer != nil {
+	isMoved := d.Issuer != nil && *d.Issuer != c.Issuer
+	if isMoved {
 		c.Issuer = *d.Issuer
 	}
 	if len(c.Issuer) > 1024 || strings.ContainsAny(c.Issuer, "?#") || outbound.CheckURL(c.Issuer, w.allowPrivate) != nil {
 		return refuseInvalid("issuer must be an https URL without query")
+	}
+	if isMoved && outbound.CheckReach(ctx, c.Issuer, w.allowPrivate) != nil {
+		return refuseInvalid("issuer: its host does not resolve to public addresses")
 	}
 	if c.ClientID == "" {
 		return refuseInvalid("client_id is required")

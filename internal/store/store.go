@@ -49,6 +49,10 @@ type Change struct {
 // effects may alter Change.After of inserts and updates before it is written.
 type Effect func(tx *Tx, changes []Change) error
 
+// Ahead checks the rows of a request with what is outside of the database, as a name server.
+// It runs before the transaction, with what the caller sent of them.
+type Ahead func(ctx context.Context, rows []Row) error
+
 // First takes the locks that must precede a resource's row locks: where changes of two
 // resources reach for each other's rows, both have to begin with the same one. It gets
 // the rows as they are without a lock, and how they change. It runs where rows lock.
@@ -67,6 +71,7 @@ func (h Touch) Sets(columns ...string) bool {
 
 // Effects are the consequences by resource name.
 type Effects struct {
+	Ahead  map[string]Ahead  // before the transaction of a POST, PUT or PATCH
 	First  map[string]First  // before the rows are locked for a PATCH, DELETE or upsert
 	Before map[string]Effect // before the statement
 	After  map[string]Effect // after it

@@ -133,6 +133,9 @@ func (s *Store) runChange(
 	if a.Suspended && a.Role != actor.Service {
 		return nil, refuseForbidden("the tenant is suspended: its records can be read, not changed")
 	}
+	if err := s.lookAhead(ctx, w); err != nil {
+		return nil, err
+	}
 	write := s.Write
 	if w.Try {
 		write = s.Try
@@ -158,6 +161,22 @@ func (s *Store) runChange(
 		}
 		return nil, s.explainConstraint(ctx, a, w.Resource, try, err)
 	}
+}
+
+// lookAhead runs the Ahead effect of a resource over what a request sets. Rows that hold values
+// which cannot be are left to the write itself, which names them.
+func (s *Store) lookAhead(ctx context.Context, w *query.Write) error {
+	ahead := s.eff.Ahead[w.Resource.Name]
+	if ahead == nil || w.Body == nil {
+		return nil
+	}
+	var rows []Row
+	for _, sent := range w.Body.Rows {
+		if row, errs := s.checkRow(w.Resource, sent, Update); len(errs) == 0 {
+			rows = append(rows, row)
+		}
+	}
+	return ahead(ctx, rows)
 }
 
 // tenantsExist refuses a service key's rows of a tenant there is not: rows have

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"holdfast/internal/fault"
+	"holdfast/internal/sso/outbound"
 )
 
 // The guard stands in two places: at the form of an address when it is given,
@@ -110,22 +111,10 @@ func (s *Service) checkResolves(ctx context.Context, host string) error {
 	if _, err := netip.ParseAddr(host); err == nil || s.private || s.mayCallLoopback(host) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	ips, err := s.lookup(ctx, host)
-	if err != nil || len(ips) == 0 {
+	if outbound.CheckHost(ctx, host, s.lookup, s.publicAddress) != nil {
 		return badURL("host %s does not resolve to a public address", host)
 	}
-	for _, ip := range ips {
-		if s.publicAddress(ip.Unmap()) != nil {
-			return badURL("host %s does not resolve to a public address", host)
-		}
-	}
 	return nil
-}
-
-func systemLookup(ctx context.Context, host string) ([]netip.Addr, error) {
-	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }
 
 // checkDialable is called with the very address that is about to be connected to.

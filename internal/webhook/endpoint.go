@@ -213,6 +213,28 @@ func (s *Service) Check(_ *store.Tx, changes []store.Change) error {
 	return nil
 }
 
+// CheckReach is the Ahead effect of webhooks: it refuses addresses whose names do not lead to
+// public addresses. What is no address at all is left to [Service.Check].
+func (s *Service) CheckReach(ctx context.Context, rows []store.Row) error {
+	hosts := map[string]bool{}
+	for _, row := range rows {
+		if u, err := s.parseURL(row.Text("url")); err == nil {
+			hosts[u.Hostname()] = true
+		}
+	}
+	if len(hosts) > perTenant {
+		return badURL("more than %d hosts in one request", perTenant)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for host := range hosts {
+		if err := s.checkResolves(ctx, host); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Changed is the After effect of webhooks: it keeps their lanes.
 func (s *Service) Changed(tx *store.Tx, changes []store.Change) error {
 	for _, c := range changes {

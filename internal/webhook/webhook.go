@@ -26,6 +26,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/secrets"
+	"holdfast/internal/sso/outbound"
 	"holdfast/internal/store"
 )
 
@@ -68,7 +69,7 @@ type Service struct {
 	loopback   bool
 	product    string
 	now        func() time.Time
-	lookup     func(ctx context.Context, host string) ([]netip.Addr, error)
+	lookup     outbound.Resolver
 	notify     func(ctx context.Context, n Notice) error
 	held       func() bool
 	guard      *ssrf.Guardian
@@ -119,7 +120,7 @@ func New(o Options) (*Service, error) {
 		s.now = time.Now
 	}
 	if s.lookup == nil {
-		s.lookup = systemLookup
+		s.lookup = outbound.LookupHost
 	}
 	s.guard = ssrf.New(ssrf.WithAnyPort())
 	s.client = s.newClient()

@@ -12,6 +12,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"time"
 
@@ -83,6 +84,49 @@ func CheckURL(raw string, private bool) error {
 		return ErrRefused
 	}
 	return check(u, private)
+}
+
+// A Resolver finds the addresses of a name, as [net.Resolver.LookupNetIP] does for "ip".
+type Resolver func(ctx context.Context, host string) ([]netip.Addr, error)
+
+// LookupHost asks the resolver of this machine.
+func LookupHost(ctx context.Context, host string) ([]netip.Addr, error) {
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+}
+
+// CheckHost refuses a name that does not resolve within five seconds, and one of whose
+// addresses check refuses, with ErrRefused for either. An address written as one is not
+// looked up. A name may resolve otherwise later: who connects checks again.
+func CheckHost(ctx context.Context, host string, resolve Resolver, check func(netip.Addr) error) error {
+	addresses := []netip.Addr{}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		addresses = append(addresses, ip)
+	} else {
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		if addresses, err = resolve(ctx, host); err != nil || len(addresses) == 0 {
+			return ErrRefused
+		}
+	}
+	for _, ip := range addresses {
+		if check(ip.Unmap()) != nil {
+			return ErrRefused
+		}
+	}
+	return nil
+}
+
+// CheckReach refuses an address as [CheckURL] does, and one whose host does not lead to
+// public addresses alone.
+func CheckReach(ctx context.Context, raw string, private bool) error {
+	if err := CheckURL(raw, private); err != nil || private {
+		return err
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ErrRefused
+	}
+	return CheckHost(ctx, u.Hostname(), LookupHost, ssrf.New(ssrf.WithAnyPort()).SafeAddr)
 }
 
 // bounded fails when there is more than it may give.
