@@ -17,6 +17,7 @@ import (
 	"holdfast/internal/functions/programme/matrix"
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
+	"holdfast/internal/safety/training"
 	"holdfast/internal/score"
 	"holdfast/internal/store"
 )
@@ -127,6 +128,12 @@ func (p *Programme) assignTraining(ctx context.Context, a actor.Actor, in *Train
 		if in.DryRun || len(out.Assignments) == 0 {
 			return nil
 		}
+		if err := r.lockChosen(tx, a.TenantID, out.Assignments, now); err != nil {
+			return err
+		}
+		if out.Assignments, out.Skipped = r.makeAssignments(a.TenantID, now); len(out.Assignments) == 0 {
+			return nil
+		}
 		if err := p.keepAssignments(tx, a, out.Assignments); err != nil {
 			return err
 		}
@@ -211,23 +218,7 @@ func readRoll(tx *db.Tx, a actor.Actor, in *TrainingIn, now time.Time) (*roll, e
 		r.members[row.Text(0)] = true
 		return nil
 	})
-	earliest, _ := localtime.Dates(now)
-	args := []any{a.TenantID, earliest.AddDays(stillValid).String()}
-	tx.Queue(heldCoursesSQL, args, func(row *db.Row) error {
-		until := localtime.DateOf(now, localtime.Zone(r.st.place)).AddDays(stillValid).String()
-		why := skippedValid
-		if row.Text(3) != "completed" {
-			why = skippedOpen
-		} else if !row.Null(4) && row.Text(4) <= until {
-			return nil
-		}
-		for _, person := range [...]string{row.Text(1), row.Text(2)} {
-			if person != "" {
-				r.busy[[2]string{row.Text(0), person}] = why
-			}
-		}
-		return nil
-	})
+	r.queueHeld(tx, a.TenantID, now)
 	err := tx.Flush()
 	if err == nil {
 		err = refuseAbsent(in.EntityType, in.EntityID, groups)
@@ -316,6 +307,39 @@ func (r *roll) readPeople(tx *db.Tx, tenant string, now time.Time) error {
 		}
 		tx.Queue(q.sql, args, add)
 	}
+	return tx.Flush()
+}
+
+// queueHeld reads who has a course open, or holds a certificate that goes on.
+func (r *roll) queueHeld(tx *db.Tx, tenant string, now time.Time) {
+	earliest, _ := localtime.Dates(now)
+	args := []any{tenant, earliest.AddDays(stillValid).String()}
+	tx.Queue(heldCoursesSQL, args, func(row *db.Row) error {
+		until := localtime.DateOf(now, localtime.Zone(r.st.place)).AddDays(stillValid).String()
+		why := skippedValid
+		if row.Text(3) != "completed" {
+			why = skippedOpen
+		} else if !row.Null(4) && row.Text(4) <= until {
+			return nil
+		}
+		for _, person := range [...]string{row.Text(1), row.Text(2)} {
+			if person != "" {
+				r.busy[[2]string{row.Text(0), person}] = why
+			}
+		}
+		return nil
+	})
+}
+
+// lockChosen locks the people who are to get courses, and learns what somebody else
+// assigned to them meanwhile.
+func (r *roll) lockChosen(tx *db.Tx, tenant string, list []AssignmentOut, now time.Time) error {
+	workers := make([]string, len(list))
+	for i, x := range list {
+		workers[i] = x.Worker
+	}
+	training.QueueHolderLocks(tx, tenant, workers, nil)
+	r.queueHeld(tx, tenant, now)
 	return tx.Flush()
 }
 

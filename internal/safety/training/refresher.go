@@ -200,6 +200,7 @@ func findRefreshers(tx *store.Tx, scenes []scene) ([]refresher, error) {
 	for i := range scenes {
 		people = append(people, workers[i]...)
 	}
+	QueueHolderLocks(tx.Tx, tx.TenantID, people, nil)
 	err = tx.Query(heldSQL, []any{tx.TenantID, query.List(people)}, func(r *db.Row) error {
 		held[r.Text(0)] = append(held[r.Text(0)], r.Text(1))
 		return nil

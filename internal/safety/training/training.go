@@ -53,6 +53,8 @@ const (
 	statusWaived      = "waived"
 	statusCancelled   = "cancelled"
 	statusInProgress  = "in_progress"
+	statusAssigned    = "assigned"
+	statusFailed      = "failed"
 	typeAfterIncident = "incident"
 )
 
@@ -76,10 +78,13 @@ type course struct {
 	evaluated bool // a certificate needs a practical evaluation
 }
 
-// followTraining finds the person's other name, stamps the steps of an
+// followTraining finds the person's other name, refuses a second open training, stamps the steps of an
 // assignment, holds completion to the pass mark, and dates the certificate.
 func followTraining(tx *store.Tx, changes []store.Change) error {
 	if err := namePeople(tx.Tx, tx.TenantID, changes); err != nil {
+		return err
+	}
+	if err := refuseSecondOpen(tx, changes); err != nil {
 		return err
 	}
 	var ids []string
