@@ -32,6 +32,9 @@ func (s *Sheets) Routes() []route.Route {
 		sheet("/v1/checklist-runs/{id}/inspection.pdf", "An inspection as PDF, as far as the caller reads it: result, what "+
 			"failed, questions with answers, notes and photos (language: en, de or fr; the tenant's when absent)",
 			s.printer.PrintInspection),
+		sheet("/v1/training-assignments/{id}/certificate.pdf", "The certificate of a training as PDF, as far as the caller "+
+			"reads it: holder, course, days, who vouches for it; 409 where it is not passed or over (language: en, de or fr; "+
+			"the tenant's when absent)", s.printer.PrintCertificate),
 		{Method: "GET", Pattern: "/v1/actions/actions.pdf", Who: route.TenantMember, Handle: s.serveActions, Tag: "sheets",
 			Media: "application/pdf", Query: map[string]string{languageAsked: "string", "who": "string", "late": "boolean",
 				"site": "string", "level": "string", "person": "string"},

@@ -20,6 +20,8 @@ export const labelled = ['packages', 'zones', 'items', 'lots'];
 // sheetOf asks for a document of safety in the reader's language.
 const sheetOf = (path: string) => `${path}${path.includes('?') ? '&' : '?'}language=${language.get()}`;
 
+export const certificateSheet = (id: string) => `/v1/training-assignments/${id}/certificate.pdf`;
+
 export const inspectionSheet = (id: string) => `/v1/checklist-runs/${id}/inspection.pdf`;
 
 // paperOf is the label or paper of a record, undefined where it has none: a package has one once it is closed.
@@ -30,6 +32,8 @@ function paperOf(c: Collection, r: Row): Paper | undefined {
       : undefined;
   if (c.name === 'incidents') return { says: _('PDF'), path: sheetOf(`/v1/incidents/${r.id}/incident.pdf`) };
   if (c.name === 'checklist_runs') return { says: _('PDF'), path: sheetOf(inspectionSheet(r.id)) };
+  if (c.name === 'training_assignments')
+    return r['status'] === 'completed' ? { says: _('Certificate'), path: sheetOf(certificateSheet(r.id)) } : undefined;
   if (c.name === 'osha_cases') return { says: _('Form 301'), path: `/v1/osha/301.pdf?case_id=${r.id}` };
   if (c.name === 'report_links') return { says: _('QR code'), path: `/v1/report-links/${r.id}/qr.png`, ending: 'png' };
   if (c.name === 'pick_lists') return { says: _('Print'), path: `/v1/pick-lists/${r.id}/pick-list.pdf` };

@@ -5,6 +5,7 @@ import { Badge, Button, LinkButton } from './basic';
 import { Dialog } from './dialog';
 import { isOpen, saysOf, toneOf, whyOf, type Place } from './training';
 import { canAssign, canWaive, isAssignable, isOwn } from './training-actions';
+import { certificateSheet, SheetButton } from './print';
 import { hrefOf } from './value';
 
 export type Step = 'assign' | 'certify' | 'waive';
@@ -52,7 +53,10 @@ export function TrainingCell({
               <dd>
                 <a href={hrefOf('training_assignments', cell.certificate_id)}>
                   {cell.expires_on ? _('until {when}', { when: date(cell.expires_on) }) : _('for life')}
-                </a>
+                </a>{' '}
+                {cell.state === 'ended' ? null : (
+                  <SheetButton path={certificateSheet(cell.certificate_id)} name={`${person.name} ${course.code}`} />
+                )}
               </dd>
             </div>
           ) : null}

@@ -122,6 +122,39 @@ type fileRow struct {
 	CreatedAt string `json:"created_at"`
 }
 
+// trainingRow is what a training says as a certificate.
+type trainingRow struct {
+	ID          string       `json:"id"`
+	Course      string       `json:"course_id"`
+	User        string       `json:"user_id"`
+	Worker      string       `json:"worker_id"`
+	Status      string       `json:"status"`
+	CompletedAt string       `json:"completed_at"`
+	ExpiresOn   string       `json:"expires_on"`
+	Result      *json.Number `json:"result"`
+	TrainedOn   string       `json:"trained_on"`
+	Trainer     string       `json:"trainer"`
+	EvaluatedOn string       `json:"evaluated_on"`
+	Evaluator   string       `json:"evaluator"`
+	Number      string       `json:"certificate_no"`
+	Issuer      string       `json:"issuer"`
+	VerifiedBy  string       `json:"verified_by"`
+	VerifiedAt  string       `json:"verified_at"`
+}
+
+// courseRow is a course as certificates name it.
+type courseRow struct {
+	Title     string `json:"title"`
+	Code      string `json:"code"`
+	Evaluated bool   `json:"needs_evaluation"`
+}
+
+// holderRow is who holds a certificate.
+type holderRow struct {
+	Name string `json:"name"`
+	No   string `json:"employee_no"`
+}
+
 // photoRow is a photo with the key of its bytes, which nobody reads as a field.
 type photoRow struct {
 	ID      string `json:"id"`

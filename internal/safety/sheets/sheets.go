@@ -1,6 +1,6 @@
 // Package sheets prints what the records of safety say as PDF: an incident with its
-// causes, actions and pictures, an inspection with its answers. A sheet tells its reader what the pages of the record
-// tell, and no more.
+// causes, actions and pictures, an inspection with its answers, the certificate of a
+// training. A sheet tells its reader what the pages of the record tell, and no more.
 //
 // Layer: domains. Begin at [Printer].
 package sheets
