@@ -19,6 +19,7 @@ import (
 // An instance is one started server.
 type instance struct {
 	program, dir, database string
+	engines                string // all that are tested at once, with commas
 	out                    *lines
 	file                   string            // of the settings, without its folder
 	settings               []string          // environment of a server without demo data; nil = the demo

@@ -11,8 +11,8 @@
 // SETTINGS names the file, and what the command writes into KEPT_FILE is there
 // the next time.
 //
-// The command finds HOLDFAST_URL, HOLDFAST_ENGINE and what `holdfast status -o
-// env` prints in its environment, and as PROGRAM, PROGRAM_FLAGS (a JSON array) and
+// The command finds HOLDFAST_URL, HOLDFAST_ENGINE, all engines of the run as ENGINES, and
+// what `holdfast status -o env` prints in its environment, and as PROGRAM, PROGRAM_FLAGS (a JSON array) and
 // LOG_FILE what runs a command on the same installation and what the server printed. e2e fails when the command
 // fails on either
 // engine, and when the server does not start, or does not end by itself within
@@ -51,7 +51,7 @@ func main() {
 	path, err := filepath.Abs(*server)
 	if err == nil {
 		err = testAllEngines(strings.Split(*engines, ","), func(engine string, out *lines) error {
-			return runEngine(plan{path, engine, strings.Split(*settings, ",")}, flag.Args(), out)
+			return runEngine(plan{path, engine, *engines, strings.Split(*settings, ",")}, flag.Args(), out)
 		})
 	}
 	if err != nil {
@@ -89,6 +89,7 @@ func testAllEngines(engines []string, test func(engine string, out *lines) error
 // A plan is what to start.
 type plan struct {
 	server, engine string
+	engines        string   // all that are tested at once, with commas
 	settings       []string // files; one that is "" = the demo
 }
 
@@ -100,7 +101,7 @@ func runEngine(p plan, command []string, out *lines) (err error) {
 		return fmt.Errorf("e2e: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	s := &instance{program: p.server, dir: dir, out: out}
+	s := &instance{program: p.server, engines: p.engines, dir: dir, out: out}
 	switch engine {
 	case "sqlite":
 	case "postgresql":
@@ -148,7 +149,7 @@ func (s *instance) runAgainst(command []string, engine string) error {
 	}
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(cleanEnvironment(), keys...)
-	cmd.Env = append(cmd.Env, "HOLDFAST_URL="+s.url, "HOLDFAST_ENGINE="+engine)
+	cmd.Env = append(cmd.Env, "HOLDFAST_URL="+s.url, "HOLDFAST_ENGINE="+engine, "ENGINES="+s.engines)
 	flags, err := json.Marshal(s.commandFlags())
 	if err != nil {
 		return err
