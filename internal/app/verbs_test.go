@@ -51,6 +51,7 @@ recount            x     x     x       -      -        -      -
 recall_lot         x     x     x       x      -        -      -
 receive_return     x     x     x       -      x        -      -
 owner_activity    x     x     x       -      -        -      -
+owner_stock        x     x     x       -      -        -      -
 scan               x     x     x       x      x        x      x
 pack              x     x     x       -      x        -      -
 close_package     x     x     x       -      x        -      -

@@ -254,6 +254,7 @@ async function places() {
     recall_lot: [record('lots', lot.id), button('Recall')],
     receive_return: [order_(back), link('Take in')],
     owner_activity: [record('goods_owners', client.id), button('What was done')],
+    owner_stock: [record('goods_owners', client.id), button('What lies here')],
     next_task: ['/console/floor', button('Next task')],
     scan: ['/console/', (page) => page.getByRole('button', { name: /Search or scan/ })],
   };

@@ -10,6 +10,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
+	"holdfast/internal/db"
 	"holdfast/internal/testkit"
 )
 
@@ -140,7 +141,7 @@ func TestClients(t *testing.T) {
 			}
 		}
 		for _, v := range k.App.Verbs() {
-			if r := k.Post(client, "/v1/rpc/"+v.Name, map[string]any{}); v.Name != "owner_activity" &&
+			if r := k.Post(client, "/v1/rpc/"+v.Name, map[string]any{}); !strings.HasPrefix(v.Name, "owner_") &&
 				r.Status != http.StatusForbidden {
 				t.Errorf("%s: %d %s", v.Name, r.Status, r.Body)
 			}
@@ -232,15 +233,110 @@ func TestOwnerActivity(t *testing.T) {
 				t.Errorf("%v: %s", c.bad, r.Body)
 			}
 		}
-		member := list1(t, k, m, "members?select=id&email=eq."+client)
-		if r := k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/members/" + member, As: testkit.As(actor.Admin),
-			Body: map[string]any{"owner_id": theirs}}); r.Status != 200 {
-			t.Fatalf("a client: %d %s", r.Status, r.Body)
-		}
+		beClient(t, k, client, theirs)
 		k.Say(t, client, "owner_activity", map[string]any{"owner_id": mine, "from": day(4), "to": day(0)}, 404, nil)
 		k.Say(t, client, "owner_activity", map[string]any{"from": day(4), "to": day(0)}, 200, &out)
 		if out.Days[4].Closing != 20 {
 			t.Errorf("a client's own: %v", out.Days)
 		}
 	})
+}
+
+// A client sees what its own stock is, by item and lot, also of an item that is the house's, and
+// how much of it is free; the house's and others' goods of the same item are not in it.
+func TestOwnerStock(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		mine, own := consigned(t, k, "ALPHA")
+		theirs, _ := consigned(t, k, "BETA")
+		m, client := testkit.As(actor.Manager), testkit.As(actor.Viewer)
+		shared := k.Insert(t, m, "items", map[string]any{"sku": "OWN-SHARED", "name": "Pallet of salt", "base_uom": "KG"})
+		bin := k.Insert(t, m, "zones", map[string]any{"code": "OWN-S", "name": "Bin"})
+		closed := k.Insert(t, m, "zones", map[string]any{"code": "OWN-Q", "name": "Quarantine", "kind": "quarantine"})
+		for _, lies := range []struct {
+			owner, zone, status string
+			quantity            float64
+		}{{mine, bin, "available", 5.5}, {mine, bin, "damaged", 2}, {mine, closed, "available", 3},
+			{theirs, bin, "available", 70}, {"", bin, "available", 900}} {
+			row := map[string]any{"type": "receipt", "item_id": shared, "to_zone_id": lies.zone, "to_status": lies.status,
+				"quantity": lies.quantity}
+			if lies.owner != "" {
+				row["owner_id"] = lies.owner
+			}
+			k.Insert(t, m, "stock_movements", row)
+		}
+		var out struct {
+			Items []struct {
+				SKU, Name, UoM string
+				OnHand         float64 `json:"on_hand"`
+				Reserved, Free float64
+				Lots           []struct {
+					LotNo  string  `json:"lot_no"`
+					OnHand float64 `json:"on_hand"`
+					Free   float64
+				}
+			}
+			NextSKU string `json:"next_sku"`
+		}
+		want := "[{OWN-ALPHA ALPHA EA 20 4 16 [{L-ALPHA 20 16}]} {OWN-SHARED Pallet of salt KG 10.5 0 5.5 [{ 10.5 5.5}]}]"
+		k.Say(t, m, "owner_stock", map[string]any{"owner_id": mine}, 200, &out)
+		if got := fmt.Sprint(out.Items); got != want || out.NextSKU != "" {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		k.Say(t, m, "owner_stock", map[string]any{}, 400, nil)
+		k.Say(t, m, "owner_stock", map[string]any{"owner_id": own["items"]}, 404, nil)
+
+		beClient(t, k, client, mine)
+		k.Say(t, client, "owner_stock", map[string]any{"owner_id": theirs}, 404, nil)
+		k.Say(t, client, "owner_stock", map[string]any{}, 200, &out)
+		if got := fmt.Sprint(out.Items); got != want {
+			t.Errorf("a client sees %s, want %s", got, want)
+		}
+	})
+}
+
+// Each item is in one page of what lies here, and none is left out.
+func TestOwnerStockInPages(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		m := testkit.As(actor.Manager)
+		owner := k.Insert(t, m, "goods_owners", map[string]any{"code": "MANY", "name": "Many"})
+		bin := k.Insert(t, m, "zones", map[string]any{"code": "OWN-MANY", "name": "Bin"})
+		var items, movements []map[string]any
+		for i := range 405 {
+			id := db.NewID()
+			items = append(items, map[string]any{"id": id, "sku": fmt.Sprintf("MANY-%03d", i), "name": "Many"})
+			movements = append(movements, map[string]any{"type": "receipt", "item_id": id, "to_zone_id": bin, "quantity": 1,
+				"owner_id": owner})
+		}
+		if r := k.Post(m, "/v1/items", items); r.Status != 201 {
+			t.Fatalf("items: %d %s", r.Status, r.Body)
+		}
+		if r := k.Post(m, "/v1/stock_movements", movements); r.Status != 201 {
+			t.Fatalf("movements: %d %s", r.Status, r.Body)
+		}
+		var seen []string
+		for after := ""; len(seen) == 0 || after != ""; {
+			var out struct {
+				Items   []struct{ SKU string }
+				NextSKU string `json:"next_sku"`
+			}
+			k.Say(t, m, "owner_stock", map[string]any{"owner_id": owner, "after_sku": after}, 200, &out)
+			for _, item := range out.Items {
+				seen = append(seen, item.SKU)
+			}
+			after = out.NextSKU
+		}
+		if len(seen) != 405 || !slices.IsSorted(seen) || len(slices.Compact(seen)) != 405 {
+			t.Errorf("%d items: %v", len(seen), seen)
+		}
+	})
+}
+
+// beClient makes a viewer a client of a goods owner.
+func beClient(t *testing.T, k *testkit.Kit, viewer, owner string) {
+	t.Helper()
+	member := list1(t, k, testkit.As(actor.Manager), "members?select=id&email=eq."+viewer)
+	if r := k.Call(testkit.Request{Method: http.MethodPatch, Path: "/v1/members/" + member, As: testkit.As(actor.Admin),
+		Body: map[string]any{"owner_id": owner}}); r.Status != 200 {
+		t.Fatalf("a client: %d %s", r.Status, r.Body)
+	}
 }

@@ -397,6 +397,8 @@ export const dePages: Record<string, string> = {
   'The adjustment is refused': 'Die Berichtigung ist abgelehnt',
   'Put back what was picked': 'Gepicktes zurücklegen',
   'It is back in its place': 'Es liegt wieder an seinem Platz',
+  'What lies here of {name}': 'Was von {name} hier liegt',
+  'Lot {no}, until {date}': 'Charge {no}, bis {date}',
   'What was done for {name}': 'Was für {name} getan wurde',
   'What was done': 'Was getan wurde',
   'Show': 'Zeigen',

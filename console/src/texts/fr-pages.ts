@@ -438,6 +438,8 @@ export const frPages: Record<string, string> = {
   'The adjustment is refused': 'La correction est refusée',
   'Put back what was picked': 'Remettre ce qui a été prélevé',
   'It is back in its place': 'C’est de nouveau à sa place',
+  'What lies here of {name}': 'Ce qui se trouve ici de {name}',
+  'Lot {no}, until {date}': 'Lot {no}, jusqu’au {date}',
   'What was done for {name}': 'Ce qui a été fait pour {name}',
   'What was done': 'Ce qui a été fait',
   'Show': 'Afficher',

@@ -6,7 +6,7 @@ import { _ } from '../lib/i18n';
 import type { Row, Verb, VerbArgs } from '../database';
 import { Button, LinkButton } from './basic';
 import { Ask } from './dialog';
-import { OwnerActivity } from './activity';
+import { OwnerActivity, OwnerStock } from './activity';
 import { AdjustStock, MoveStock, PutBack } from './goods';
 import { NumberInput } from './number';
 import { toast } from './overlay';
@@ -197,6 +197,7 @@ const sayings: Record<string, Saying[]> = {
   ],
   goods_owners: [
     { verb: 'owner_activity', text: 'What was done', when: () => true, form: (given) => <OwnerActivity {...given} /> },
+    { verb: 'owner_stock', text: 'What lies here', when: () => true, form: (given) => <OwnerStock {...given} /> },
   ],
   stock_adjustments: [
     {

@@ -1,8 +1,8 @@
 // Package owners says whose goods are whose: which owner a shipment's goods have, and what
 // was done with an owner's goods, day by day, which a client of a third-party warehouse is
-// billed for.
+// billed for, and what lies here of them.
 //
-// Layer: domains. Begin at [ListActivity].
+// Layer: domains. Begin at [ListStock].
 package owners
 
 import (
@@ -51,22 +51,9 @@ const ownerDays = 92
 
 // ListActivity lists what was done with an owner's goods. A client sees its own alone.
 func ListActivity(c *verb.Call, in *OwnerActivityIn) (*OwnerActivityOut, error) {
-	id := in.OwnerID
-	if c.Role == actor.Client {
-		if id != "" && id != c.GoodsOwner {
-			return nil, verb.Missing("goods_owners", "owner_id")
-		}
-		id = c.GoodsOwner
-	}
-	if id == "" {
-		return nil, refuseField("owner_id", "name the goods owner")
-	}
-	owner, err := c.Rows("goods_owners", "id = $2", id)
+	owner, err := findOwner(c, in.OwnerID)
 	if err != nil {
 		return nil, err
-	}
-	if len(owner) == 0 {
-		return nil, verb.Missing("goods_owners", "owner_id")
 	}
 	days, err := readSpan(in)
 	if err != nil {
@@ -77,8 +64,29 @@ func ListActivity(c *verb.Call, in *OwnerActivityIn) (*OwnerActivityOut, error) 
 	if err := c.Flush(); err != nil {
 		return nil, err
 	}
-	out := &OwnerActivityOut{Owner: c.Record("goods_owners", owner[0]), Days: make([]OwnerDay, len(days))}
-	return out, out.fillDays(c, id, days, localtime.Zone(zone))
+	out := &OwnerActivityOut{Owner: c.Record("goods_owners", owner), Days: make([]OwnerDay, len(days))}
+	return out, out.fillDays(c, owner.Text(id), days, localtime.Zone(zone))
+}
+
+// findOwner finds a goods owner, of whom a client is one: it need not say so, and finds no other.
+func findOwner(c *verb.Call, owner string) (store.Row, error) {
+	if c.Role == actor.Client {
+		if owner != "" && owner != c.GoodsOwner {
+			return nil, verb.Missing("goods_owners", "owner_id")
+		}
+		owner = c.GoodsOwner
+	}
+	if owner == "" {
+		return nil, refuseField("owner_id", "name the goods owner")
+	}
+	rows, err := c.Rows("goods_owners", "id = $2", owner)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, verb.Missing("goods_owners", "owner_id")
+	}
+	return rows[0], nil
 }
 
 func refuseField(field, why string) error {

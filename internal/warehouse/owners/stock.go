@@ -1,0 +1,152 @@
+package owners
+
+import (
+	"cmp"
+	"slices"
+
+	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/query"
+	"holdfast/internal/verb"
+	"holdfast/internal/warehouse/ownstock"
+)
+
+// OwnerStockIn names a goods owner and where in the list of items to begin.
+type OwnerStockIn struct {
+	OwnerID  string `json:"owner_id" format:"uuid" names:"goods_owners" doc:"The goods owner; a client's own when absent."`
+	AfterSKU string `json:"after_sku" doc:"Items that come after this SKU: next_sku of the answer before."`
+}
+
+// OwnerStockOut is what lies in the warehouse of an owner's goods.
+type OwnerStockOut struct {
+	verb.Answer
+	Owner   verb.Record `json:"owner" record:"goods_owners"`
+	Items   []OwnerItem `json:"items" doc:"Items of which something lies here, by SKU, at most 200."`
+	NextSKU string      `json:"next_sku,omitempty" doc:"There are more: ask for those after it."`
+}
+
+// OwnerItem is what lies here of one item, in its base units.
+type OwnerItem struct {
+	ItemID   string      `json:"item_id" format:"uuid"`
+	SKU      string      `json:"sku"`
+	Name     string      `json:"name"`
+	UoM      string      `json:"uom" doc:"Base unit of the quantities."`
+	OnHand   decimal.Dec `json:"on_hand" doc:"All that lies here, also what is on hold or in a blocked place."`
+	Reserved decimal.Dec `json:"reserved" doc:"Of it, promised to orders."`
+	Free     decimal.Dec `json:"free" doc:"Of it, what an order can be promised."`
+	Lots     []OwnerLot  `json:"lots" doc:"By expiry and number; one without a number is goods of no lot."`
+}
+
+// OwnerLot is what lies here of one lot.
+type OwnerLot struct {
+	LotNo     string      `json:"lot_no"`
+	ExpiresOn string      `json:"expires_on,omitempty" format:"date" doc:"Empty where it does not expire."`
+	OnHand    decimal.Dec `json:"on_hand"`
+	Free      decimal.Dec `json:"free"`
+}
+
+// ownerItems is how many items an answer holds.
+const ownerItems = 200
+
+// ownerItemsSQL selects items of which an owner keeps something here, whoever's item it is.
+// $1 tenant, $2 owner, $3 SKU that they come after, $4 how many.
+const ownerItemsSQL = `
+	SELECT item.id, item.sku, item.name, item.base_uom
+	FROM items AS item
+	WHERE item.tenant_id = $1
+		AND item.sku > $3
+		AND EXISTS (
+			SELECT 1
+			FROM stock_levels AS level
+			WHERE level.tenant_id = $1
+				AND level.item_id = item.id
+				AND level.owner_id = $2
+				AND level.quantity > 0
+		)
+	ORDER BY item.sku
+	LIMIT $4`
+
+// ownerLevelsSQL selects where an owner's goods of items lie. $1 tenant, $2 ids of items, $3
+// owner.
+const ownerLevelsSQL = `
+	SELECT level.item_id, lot.lot_no, lot.expires_on, level.stock_status, zone.status, zone.kind,
+		COALESCE(lot.status <> 'released' OR lot.short_dated, FALSE), level.quantity, level.reserved
+	FROM stock_levels AS level
+	JOIN zones AS zone ON zone.tenant_id = $1
+		AND zone.id = level.zone_id
+	LEFT JOIN lots AS lot ON lot.tenant_id = $1
+		AND lot.id = level.lot_id
+	WHERE level.tenant_id = $1
+		AND level.item_id IN {ids $2}
+		AND level.owner_id = $3
+		AND level.quantity > 0`
+
+// ListStock lists what lies here of an owner's goods. A client sees its own alone.
+func ListStock(c *verb.Call, in *OwnerStockIn) (*OwnerStockOut, error) {
+	owner, err := findOwner(c, in.OwnerID)
+	if err != nil {
+		return nil, err
+	}
+	out := &OwnerStockOut{Owner: c.Record("goods_owners", owner), Items: []OwnerItem{}}
+	args := []any{c.TenantID, owner.Text(id), query.Identifier(in.AfterSKU), ownerItems + 1}
+	err = c.Query(ownerItemsSQL, args, func(r *db.Row) error {
+		out.Items = append(out.Items, OwnerItem{ItemID: r.Text(0), SKU: r.Text(1), Name: r.Text(2), UoM: r.Text(3),
+			Lots: []OwnerLot{}})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(out.Items) > ownerItems {
+		out.Items = out.Items[:ownerItems]
+		out.NextSKU = out.Items[ownerItems-1].SKU
+	}
+	return out, out.fillLots(c, owner.Text(id))
+}
+
+// fillLots reads how much lies here of the items.
+func (out *OwnerStockOut) fillLots(c *verb.Call, owner string) error {
+	items := map[string]*OwnerItem{}
+	var ids []string
+	for i := range out.Items {
+		items[out.Items[i].ItemID], ids = &out.Items[i], append(ids, out.Items[i].ItemID)
+	}
+	err := c.Query(ownerLevelsSQL, []any{c.TenantID, query.List(ids), owner}, func(r *db.Row) error {
+		// Whose the goods are has been asked for: the rest decides whether they are free.
+		isFree := ownstock.IsFree(ownstock.Stock{Status: r.Text(3), ZoneStatus: r.Text(4), ZoneKind: r.Text(5),
+			LotBars: r.Bool(6)})
+		items[r.Text(0)].addLevel(r.Text(1), r.Text(2), r.Dec(7), r.Dec(8), isFree)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, item := range items {
+		slices.SortFunc(item.Lots, compareLots)
+	}
+	return nil
+}
+
+// addLevel adds what lies at one place.
+func (item *OwnerItem) addLevel(lotNo, expiresOn string, quantity, reserved decimal.Dec, isFree bool) {
+	at := slices.IndexFunc(item.Lots, func(l OwnerLot) bool { return l.LotNo == lotNo })
+	if at < 0 {
+		at = len(item.Lots)
+		item.Lots = append(item.Lots, OwnerLot{LotNo: lotNo, ExpiresOn: expiresOn})
+	}
+	item.OnHand += quantity
+	item.Reserved += reserved
+	item.Lots[at].OnHand += quantity
+	if isFree {
+		item.Free += quantity - reserved
+		item.Lots[at].Free += quantity - reserved
+	}
+}
+
+// compareLots puts what expires first first, and what does not expire last.
+func compareLots(a, b OwnerLot) int {
+	if (a.ExpiresOn == "") != (b.ExpiresOn == "") {
+		return cmp.Compare(b.ExpiresOn, a.ExpiresOn)
+	}
+	return cmp.Or(cmp.Compare(a.ExpiresOn, b.ExpiresOn), cmp.Compare(a.LotNo, b.LotNo))
+}
