@@ -79,7 +79,7 @@ func (w Watch) Verbs() []verb.Verb {
 			receiveReturn),
 		verb.Asks("owner_activity", "Says what was done with a goods owner's goods, day by day, and what lay there: what a client is billed for.", billers,
 			owners.ListActivity),
-		verb.Asks("owner_stock", "Says what lies here of a goods owner's goods, by item and lot, and how much of it is free.", billers,
+		verb.Asks("owner_stock", "Says what lies here of an owner's goods, by item and lot, and what is free.", billers,
 			owners.ListStock),
 		verb.Asks("scan", "Says what a scanned code is and what can be done with it.", actor.Members,
 			scanning.ScanCode),
