@@ -38,6 +38,8 @@ var beside = map[string]string{
 	"warehouse zones":              "the load is a sum of the movements",
 	"warehouse orders":             "the quantities are sums of the lines",
 	"warehouse/packing orders":     "as warehouse",
+	"warehouse/kits items":         "what is available of a kit follows its components",
+	"warehouse/kits order_lines":   "how far a kit has come follows the lines of its components",
 	"warehouse/walking pick_lines": "the lines of a list get the numbers of a walk as a set",
 	"warehouse pick_lines":         "lines follow their list or order as a set",
 

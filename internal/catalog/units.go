@@ -37,6 +37,23 @@ func itemUoms() Resource {
 	}
 }
 
+func itemComponents() Resource {
+	return Resource{
+		Name: "item_components", Family: "warehouse",
+		Doc: "What a kit is made of. A kit has no stock: an order of it is promised, picked and shipped as its components. " +
+			"Orders that were confirmed before a change keep what was agreed.",
+		Fields: []Field{
+			{Name: "kit_id", Type: UUID, Ref: "items", Required: true, Fixed: true, Label: "Kit"},
+			{Name: "item_id", Type: UUID, Ref: "items", Required: true, Fixed: true, Label: "Component",
+				Doc: "No kit itself, and no other client's than the kit."},
+			{Name: "qty", Type: Decimal, Required: true, Default: "1", Min: "0.0001", Max: "1000000", Label: "Quantity",
+				Doc: "Base units of the component in one kit."},
+		},
+		Unique: [][]string{{"kit_id", "item_id"}},
+		Access: masterAccess(),
+	}
+}
+
 func itemBarcodes() Resource {
 	return Resource{
 		Name: "item_barcodes", Family: "warehouse", Follows: "item_id",

@@ -92,6 +92,7 @@ func (as *assessment) queueItems(tx *db.Tx, where string, args ...any) {
 			CASE WHEN i.available <= 0 THEN {on order} END
 		FROM items i
 		WHERE i.tenant_id = $1
+			AND i.is_kit IS NOT TRUE
 			AND i.status = 'active' {where}`,
 		"{first movement}", ownstock.FirstMovement, "{on order}", inventory.OnOrder, "{where}", where),
 		append([]any{as.tenant}, args...),

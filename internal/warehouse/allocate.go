@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/localtime"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/inventory"
+	"holdfast/internal/warehouse/kits"
 	"holdfast/internal/warehouse/sites"
 )
 
@@ -66,10 +67,14 @@ type allocated struct {
 // Stock is free when its status is available, its lot released and good for long
 // enough, its zone active and its owner the order's; an order of a site takes stock
 // of that site alone, unless the tenant lets orders go across sites. What lies at other
-// sites is proposed for a transfer. First expiring goes first
+// sites is proposed for a transfer. A kit gets lines of its components first, which
+// find stock as any other. First expiring goes first
 // (FEFO), then first in (FIFO), then what makes a whole plate, then the bin that
 // is walked past first. The items are locked, so nobody else promises the same.
 func (k work) allocateOrders(orders []string, p plan) (*allocated, error) {
+	if err := kits.ExpandOrders(k.Tx, orders); err != nil {
+		return nil, err
+	}
 	wishes, err := k.listDemand(orders, p)
 	if err != nil || len(wishes) == 0 {
 		return &allocated{}, err
@@ -118,6 +123,7 @@ const demandSQL = `
 	WHERE orders.tenant_id = $1
 		AND orders.id IN {ids $2}
 		AND orders.type IN ('outbound', 'transfer')
+		AND line.is_kit IS NOT TRUE
 		AND line.qty_ordered - line.qty_cancelled > line.qty_allocated
 	ORDER BY orders.priority, orders.id, line.line_no`
 

@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/counting"
+	"holdfast/internal/warehouse/kits"
 )
 
 // expectCounts notes beside what was counted what the books said. The items are
@@ -45,6 +46,7 @@ func (w Watch) expectCounts(tx *store.Tx, changes []store.Change) error {
 	}
 	sort.Strings(l.items.list)
 	lockItems(tx.Tx, tx.TenantID, jsonList(l.items.list))
+	counted := kits.QueueKits(tx.Tx, tx.TenantID, l.items.list)
 	l.queueLevels(tx.Tx, tx.TenantID)
 	moved, err := counting.SumMoved(tx, places, MovementKeys)
 	if err != nil {
@@ -56,6 +58,9 @@ func (w Watch) expectCounts(tx *store.Tx, changes []store.Change) error {
 	var said []spoken
 	for i, c := range changes {
 		n := c.After
+		if counted[n.Text("item_id")] != "" {
+			return nameRow(fault.As(kits.RefuseStock(tx.Tx, tx.TenantID, n.Text("item_id"))), i, len(changes))
+		}
 		key := places[i].Key
 		if err := counting.ReckonCount(n, l.levels[key].quantity, moved[key]); err != nil {
 			return nameRow(fault.As(err), i, len(changes))

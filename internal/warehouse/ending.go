@@ -5,6 +5,7 @@ import (
 
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/ending"
+	"holdfast/internal/warehouse/kits"
 	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/packing"
 	"holdfast/internal/warehouse/selling"
@@ -118,6 +119,12 @@ func (w Watch) followLines(tx *store.Tx, changes []store.Change) error {
 		if err := selling.CheckLines(tx.Tx, tx.TenantID, more); err != nil {
 			return err
 		}
+	}
+	if err := kits.ExpandLines(tx, more); err != nil {
+		return err
+	}
+	if err := kits.CancelComponents(tx, changes); err != nil {
+		return err
 	}
 	if len(less) == 0 {
 		return nil

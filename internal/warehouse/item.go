@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/warehouse/catchweight"
 	"holdfast/internal/warehouse/factors"
 	"holdfast/internal/warehouse/inventory"
+	"holdfast/internal/warehouse/kits"
 	"holdfast/internal/warehouse/ownstock"
 	"holdfast/internal/warehouse/scanning"
 )
@@ -63,7 +64,7 @@ func deriveItems(tx *store.Tx, changes []store.Change) error {
 		if rise, err = addWithin(rise, value-c.Before.Decimal("stock_value"), maxTotal, "unit_cost"); err != nil {
 			return err
 		}
-		it["low_stock"] = inventory.LowStock(it.Decimal("available"), it.Decimal("reorder_point"))
+		it["low_stock"] = !kits.IsKit(it) && inventory.LowStock(it.Decimal("available"), it.Decimal("reorder_point"))
 	}
 	if rise <= 0 {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/kits"
 	"holdfast/internal/warehouse/packing"
 	"holdfast/internal/warehouse/pricing"
 	"holdfast/internal/warehouse/selling"
@@ -62,6 +63,9 @@ func guardOrders(tx *store.Tx, changes []store.Change) error {
 		}
 	}
 	if err := unitsKnown(tx.Tx, tx.TenantID, confirming.list); err != nil {
+		return err
+	}
+	if err := kits.CheckOrders(tx, confirming.list); err != nil {
 		return err
 	}
 	return selling.CheckOrders(tx.Tx, tx.TenantID, confirming.list)
@@ -163,6 +167,9 @@ func guardLines(tx *store.Tx, changes []store.Change) error {
 	if err := rebaseOrderLines(tx.Tx, tx.Actor, changes, tx.Store.Audited()); err != nil {
 		return err
 	}
+	if err := kits.CheckLines(tx, changes); err != nil {
+		return err
+	}
 	for _, c := range changes {
 		if c.Op == store.Delete {
 			if c.Before.Decimal("qty_allocated") != 0 || c.Before.Decimal("qty_received") != 0 {
@@ -225,6 +232,9 @@ func sumOrders(tx *store.Tx, changes []store.Change) (drafts map[string]bool, er
 		})
 	queueSumsFit(tx.Tx, tx.TenantID, list)
 	if err := tx.Flush(); err != nil {
+		return nil, err
+	}
+	if err := kits.SettleLines(tx, changes); err != nil {
 		return nil, err
 	}
 	drafts = map[string]bool{}

@@ -16,6 +16,7 @@ import (
 	"holdfast/internal/warehouse/costs"
 	"holdfast/internal/warehouse/history"
 	"holdfast/internal/warehouse/inventory"
+	"holdfast/internal/warehouse/kits"
 	"holdfast/internal/warehouse/ownstock"
 	"holdfast/internal/warehouse/selling"
 	"holdfast/internal/warehouse/transfers"
@@ -31,6 +32,7 @@ type stocked struct {
 	onHand, available, value              decimal.Dec
 	owners                                decimal.Dec // of onHand, what is not the tenant's own
 	low                                   bool
+	isKit                                 bool
 	class                                 string
 	minRemaining                          int64 // days
 }
@@ -79,6 +81,9 @@ func (w Watch) postMovements(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	for i, c := range changes {
+		if it := p.itemByID[c.After.Text("item_id")]; it != nil && it.isKit {
+			return nameRow(fault.As(kits.RefuseStock(tx.Tx, tx.TenantID, it.id)), i, len(changes))
+		}
 		if err := p.checkMovement(tx.Actor, c.After, tx.Store.Audited()); err != nil {
 			return nameRow(err, i, len(changes))
 		}
@@ -122,7 +127,7 @@ func (p *posting) queueReads(tx *db.Tx, tenant string) error {
 				FROM item_costs AS kept
 				WHERE kept.tenant_id = $1
 					AND kept.item_id = items.id
-			), 0)
+			), 0), is_kit
 		FROM items
 		WHERE tenant_id = $1
 			AND id IN {ids $2}
@@ -132,7 +137,7 @@ func (p *posting) queueReads(tx *db.Tx, tenant string) error {
 			p.itemByID[r.Text(0)] = &stocked{id: r.Text(0), sku: r.Text(1), tracking: r.Text(2), status: r.Text(3),
 				unitCost: r.Dec(4), capacityUnits: r.Dec(5),
 				reorderPoint: r.Dec(6), onHand: r.Dec(7), available: r.Dec(8), value: r.Dec(9), low: r.Bool(10), class: r.Text(11),
-				minRemaining: r.Int(12), worth: worthOf(r.Dec(4), r.Dec(13))}
+				minRemaining: r.Int(12), worth: worthOf(r.Dec(4), r.Dec(13)), isKit: r.Bool(14)}
 			return nil
 		})
 	ownstock.QueueOwners(tx, tenant, p.items.list, func(item string, quantity decimal.Dec) {
@@ -393,6 +398,11 @@ func writeItems(tx *db.Tx, tenant, now string, changed map[string]*stocked) {
 		it := list[i]
 		return append(args, it.id, it.onHand, it.available, it.value, it.low)
 	})
+	ids := make([]string, len(list))
+	for i, it := range list {
+		ids[i] = it.id
+	}
+	kits.QueueAvailable(tx, tenant, now, ids)
 }
 
 // writeLoads changes the load of zones and all above them, last, because every

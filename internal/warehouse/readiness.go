@@ -66,7 +66,8 @@ func (k readiness) attachReservedLines(shipments []string) error {
 	for _, sh := range bare {
 		var rows []store.Row
 		lines, err := k.Rows("order_lines", k.DB().InUUID("order_id", 2)+
-			" AND qty_ordered - qty_cancelled > qty_shipped ORDER BY id", jsonList(store.Texts(sh["order_ids"])))
+			" AND is_kit IS NOT TRUE AND qty_ordered - qty_cancelled > qty_shipped ORDER BY id",
+			jsonList(store.Texts(sh["order_ids"])))
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
+	"holdfast/internal/warehouse/kits"
 	"holdfast/internal/warehouse/locking"
 )
 
@@ -117,6 +118,10 @@ func lockLines(c *verb.Call, ids []string) ([]store.Row, error) {
 			return nil, verb.Missing("order_lines", lineField(i, "order_line_id"))
 		}
 	}
+	if at := slices.IndexFunc(rows, kits.IsKitLine); at >= 0 {
+		field := lineField(slices.Index(ids, known[at]), "order_line_id")
+		return nil, kits.RefuseWork(rows[at]).At(field, "is the line of a kit")
+	}
 	return rows, nil
 }
 
@@ -158,7 +163,8 @@ func (k work) lockShippable(c *verb.Call, orders, ids []string) ([]store.Row, er
 	if len(ids) > 0 {
 		return lines, nil
 	}
-	return k.Rows("order_lines", k.DB().InUUID("order_id", 2)+" ORDER BY order_id, line_no", jsonList(orders))
+	return k.Rows("order_lines", k.DB().InUUID("order_id", 2)+" AND is_kit IS NOT TRUE ORDER BY order_id, line_no",
+		jsonList(orders))
 }
 
 // makeShipmentLines makes the lines of a shipment: what is asked of each order line, named

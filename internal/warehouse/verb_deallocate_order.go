@@ -5,12 +5,13 @@ import (
 
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
+	"holdfast/internal/warehouse/kits"
 )
 
 // DeallocateOrderIn names an order, or one of its lines.
 type DeallocateOrderIn struct {
 	OrderID string `json:"order_id" required:"true" format:"uuid" names:"orders" doc:"The order."`
-	LineID  string `json:"order_line_id" format:"uuid" names:"order_lines" doc:"Only this line of it."`
+	LineID  string `json:"order_line_id" format:"uuid" names:"order_lines" doc:"Only this line of it; of a kit its components."`
 }
 
 func (w Watch) deallocateOrder(c *verb.Call, in *DeallocateOrderIn) (*OrderLinesOut, error) {
@@ -26,7 +27,11 @@ func (w Watch) deallocateOrder(c *verb.Call, in *DeallocateOrderIn) (*OrderLines
 		if !slices.Contains(lines, in.LineID) {
 			return nil, verb.Missing("order_lines", "order_line_id")
 		}
-		lines = []string{in.LineID}
+		parts, err := kits.ReadComponentLines(k.Tx, in.LineID)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(store.TextColumn(parts, "id"), in.LineID)
 	}
 	rows, err := k.activeReservations(lines)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/counting"
 	"holdfast/internal/warehouse/factors"
+	"holdfast/internal/warehouse/kits"
 	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/scanning"
 	"holdfast/internal/warehouse/sites"
@@ -48,6 +49,7 @@ func (w Watch) Effects() store.Effects {
 			"count_tasks":     counting.KeepKeys,
 			"items":           perTenant(deriveItems),
 			"item_uoms":       perTenant(factors.CheckUnits),
+			"item_components": perTenant(checkComponents),
 			"zones":           perTenant(deriveZones),
 			"orders":          perTenant(guardOrders),
 			"order_lines":     perTenant(guardLines),
@@ -65,6 +67,7 @@ func (w Watch) Effects() store.Effects {
 			"stock_counts":    perTenant(bookCounts),
 			"items":           perTenant(updateZoneLoads),
 			"item_uoms":       perTenant(scanning.LabelUnits),
+			"item_components": perTenant(kits.FollowComponents),
 			"lots":            perTenant(w.followLots),
 			"zones":           perTenant(w.followZones),
 			"orders":          perTenant(w.followOrders),

@@ -25,6 +25,7 @@ const elsewhere = [
 async function referred(mark) {
   const item = await make('items', { sku: `${mark}-I`, name: 'Of the walk' });
   const tracked = await make('items', { sku: `${mark}-T`, name: 'With lots', tracking: 'lot' });
+  const kit = await make('items', { sku: `${mark}-K`, name: 'Kit of the walk' });
   const bin = await newBin(`${mark}-Z`);
   const order = await make('orders', { party_name: mark });
   const site = await make('sites', { code: `${mark}-S`.slice(0, 40), name: 'Site of the walk' });
@@ -57,6 +58,7 @@ async function referred(mark) {
     pick_lists: list.pick_no,
     lots: { items: tracked.sku },
     drivers: { workers: second.employee_no },
+    'item_components.kit_id': kit.sku,
   };
 }
 
@@ -167,7 +169,7 @@ async function walk(page, c, may, refs, said, n) {
         textFor(c.name, f, n) === plainText(n) ? f.one_of.filter(Boolean)[0] : textFor(c.name, f, n),
       );
     else if (f.ref) {
-      const text = refs[c.name]?.[f.ref] ?? refs[f.ref];
+      const text = refs[`${c.name}.${f.name}`] ?? refs[c.name]?.[f.ref] ?? refs[f.ref];
       assert.ok(text, `${c.name}.${f.name}: what is referred to of ${f.ref}?`);
       await control.fill(text);
       await page.locator(`datalist option[value*="${text}"]`).first().waitFor({ state: 'attached' });

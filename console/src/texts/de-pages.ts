@@ -702,6 +702,7 @@ export const dePages: Record<string, string> = {
   'On its way': 'Unterwegs',
   'Last movements': 'Letzte Bewegungen',
   'Units': 'Einheiten',
+  'Made of': 'Besteht aus',
   'What lies here': 'Was hier liegt',
   'Certificates': 'Nachweise',
   'Next routes': 'Nächste Touren',

@@ -745,6 +745,7 @@ export const frPages: Record<string, string> = {
   'On its way': 'En route',
   'Last movements': 'Derniers mouvements',
   'Units': 'Unités',
+  'Made of': 'Composé de',
   'What lies here': 'Ce qui se trouve ici',
   'Certificates': 'Certificats',
   'Next routes': 'Prochaines tournées',

@@ -20,6 +20,7 @@ interface Line extends Row {
   line_no: number;
   qty_picked: number;
   qty_packed: number;
+  is_kit: boolean | null;
   item: { sku: string; name: string; base_uom: string } | null;
 }
 
@@ -40,7 +41,7 @@ export function Pack({ c, r, done, close }: VerbGiven) {
       want<Line[]>(
         supabase
           .from('order_lines')
-          .select('id,line_no,qty_picked,qty_packed,item:item_id(sku,name,base_uom)')
+          .select('id,line_no,qty_picked,qty_packed,is_kit,item:item_id(sku,name,base_uom)')
           .in('order_id', orders)
           .order('line_no')
           .limit(500),
@@ -65,7 +66,7 @@ export function Pack({ c, r, done, close }: VerbGiven) {
   const [packed, setPacked] = useState<Package | null>(null);
   const [full, setFull] = draft.field('full', true);
   const [weight, setWeight] = draft.field('weight', '');
-  const loose = (lines.data ?? []).filter((l) => looseOf(l) > 0);
+  const loose = (lines.data ?? []).filter((l) => !l.is_kit && looseOf(l) > 0); // a kit's goods are its components'
   const quantity = (l: Line) => typed[l.id] ?? String(looseOf(l));
   const chosen = loose.filter((l) => Number(quantity(l)) > 0);
   return (

@@ -107,6 +107,7 @@ export const purposes: Record<string, Purpose> = {
         order: 'occurred_at.desc',
         limit: 6,
       },
+      { of: 'item_components', by: 'kit_id', columns: 'item_id,qty', title: 'Made of', half: true },
       { of: 'item_uoms', by: 'item_id', columns: 'uom,factor,gtin,barcode', title: 'Units', half: true },
       { of: 'item_barcodes', by: 'item_id', columns: 'value,uom', title: 'Barcodes', half: true },
     ],

@@ -758,6 +758,24 @@ create index item_barcodes_created_at_id_idx on item_barcodes (tenant_id, create
 create index item_barcodes_item_id_idx on item_barcodes (tenant_id, item_id);
 create unique index item_barcodes_value_key on item_barcodes (tenant_id, value);
 
+create table item_components (
+  tenant_id uuid not null,
+  id uuid not null,
+  kit_id uuid not null,
+  item_id uuid not null,
+  qty bigint not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint item_components_kit_id_fkey foreign key (tenant_id, kit_id) references items (tenant_id, id),
+  constraint item_components_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id)
+);
+create index item_components_created_at_id_idx on item_components (tenant_id, created_at, id);
+create index item_components_item_id_idx on item_components (tenant_id, item_id);
+create unique index item_components_kit_id_item_id_key on item_components (tenant_id, kit_id, item_id);
+
 create table item_costs (
   tenant_id uuid not null,
   id uuid not null,
@@ -833,6 +851,7 @@ create table items (
   stock_value bigint not null,
   owner_id uuid,
   low_stock boolean not null,
+  is_kit boolean,
   archived_at timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,
@@ -971,6 +990,9 @@ create table order_lines (
   lot_id uuid,
   min_expiry text,
   disposition text,
+  is_kit boolean,
+  kit_line_id uuid,
+  kit_qty bigint,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   created_by uuid,
@@ -982,10 +1004,12 @@ create table order_lines (
   primary key (tenant_id, id),
   constraint order_lines_order_id_fkey foreign key (tenant_id, order_id) references orders (tenant_id, id),
   constraint order_lines_item_id_fkey foreign key (tenant_id, item_id) references items (tenant_id, id),
-  constraint order_lines_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id)
+  constraint order_lines_lot_id_fkey foreign key (tenant_id, lot_id) references lots (tenant_id, id),
+  constraint order_lines_kit_line_id_fkey foreign key (tenant_id, kit_line_id) references order_lines (tenant_id, id)
 );
 create index order_lines_created_at_id_idx on order_lines (tenant_id, created_at, id);
 create index order_lines_item_id_idx on order_lines (tenant_id, item_id);
+create index order_lines_kit_line_id_idx on order_lines (tenant_id, kit_line_id) where kit_line_id is not null;
 create index order_lines_lot_id_idx on order_lines (tenant_id, lot_id) where lot_id is not null;
 create unique index order_lines_order_id_line_no_key on order_lines (tenant_id, order_id, line_no);
 

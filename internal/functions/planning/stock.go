@@ -137,6 +137,7 @@ func (o *StockOut) loadItems(tx *db.Tx, tenant string, in *StockIn, place *strin
 			i.abc_class, i.unit_cost, {first movement}, {on order}
 		FROM items i
 		WHERE i.tenant_id = $1
+			AND i.is_kit IS NOT TRUE
 			AND i.status = 'active' {where}
 		ORDER BY i.sku
 		LIMIT $2 OFFSET $3`,

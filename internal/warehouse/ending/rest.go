@@ -16,6 +16,7 @@ const restSQL = `
 	JOIN orders ON orders.tenant_id = $1 AND orders.id = line.order_id
 	WHERE line.tenant_id = $1
 		AND line.order_id = $2
+		AND line.is_kit IS NOT TRUE
 		AND line.qty_ordered - line.qty_cancelled >
 			CASE WHEN orders.type IN ('outbound', 'transfer') THEN line.qty_shipped ELSE line.qty_received END
 	ORDER BY line.id`

@@ -107,6 +107,7 @@ const OnOrder = `EXISTS (
 		CROSS JOIN orders o
 		WHERE l.tenant_id = $1
 			AND l.item_id = i.id
+			AND l.is_kit IS NOT TRUE
 			AND l.qty_shipped < l.qty_ordered - l.qty_cancelled
 			AND o.tenant_id = $1
 			AND o.id = l.order_id

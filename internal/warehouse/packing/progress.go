@@ -28,6 +28,7 @@ const lineProgressSQL = `
 		AND promise.state = 'active'
 	WHERE line.tenant_id = $1
 		AND {lines}
+		AND line.is_kit IS NOT TRUE
 	GROUP BY line.id, line.qty_shipped`
 
 // LineProgress is the statement that says of order lines how much has left, lies in
@@ -54,6 +55,7 @@ const packedLinesSQL = `
 	FROM order_lines AS line
 	JOIN orders ON orders.tenant_id = $1 AND orders.id = line.order_id
 	WHERE line.tenant_id = $1
+		AND line.is_kit IS NOT TRUE
 		AND orders.type IN ('outbound', 'transfer')`
 
 // ShippedLinesSQL selects what has left of order lines that travel with shipments, as

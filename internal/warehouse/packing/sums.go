@@ -6,7 +6,8 @@ import (
 	"holdfast/internal/db"
 )
 
-// sumOrdersSQL sums lines into their orders and derives their stage. Each order looks
+// sumOrdersSQL sums lines into their orders and derives their stage. Goods are those of
+// lines and of components of kits; a kit's own line has the price alone. Each order looks
 // for its own lines: a join of both is quadratic while PostgreSQL does not know yet how
 // many there are. $1 tenant, $2 ids of orders, $3 now.
 const sumOrdersSQL = `
@@ -35,14 +36,16 @@ const sumOrdersSQL = `
 					ELSE 'unallocated'
 				END
 			FROM (
-				SELECT COUNT(l.id) AS n,
-					CAST(COALESCE(SUM(l.qty_ordered), 0) AS bigint) AS ordered,
-					CAST(COALESCE(SUM(l.qty_ordered - l.qty_cancelled), 0) AS bigint) AS wanted,
-					CAST(COALESCE(SUM(l.qty_allocated), 0) AS bigint) AS allocated,
-					CAST(COALESCE(SUM(l.qty_picked), 0) AS bigint) AS picked,
-					CAST(COALESCE(SUM(l.qty_packed), 0) AS bigint) AS packed,
-					CAST(COALESCE(SUM(l.qty_shipped), 0) AS bigint) AS shipped,
-					CAST(COALESCE(SUM(l.qty_received), 0) AS bigint) AS received,
+				SELECT COUNT(l.id) FILTER (WHERE l.kit_line_id IS NULL) AS n,
+					CAST(COALESCE(SUM(l.qty_ordered) FILTER (WHERE l.is_kit IS NOT TRUE), 0) AS bigint) AS ordered,
+					CAST(
+						COALESCE(SUM(l.qty_ordered - l.qty_cancelled) FILTER (WHERE l.is_kit IS NOT TRUE), 0)
+					AS bigint) AS wanted,
+					CAST(COALESCE(SUM(l.qty_allocated) FILTER (WHERE l.is_kit IS NOT TRUE), 0) AS bigint) AS allocated,
+					CAST(COALESCE(SUM(l.qty_picked) FILTER (WHERE l.is_kit IS NOT TRUE), 0) AS bigint) AS picked,
+					CAST(COALESCE(SUM(l.qty_packed) FILTER (WHERE l.is_kit IS NOT TRUE), 0) AS bigint) AS packed,
+					CAST(COALESCE(SUM(l.qty_shipped) FILTER (WHERE l.is_kit IS NOT TRUE), 0) AS bigint) AS shipped,
+					CAST(COALESCE(SUM(l.qty_received) FILTER (WHERE l.is_kit IS NOT TRUE), 0) AS bigint) AS received,
 					CAST(COALESCE(SUM(l.amount), 0) AS bigint) AS worth
 				FROM order_lines AS l
 				WHERE l.tenant_id = $1

@@ -44,6 +44,7 @@ func RecountTotals(tx *db.Tx, c *catalog.Catalog, tenant string) ([]Difference, 
 	r.recountCounters(c)
 	r.recountLevels()
 	r.recountItems()
+	r.recountKits()
 	r.recountZones()
 	r.recountOrders()
 	r.recountReservations()
@@ -256,13 +257,14 @@ const freeSQL = `CASE WHEN level.owner_id IS NULL
 // itemsSQL selects the totals of items and what their stock levels say. $1 tenant.
 const itemsSQL = `
 	SELECT item.id, item.on_hand, item.available, item.stock_value, item.low_stock, item.unit_cost, item.reorder_point,
-		{on hand}, {free}, {own}
+		{on hand}, {free}, {own}, item.is_kit
 	FROM items AS item
 	LEFT JOIN stock_levels AS level ON level.tenant_id = $1 AND level.item_id = item.id
 	LEFT JOIN zones AS zone ON zone.tenant_id = $1 AND zone.id = level.zone_id
 	LEFT JOIN lots AS lot ON lot.tenant_id = $1 AND lot.id = level.lot_id
 	WHERE item.tenant_id = $1
-	GROUP BY item.id, item.on_hand, item.available, item.stock_value, item.low_stock, item.unit_cost, item.reorder_point`
+	GROUP BY item.id, item.on_hand, item.available, item.stock_value, item.low_stock, item.unit_cost, item.reorder_point,
+		item.is_kit`
 
 // recountItems holds the totals of items to their stock levels: the value, what is
 // available and what is low are those of the tenant's own stock.
@@ -278,8 +280,12 @@ func (r *recount) recountItems() {
 			value = -1
 		}
 		r.addPair(id+" on_hand", row.Int(1), onHand)
-		r.addPair(id+" available", row.Int(2), available)
 		r.addPair(id+" stock_value", row.Int(3), int64(value))
+		if row.Bool(13) { // available follows its components, and nothing of it is bought
+			r.addPair(id+" low_stock", boolToInt(row.Bool(4)), 0)
+			return
+		}
+		r.addPair(id+" available", row.Int(2), available)
 		r.addPair(id+" low_stock", boolToInt(row.Bool(4)), boolToInt(inventory.LowStock(decimal.Dec(available), row.Dec(6))))
 	})
 }
@@ -348,13 +354,17 @@ func (r *recount) recountOrders() {
 	})
 	r.queueQuery(`
 		SELECT order_id, qty_ordered, qty_allocated, qty_picked, qty_packed, qty_shipped, qty_received,
-			qty_cancelled, unit_price, price_qty, amount, id
+			qty_cancelled, unit_price, price_qty, amount, id, is_kit, kit_line_id
 		FROM order_lines
 		WHERE tenant_id = $1`, func(row *db.Row) {
 		id := "order " + row.Text(0) + " "
-		r.real[id+"line_count"]++
+		if row.Null(13) {
+			r.real[id+"line_count"]++
+		}
 		for i, f := range orderSums[1:7] {
-			r.real[id+f] += row.Int(i + 1)
+			if !row.Bool(12) { // a kit's goods are on the lines of its components
+				r.real[id+f] += row.Int(i + 1)
+			}
 		}
 		amount, _ := pricing.MultiplyPrice(row.Dec(1)-row.Dec(7), row.Dec(8), row.Dec(9))
 		r.real[id+"total_value"] += int64(amount)
@@ -369,6 +379,7 @@ const heldLinesSQL = `
 	FROM order_lines AS line
 	JOIN orders ON orders.tenant_id = $1 AND orders.id = line.order_id
 	WHERE line.tenant_id = $1
+		AND line.is_kit IS NOT TRUE
 		AND orders.type IN ('outbound', 'transfer')`
 
 // recountReservations holds what stock levels have reserved, and what is allocated and

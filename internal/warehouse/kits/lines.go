@@ -1,0 +1,163 @@
+package kits
+
+import (
+	"fmt"
+	"slices"
+
+	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+// agreed are the fields of lines that are settled once a kit has lines of its components.
+var (
+	agreedOfKit       = [...]string{"item_id", "uom", "qty_ordered", "lot_id", "min_expiry"}
+	agreedOfComponent = [...]string{"item_id", "uom", "qty_ordered", "unit_price", "price_uom"}
+)
+
+// CheckLines refuses lines of kits in orders that sell nothing, and changes by which a kit
+// and the lines of its components would no longer agree. What a file says of the past is
+// refused when its order is confirmed.
+func CheckLines(tx *store.Tx, changes []store.Change) error {
+	if err := checkNewLines(tx, changes); err != nil {
+		return err
+	}
+	for _, c := range changes {
+		var err error
+		switch {
+		case c.Op == store.Delete:
+			err = checkDeleted(c.Before, changes)
+		case c.Op == store.Update && IsKitLine(c.Before):
+			err = checkKitChange(c)
+		case c.Op == store.Update && c.Before["kit_line_id"] != nil:
+			err = checkAgreed(c, agreedOfComponent[:],
+				"a component of a kit: what it is and how much is agreed with the kit", "cancel a part of it with qty_cancelled")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkNewLines refuses kits in orders that are bought, moved or come back.
+func checkNewLines(tx *store.Tx, changes []store.Change) error {
+	var items, orders []string
+	for _, c := range changes {
+		if c.Op == store.Insert || c.Op == store.Update && c.Before["item_id"] != c.After["item_id"] {
+			items = append(items, c.After.Text("item_id"))
+			orders = append(orders, c.After.Text("order_id"))
+		}
+	}
+	if len(items) == 0 || !tx.Store.Audited() {
+		return nil
+	}
+	found := QueueKits(tx.Tx, tx.TenantID, items)
+	if err := tx.Flush(); err != nil || len(found) == 0 {
+		return err
+	}
+	rows, err := tx.Rows("orders", tx.DB().InUUID("id", 2), query.List(orders))
+	if err != nil {
+		return fmt.Errorf("kits: orders of lines: %w", err)
+	}
+	kind := map[string]string{}
+	for _, r := range rows {
+		kind[r.Text("id")] = r.Text("type")
+	}
+	for _, c := range changes {
+		if c.After == nil || found[c.After.Text("item_id")] == "" {
+			continue
+		}
+		if k := kind[c.After.Text("order_id")]; k != "" && k != "outbound" {
+			return refuseKind(k, found[c.After.Text("item_id")])
+		}
+	}
+	return nil
+}
+
+// refuseKind refuses a kit in an order that is not sold.
+func refuseKind(kind, sku string) *fault.Error {
+	return fault.New(fault.Conflict, codeOrder,
+		"item %s is a kit, which is sold as its components: an order of type %s has lines of these", sku, kind).
+		With("", "order the components of "+sku).At("item_id", "is a kit")
+}
+
+// checkKitChange lets the line of a kit change its price and its number, and cancel kits.
+func checkKitChange(c store.Change) error {
+	if c.After.Decimal("qty_cancelled") < c.Before.Decimal("qty_cancelled") {
+		return fault.New(fault.Conflict, codeInUse, "what is cancelled of a kit follows the lines of its components").
+			With("", "lower qty_cancelled of these").At("qty_cancelled", "is less than before")
+	}
+	if c.After.Decimal("qty_cancelled")%decimal.Scale != 0 {
+		return fault.New(fault.Invalid, codeMovement, "%s kits are not whole", c.After.Decimal("qty_cancelled")).
+			At("qty_cancelled", "is not whole")
+	}
+	return checkAgreed(c, agreedOfKit[:], "a kit whose components have lines",
+		"cancel a part of it with qty_cancelled, or add another line")
+}
+
+func checkAgreed(c store.Change, fields []string, what, hint string) error {
+	for _, f := range fields {
+		if c.Before[f] != c.After[f] {
+			return fault.New(fault.Conflict, codeInUse, "line %v is of %s: %s no longer changes", c.Before["line_no"],
+				what, f).
+				With("", hint).At(f, "is kept as it is")
+		}
+	}
+	return nil
+}
+
+// checkDeleted refuses to delete the line of a component without the line of its kit.
+func checkDeleted(line store.Row, changes []store.Change) error {
+	kit := line["kit_line_id"]
+	if kit == nil || slices.ContainsFunc(changes, func(c store.Change) bool {
+		return c.Op == store.Delete && c.Before["id"] == kit
+	}) {
+		return nil
+	}
+	return fault.New(fault.Conflict, codeInUse, "line %v is a component of a kit in the same order", line["line_no"]).
+		With("", "cancel its quantity, or delete it together with the line of the kit")
+}
+
+// RefuseWork refuses to pack or ship the line of a kit, which has no goods.
+func RefuseWork(line store.Row) *fault.Error {
+	return fault.New(fault.Conflict, codeOrder, "line %v is of a kit: its goods are on the lines of its components",
+		line["line_no"]).With("", "name the order lines whose kit_line_id is this one")
+}
+
+// ReadComponentLines reads the lines of a kit's components, none of any other line.
+func ReadComponentLines(tx *store.Tx, kitLine string) ([]store.Row, error) {
+	rows, err := tx.Rows("order_lines", "kit_line_id = $2 ORDER BY line_no", kitLine)
+	if err != nil {
+		return nil, fmt.Errorf("kits: lines of components: %w", err)
+	}
+	return rows, nil
+}
+
+// CancelComponents cancels of components what is cancelled of their kits.
+func CancelComponents(tx *store.Tx, changes []store.Change) error {
+	for _, c := range changes {
+		if c.Op != store.Update || !IsKitLine(c.Before) || c.Before["qty_cancelled"] == c.After["qty_cancelled"] {
+			continue
+		}
+		parts, err := ReadComponentLines(tx, c.After.Text("id"))
+		if err != nil {
+			return err
+		}
+		var sets []store.Row
+		for _, p := range parts {
+			less, err := c.After.Decimal("qty_cancelled").Mul(p.Decimal("kit_qty"))
+			if err != nil {
+				return fmt.Errorf("kits: cancelled components: %w", err)
+			}
+			if less > p.Decimal("qty_cancelled") {
+				sets = append(sets, store.Row{"id": p["id"], "qty_cancelled": less})
+			}
+		}
+		if err := tx.UpdateEach("order_lines", sets); err != nil {
+			return err
+		}
+	}
+	return nil
+}
