@@ -56,7 +56,7 @@ console: setup build ## console/dist from console/src
 	cd console && node_modules/.bin/tsc --noEmit && node_modules/.bin/vite build
 
 # What is committed is what the sources make; then people's tasks in a browser
-# at the started binary, once on each engine.
+# at the started binary on each engine; what is about pages alone is seen on one of them.
 console-test:
 	$(NODE) --test --test-reporter=spec test/console/build.test.mjs
 	bin/e2e -server bin/holdfast -- $(NODE) --test --test-reporter=spec --test-timeout=2700000 test/console/suite.test.mjs

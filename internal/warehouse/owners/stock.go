@@ -1,14 +1,13 @@
 package owners
 
 import (
-	"cmp"
-	"slices"
+	"fmt"
 
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
+	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/verb"
-	"holdfast/internal/warehouse/ownstock"
 )
 
 // OwnerStockIn names a goods owner and where in the list of items to begin.
@@ -45,10 +44,13 @@ type OwnerLot struct {
 	Free      decimal.Dec `json:"free"`
 }
 
-// ownerItems is how many items an answer holds.
-const ownerItems = 200
+// Bounds of an answer.
+const (
+	ownerItems = 200
+	ownerLots  = 20_000
+)
 
-// ownerItemsSQL selects items of which an owner keeps something here, whoever's item it is.
+// ownerItemsSQL selects items of which an owner keeps something here, whosever item it is.
 // $1 tenant, $2 owner, $3 SKU that they come after, $4 how many.
 const ownerItemsSQL = `
 	SELECT item.id, item.sku, item.name, item.base_uom
@@ -66,11 +68,20 @@ const ownerItemsSQL = `
 	ORDER BY item.sku
 	LIMIT $4`
 
-// ownerLevelsSQL selects where an owner's goods of items lie. $1 tenant, $2 ids of items, $3
-// owner.
-const ownerLevelsSQL = `
-	SELECT level.item_id, lot.lot_no, lot.expires_on, level.stock_status, zone.status, zone.kind,
-		COALESCE(lot.status <> 'released' OR lot.short_dated, FALSE), level.quantity, level.reserved
+// ownerLotsSQL selects how much lies here of an owner's goods of items, by lot, and what of
+// it lies where orders are promised it, as [ownstock.IsFree] has it of the tenant's own. $1
+// tenant, $2 ids of items, $3 owner, $4 how many.
+const ownerLotsSQL = `
+	SELECT level.item_id, lot.lot_no, lot.expires_on,
+		CAST(SUM(level.quantity) AS bigint), CAST(SUM(level.reserved) AS bigint),
+		CAST(SUM(
+			CASE WHEN level.stock_status = 'available'
+				AND zone.status = 'active'
+				AND zone.kind NOT IN ('quarantine', 'transit')
+				AND (lot.id IS NULL OR lot.status = 'released' AND NOT lot.short_dated)
+			THEN level.quantity - level.reserved
+			ELSE 0 END
+		) AS bigint)
 	FROM stock_levels AS level
 	JOIN zones AS zone ON zone.tenant_id = $1
 		AND zone.id = level.zone_id
@@ -79,7 +90,10 @@ const ownerLevelsSQL = `
 	WHERE level.tenant_id = $1
 		AND level.item_id IN {ids $2}
 		AND level.owner_id = $3
-		AND level.quantity > 0`
+		AND level.quantity > 0
+	GROUP BY level.item_id, lot.lot_no, lot.expires_on
+	ORDER BY level.item_id, COALESCE(lot.expires_on, '9999-12-31'), lot.lot_no
+	LIMIT $4`
 
 // ListStock lists what lies here of an owner's goods. A client sees its own alone.
 func ListStock(c *verb.Call, in *OwnerStockIn) (*OwnerStockOut, error) {
@@ -111,42 +125,22 @@ func (out *OwnerStockOut) fillLots(c *verb.Call, owner string) error {
 	for i := range out.Items {
 		items[out.Items[i].ItemID], ids = &out.Items[i], append(ids, out.Items[i].ItemID)
 	}
-	err := c.Query(ownerLevelsSQL, []any{c.TenantID, query.List(ids), owner}, func(r *db.Row) error {
-		// Whose the goods are has been asked for: the rest decides whether they are free.
-		isFree := ownstock.IsFree(ownstock.Stock{Status: r.Text(3), ZoneStatus: r.Text(4), ZoneKind: r.Text(5),
-			LotBars: r.Bool(6)})
-		items[r.Text(0)].addLevel(r.Text(1), r.Text(2), r.Dec(7), r.Dec(8), isFree)
+	lots := 0
+	err := c.Query(ownerLotsSQL, []any{c.TenantID, query.List(ids), owner, ownerLots + 1}, func(r *db.Row) error {
+		if lots++; lots > ownerLots {
+			return fault.New(fault.TooLarge, "54000", "more than %d lots lie here of %d items", ownerLots, len(ids)).
+				With("", "read stock_levels, page by page")
+		}
+		item := items[r.Text(0)]
+		lot := OwnerLot{LotNo: r.Text(1), ExpiresOn: r.Text(2), OnHand: r.Dec(3), Free: r.Dec(5)}
+		item.Lots = append(item.Lots, lot)
+		item.OnHand += lot.OnHand
+		item.Reserved += r.Dec(4)
+		item.Free += lot.Free
 		return nil
 	})
 	if err != nil {
-		return err
-	}
-	for _, item := range items {
-		slices.SortFunc(item.Lots, compareLots)
+		return fmt.Errorf("owners: what lies here: %w", err)
 	}
 	return nil
-}
-
-// addLevel adds what lies at one place.
-func (item *OwnerItem) addLevel(lotNo, expiresOn string, quantity, reserved decimal.Dec, isFree bool) {
-	at := slices.IndexFunc(item.Lots, func(l OwnerLot) bool { return l.LotNo == lotNo })
-	if at < 0 {
-		at = len(item.Lots)
-		item.Lots = append(item.Lots, OwnerLot{LotNo: lotNo, ExpiresOn: expiresOn})
-	}
-	item.OnHand += quantity
-	item.Reserved += reserved
-	item.Lots[at].OnHand += quantity
-	if isFree {
-		item.Free += quantity - reserved
-		item.Lots[at].Free += quantity - reserved
-	}
-}
-
-// compareLots puts what expires first first, and what does not expire last.
-func compareLots(a, b OwnerLot) int {
-	if (a.ExpiresOn == "") != (b.ExpiresOn == "") {
-		return cmp.Compare(b.ExpiresOn, a.ExpiresOn)
-	}
-	return cmp.Or(cmp.Compare(a.ExpiresOn, b.ExpiresOn), cmp.Compare(a.LotNo, b.LotNo))
 }

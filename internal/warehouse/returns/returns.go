@@ -262,19 +262,24 @@ func (a Arrival) placeFields(f *fault.Error) error {
 // ids of items, $3 shipment.
 const sentSQL = `
 	SELECT movement.item_id, movement.owner_id, movement.lot_id, movement.serial,
-		CAST(SUM({left}) AS bigint)
+		CAST(SUM(movement.quantity - COALESCE((
+			SELECT SUM(reversal.quantity)
+			FROM stock_movements AS reversal
+			WHERE reversal.tenant_id = $1
+				AND reversal.reversal_of = movement.id
+		), 0)) AS bigint)
 	FROM stock_movements AS movement
-	{original}
 	WHERE movement.tenant_id = $1
 		AND {items}
-		AND {kind} = 'ship'
-		AND COALESCE(original.ref_id, movement.ref_id) = $3
+		AND movement.type = 'ship'
+		AND movement.to_zone_id IS NULL
+		AND movement.ref_id = $3
 	GROUP BY movement.item_id, movement.owner_id, movement.lot_id, movement.serial
 	ORDER BY movement.item_id, movement.lot_id, movement.serial`
 
 // ReadSent reads what of items left with a shipment.
 func ReadSent(tx *store.Tx, items []string, shipment string) (list []Sent, err error) {
-	text := fillWords(sentSQL, "{items}", tx.DB().InUUID("movement.item_id", 2))
+	text := strings.ReplaceAll(sentSQL, "{items}", tx.DB().InUUID("movement.item_id", 2))
 	err = tx.Query(text, []any{tx.TenantID, query.List(items), shipment}, func(r *db.Row) error {
 		list = append(list, Sent{scanGoods(r), r.Dec(4)})
 		return nil
