@@ -54,6 +54,28 @@ func TestCertificateSheet(t *testing.T) {
 	})
 }
 
+// A certificate claims no more than what is on record, whatever its course asks for later, and
+// nobody gets one of a holder whom the role does not see, also where the holder is no worker.
+func TestCertificateSheetClaimsNoMore(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, kit *testkit.Kit) {
+		k := &trainings{Kit: kit}
+		owner := testkit.As(actor.Owner)
+		course := kit.Insert(t, owner, "courses", map[string]any{"code": "LOCKOUT", "title": "Lockout", "kind": "classroom"})
+		id := k.assign(t, owner, course, accountOf(t, actor.Admin), map[string]any{"status": "completed",
+			"completed_at": time.Now().UTC().AddDate(0, 0, -3)})
+		holder := kit.Get(owner, "/v1/training_assignments?select=worker_id&id=eq."+id)
+		if string(holder.Body) != `[{"worker_id":null}]` {
+			t.Fatalf("the holder: %s", holder.Body)
+		}
+		wants(t, "an evaluation that is asked for later", kit.Call(testkit.Request{Method: "PATCH", Path: "/v1/courses/" + course,
+			As: owner, Body: map[string]any{"needs_evaluation": true}}), 200, "")
+		path := "/v1/training-assignments/" + id + "/certificate.pdf"
+		text, _ := readSheet(t, kit, owner, path+"?language=en")
+		holdSaid(t, "a certificate without an evaluation", text, []string{"Lockout", testkit.As(actor.Admin)}, "1910.178")
+		wants(t, "a holder who is no worker", k.Get(testkit.As(actor.Viewer), path), 403, "names its holder")
+	})
+}
+
 // What is not passed, is over or was given up is no certificate, and the refusal says why;
 // what somebody else issued is said to be theirs.
 func TestCertificateSheetOfNone(t *testing.T) {

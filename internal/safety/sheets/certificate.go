@@ -63,7 +63,7 @@ func (x *certificate) readAll(id string) (err error) {
 func (x *certificate) refuseNone() error {
 	today := localtime.DateOf(x.p.Now(), x.zone).String()
 	if x.row.Status == "expired" || x.row.Status == "completed" && x.row.ExpiresOn != "" && x.row.ExpiresOn < today {
-		return safety.NotReady("the certificate ended on %s and is none any more: print the one that follows it",
+		return safety.NotReady("the certificate ended on %s and is no longer valid: print the one that follows it",
 			x.row.ExpiresOn).At("expires_on", "is over")
 	}
 	if x.row.Status != "completed" {
@@ -76,7 +76,7 @@ func (x *certificate) refuseNone() error {
 // readHolder reads who holds the certificate, as far as the caller sees it.
 func (x *certificate) readHolder() error {
 	if x.row.Worker == "" {
-		return nil
+		return x.nameAccount()
 	}
 	workers, err := readVisible[holderRow](x.reading, "workers", "id IN {ids $2}", "id",
 		query.List([]string{x.row.Worker}))
@@ -84,10 +84,26 @@ func (x *certificate) readHolder() error {
 		x.holder = workers[0]
 	}
 	if err == nil && x.holder.Name == "" {
-		return fault.New(fault.Forbidden, "42501",
-			"a certificate names its holder, and this role does not see what people are called")
+		return refuseNameless()
 	}
 	return err
+}
+
+// nameAccount reads what a holder without a worker's record is called.
+func (x *certificate) nameAccount() error {
+	if err := x.namePeople([]string{x.row.User}); err != nil {
+		return err
+	}
+	if x.people[x.row.User] == "" {
+		return refuseNameless()
+	}
+	return nil
+}
+
+// refuseNameless refuses a certificate whose holder the caller does not see: it would be of nobody.
+func refuseNameless() error {
+	return fault.New(fault.Forbidden, "42501",
+		"a certificate names its holder, and this role does not see what people are called")
 }
 
 func (x *certificate) composeDocument() *Document {
@@ -97,9 +113,9 @@ func (x *certificate) composeDocument() *Document {
 	holder := cmp.Or(x.holder.Name, x.personOf(r.User))
 	d.addParts(passage{text: w.sayText("{who} has passed the course {what}.", "who", holder, "what", x.course.Title)},
 		x.tellFacts(holder))
-	if x.course.Evaluated {
-		d.addParts(passage{text: w.sayText("The operator was trained and evaluated as {law} asks.", "law",
-			"29 CFR 1910.178(l)")})
+	if r.TrainedOn != "" && r.Trainer != "" && r.EvaluatedOn != "" && r.Evaluator != "" {
+		d.addParts(passage{text: w.sayText("This page names what {law} asks of a certification.", "law",
+			"29 CFR 1910.178(l)(6)")})
 	}
 	if r.Issuer != "" {
 		d.addParts(passage{text: w.sayText("Issued by {who}; this page says what is on record.", "who",

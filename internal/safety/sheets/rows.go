@@ -144,9 +144,8 @@ type trainingRow struct {
 
 // courseRow is a course as certificates name it.
 type courseRow struct {
-	Title     string `json:"title"`
-	Code      string `json:"code"`
-	Evaluated bool   `json:"needs_evaluation"`
+	Title string `json:"title"`
+	Code  string `json:"code"`
 }
 
 // holderRow is who holds a certificate.
