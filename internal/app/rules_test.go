@@ -25,8 +25,8 @@ var layers = []struct {
 	{"foundations", "settings, memory and secrets, the structure of JSON, the header Prefer, the calendar, no feature; " +
 		"a connection that may be away",
 		[]string{"config", "cache", "heap", "secrets", "schema", "redis", "trace", "backoff", "localtime", "prefer", "bill"}},
-	{"adapters", "toolboxes for one outside thing each: database, HTTP, windows, files, mail, paper",
-		[]string{"db", "web", "ratelimit", "blob", "mail", "pdf"}},
+	{"adapters", "toolboxes for one outside thing each: database, HTTP, windows, files, mail, paper, addresses of tenants",
+		[]string{"db", "web", "ratelimit", "blob", "mail", "pdf", "outbound"}},
 	{"installation", "what the server has done, in numbers; the form of a backup; what may be wrong with an installation; " +
 		"which one it is, and what a copy leaves alone", []string{"metrics", "backup", "doctor", "installation"}},
 	{"catalog and access", "what the records are; who may pass; what nodes tell each other, who works at what, what was answered before, and who did what",
@@ -56,7 +56,7 @@ var only = map[string][]string{
 	"filippo.io/age":                  {"backup"},
 	"codeberg.org/go-pdf/fpdf":        {"pdf"},
 	"net/http": {"web", "blob", "access", "api", "app", "identity", "webhook", "sso", "console", "reference",
-		"testkit", "metrics"},
+		"testkit", "metrics", "outbound"},
 }
 
 // rooms are the rooms inside a package, ground first. A room imports only rooms of

@@ -15,8 +15,8 @@ import (
 	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/gotruetime"
 	"holdfast/internal/identity/oidc"
+	"holdfast/internal/outbound"
 	"holdfast/internal/secrets"
-	"holdfast/internal/sso/outbound"
 	"holdfast/internal/sso/samlsp"
 )
 

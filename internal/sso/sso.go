@@ -20,9 +20,9 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
+	"holdfast/internal/outbound"
 	"holdfast/internal/secrets"
 	"holdfast/internal/sso/openid"
-	"holdfast/internal/sso/outbound"
 )
 
 // Resolver asks the domain name system for TXT records.

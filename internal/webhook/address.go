@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"holdfast/internal/fault"
-	"holdfast/internal/sso/outbound"
+	"holdfast/internal/outbound"
 )
 
 // The guard stands in two places: at the form of an address when it is given,

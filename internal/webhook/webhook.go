@@ -25,8 +25,8 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/outbound"
 	"holdfast/internal/secrets"
-	"holdfast/internal/sso/outbound"
 	"holdfast/internal/store"
 )
 

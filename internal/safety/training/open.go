@@ -159,7 +159,8 @@ func tellOpen(tx *store.Tx, course string, found openTraining, row, of int) erro
 		refused = safety.NotReady("row %d asks %s of the same person as row %d: one of them is enough", row, code, found.row)
 	} else {
 		refused = safety.NotReady("the person has %s open already (%s, %s): training %s; complete it, "+
-			"enter an external certificate on it (issuer and days), or cancel it first", code, found.status, sayDue(found.due), found.id)
+			"enter an external certificate on it (issuer and days), or cancel it first",
+			code, found.status, sayDue(found.due), found.id)
 	}
 	if of > 1 {
 		refused.Details = fmt.Sprintf("row %d", row)

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/internal/outbound"
 	"holdfast/internal/sso/openid"
-	"holdfast/internal/sso/outbound"
 )
 
 // A provider that hangs, answers nonsense or is another one is unreachable;

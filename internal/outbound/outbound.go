@@ -2,7 +2,7 @@
 // which may lead to our own network: what may be reached is decided when the connection is
 // made, after the name was resolved.
 //
-// Layer: across domains. Begin at [Client].
+// Layer: adapters. Begin at [Client].
 package outbound
 
 import (

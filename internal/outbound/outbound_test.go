@@ -7,7 +7,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"holdfast/internal/sso/outbound"
+	"holdfast/internal/outbound"
 )
 
 // Addresses inside are refused when the connection is made, whatever the name
