@@ -19,6 +19,8 @@ type assembly struct {
 	used     map[string]string    // a kit's SKU by the item that is a component of it
 	stocked  map[string]string    // where there is stock of an item, in words
 	promised map[string]string    // the number of an open order of an item
+	moved    map[string]bool      // items that have ever been goods
+	count    map[string]int64     // how many components a kit has
 }
 
 // CheckComponents refuses components that are kits, components of what is a component
@@ -37,6 +39,7 @@ func CheckComponents(tx *store.Tx, changes []store.Change) error {
 		if err := a.checkComponent(c.After.Text("kit_id"), c.After.Text("item_id")); err != nil {
 			return err
 		}
+		a.count[c.After.Text("kit_id")]++
 	}
 	return nil
 }
@@ -45,7 +48,8 @@ func CheckComponents(tx *store.Tx, changes []store.Change) error {
 // them.
 func readAssembly(tx *store.Tx, changes []store.Change) (*assembly, error) {
 	a := &assembly{items: map[string]store.Row{}, kits: map[string]bool{}, used: map[string]string{},
-		stocked: map[string]string{}, promised: map[string]string{}}
+		stocked: map[string]string{}, promised: map[string]string{},
+		moved: map[string]bool{}, count: map[string]int64{}}
 	var kits, components []string
 	for _, c := range changes {
 		kits = append(kits, c.After.Text("kit_id"))
@@ -69,6 +73,8 @@ func readAssembly(tx *store.Tx, changes []store.Change) (*assembly, error) {
 		a.stocked[r.Text(0)] = strings.TrimPrefix(a.stocked[r.Text(0)]+", "+part, ", ")
 	})
 	a.queueText(tx, promisedSQL, list, func(r *db.Row) { a.promised[r.Text(0)] = r.Text(1) })
+	a.queueText(tx, movedSQL, list, func(r *db.Row) { a.moved[r.Text(0)] = true })
+	a.queueText(tx, countSQL, list, func(r *db.Row) { a.count[r.Text(0)] = r.Int(1) })
 	if err := tx.Flush(); err != nil {
 		return nil, fmt.Errorf("kits: what stands against components: %w", err)
 	}
@@ -114,6 +120,30 @@ const promisedSQL = `
 		AND ordered.status NOT IN ('draft', 'completed', 'cancelled')
 	GROUP BY line.item_id`
 
+// movedSQL selects those of items that have ever moved. $1 tenant, $2 ids.
+const movedSQL = `
+	SELECT item.id
+	FROM items AS item
+	WHERE item.tenant_id = $1
+		AND item.id IN {ids $2}
+		AND EXISTS (
+			SELECT 1
+			FROM stock_movements AS movement
+			WHERE movement.tenant_id = $1
+				AND movement.item_id = item.id
+		)`
+
+// countSQL selects how many components kits have. $1 tenant, $2 ids.
+const countSQL = `
+	SELECT kit_id, COUNT(*)
+	FROM item_components
+	WHERE tenant_id = $1
+		AND kit_id IN {ids $2}
+	GROUP BY kit_id`
+
+// mostComponents is how many components a kit has at most: each makes a line of each order.
+const mostComponents = 100
+
 // checkComponent holds one component to its kit; an item that is not there is refused by
 // the reference.
 func (a *assembly) checkComponent(kitID, itemID string) error {
@@ -136,16 +166,24 @@ func (a *assembly) checkComponent(kitID, itemID string) error {
 	case item["owner_id"] != nil && item["owner_id"] != kit["owner_id"]:
 		return fault.New(fault.Conflict, codeMovement, "item %s is a client's whose item %s is not", part, sku).
 			At("item_id", "is of another client")
+	case a.count[kitID] >= mostComponents:
+		return fault.New(fault.Conflict, codeMovement, "kit %s has %d components, the most there may be", sku,
+			mostComponents).
+			At("kit_id", "has too many components")
 	case IsKit(kit):
 		return nil
 	case a.stocked[kitID] != "":
 		return fault.New(fault.Conflict, codeInUse, "there is stock of %s: %s; a kit has no stock of its own", sku,
 			a.stocked[kitID]).
-			With("", "sell it or book it out first, or make the kit another item").At("kit_id", "has stock")
+			With("", "make the kit another item").At("kit_id", "has stock")
+	case a.moved[kitID]:
+		return fault.New(fault.Conflict, codeInUse,
+			"goods of %s have moved: a kit that was goods could not take them back", sku).
+			With("", "make the kit another item").At("kit_id", "has been goods")
 	case a.promised[kitID] != "":
 		return fault.New(fault.Conflict, codeInUse, "order %s is open and has a line of %s, which is no kit yet",
 			a.promised[kitID], sku).
-			With("", "complete, close or cancel the open orders of the item first").At("kit_id", "is in an open order")
+			With("", "cancel the open orders of the item first, or make the kit another item").At("kit_id", "is in an open order")
 	}
 	return nil
 }

@@ -21,7 +21,8 @@ type kitLine struct {
 // component. $1 tenant, $2 ids; {which} is a condition on line and ordered.
 const linesSQL = `
 	SELECT line.id, line.order_id, ordered.order_no, ordered.type, kit.sku, line.lot_id, line.min_expiry, line.line_no,
-		line.qty_ordered, line.qty_cancelled, part.item_id, part.qty, component.base_uom
+		line.qty_ordered, line.qty_cancelled, part.item_id, part.qty, component.base_uom,
+		component.has_expiry
 	FROM order_lines AS line
 	JOIN orders AS ordered ON ordered.tenant_id = $1 AND ordered.id = line.order_id
 	JOIN item_components AS part ON part.tenant_id = $1 AND part.kit_id = line.item_id
@@ -96,6 +97,9 @@ func expandKits(tx *store.Tx, which string, ids []string) error {
 		if err := l.checkSold("item_id"); err != nil {
 			return err
 		}
+		if !r.Bool(13) {
+			l.minExpiry = "" // goods without a date would never last long enough
+		}
 		row, err := l.componentRow(r.Text(10), r.Text(12), r.Dec(11))
 		if err != nil {
 			return err
@@ -140,6 +144,9 @@ func (l kitLine) componentRow(item, unit string, each decimal.Dec) (store.Row, e
 		"min_expiry": db.Null(l.minExpiry), "kit_line_id": l.id, "kit_qty": each}, nil
 }
 
+// lastLineNo is the highest number of a line, as the catalog has it.
+const lastLineNo = 100_000
+
 // numberLines gives new lines of orders the numbers after the last.
 func numberLines(tx *store.Tx, orders []string, rows []store.Row) error {
 	last := map[string]int64{}
@@ -158,6 +165,12 @@ func numberLines(tx *store.Tx, orders []string, rows []store.Row) error {
 	for _, row := range rows {
 		last[row.Text("order_id")]++
 		row["line_no"] = last[row.Text("order_id")]
+		if last[row.Text("order_id")] > lastLineNo {
+			return fault.New(fault.Conflict, codeOrder,
+				"the components of a kit would have line numbers above %d: lines are numbered after the last", lastLineNo).
+				With("", "give the last lines of the order smaller numbers").
+				At("order_id", "has no numbers left for components")
+		}
 	}
 	return nil
 }

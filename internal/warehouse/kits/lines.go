@@ -23,6 +23,9 @@ func CheckLines(tx *store.Tx, changes []store.Change) error {
 	if err := checkNewLines(tx, changes); err != nil {
 		return err
 	}
+	if err := checkCancelled(tx, changes); err != nil {
+		return err
+	}
 	for _, c := range changes {
 		var err error
 		switch {
@@ -32,7 +35,8 @@ func CheckLines(tx *store.Tx, changes []store.Change) error {
 			err = checkKitChange(c)
 		case c.Op == store.Update && c.Before["kit_line_id"] != nil:
 			err = checkAgreed(c, agreedOfComponent[:],
-				"a component of a kit: what it is and how much is agreed with the kit", "cancel a part of it with qty_cancelled")
+				"a component of a kit: what it is and how much is agreed with the kit",
+				"cancel whole kits with qty_cancelled of theirs")
 		}
 		if err != nil {
 			return err
@@ -86,8 +90,9 @@ func refuseKind(kind, sku string) *fault.Error {
 // checkKitChange lets the line of a kit change its price and its number, and cancel kits.
 func checkKitChange(c store.Change) error {
 	if c.After.Decimal("qty_cancelled") < c.Before.Decimal("qty_cancelled") {
-		return fault.New(fault.Conflict, codeInUse, "what is cancelled of a kit follows the lines of its components").
-			With("", "lower qty_cancelled of these").At("qty_cancelled", "is less than before")
+		return fault.New(fault.Conflict, codeInUse,
+			"what is cancelled of a kit stays so, as on the lines of its components").
+			With("", "add another line").At("qty_cancelled", "is less than before")
 	}
 	if c.After.Decimal("qty_cancelled")%decimal.Scale != 0 {
 		return fault.New(fault.Invalid, codeMovement, "%s kits are not whole", c.After.Decimal("qty_cancelled")).
@@ -95,6 +100,56 @@ func checkKitChange(c store.Change) error {
 	}
 	return checkAgreed(c, agreedOfKit[:], "a kit whose components have lines",
 		"cancel a part of it with qty_cancelled, or add another line")
+}
+
+// checkCancelled refuses to cancel the components of a kit otherwise than whole kits are: the
+// others would leave for the price of fewer kits. What ends the rest of all of them, as the end
+// of an order, may.
+func checkCancelled(tx *store.Tx, changes []store.Change) error {
+	after := map[string]store.Row{}
+	var kits []string
+	for _, c := range changes {
+		if c.After != nil {
+			after[c.After.Text("id")] = c.After
+		}
+		isCancelled := c.Op == store.Update && c.Before["qty_cancelled"] != c.After["qty_cancelled"]
+		if isCancelled && c.Before["kit_line_id"] != nil {
+			kits = append(kits, c.After.Text("kit_line_id"))
+		}
+	}
+	if len(kits) == 0 {
+		return nil
+	}
+	in := tx.DB().InUUID
+	rows, err := tx.Rows("order_lines", in("kit_line_id", 2)+" OR "+in("id", 2), query.List(kits))
+	if err != nil {
+		return fmt.Errorf("kits: lines of kits: %w", err)
+	}
+	lines, open := map[string]store.Row{}, map[string]bool{}
+	for _, r := range rows {
+		if changed := after[r.Text("id")]; changed != nil {
+			r = changed
+		}
+		lines[r.Text("id")] = r
+		if r.Decimal("qty_ordered")-r.Decimal("qty_cancelled") > r.Decimal("qty_shipped") {
+			open[r.Text("kit_line_id")] = true
+		}
+	}
+	for _, r := range rows {
+		part, kit := after[r.Text("id")], lines[r.Text("kit_line_id")]
+		if part == nil || kit == nil || !open[kit.Text("id")] {
+			continue
+		}
+		whole, err := kit.Decimal("qty_cancelled").Mul(part.Decimal("kit_qty"))
+		if err != nil || part.Decimal("qty_cancelled") != whole {
+			return fault.New(fault.Conflict, codeOrder,
+				"line %v is a component of the kit on line %v, of which %s are cancelled: it is not cancelled alone",
+				part["line_no"], kit["line_no"], kit.Decimal("qty_cancelled")).
+				With("", "cancel whole kits with qty_cancelled of their line").
+				At("qty_cancelled", "is not that of whole kits")
+		}
+	}
+	return nil
 }
 
 func checkAgreed(c store.Change, fields []string, what, hint string) error {
