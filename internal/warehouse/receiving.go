@@ -54,6 +54,8 @@ type arrival struct {
 	base decimal.Dec
 	line store.Row // of the order, nil without one
 	lot  string    // id
+
+	isOfPieces bool // the quantity is what a label counts of pieces
 }
 
 type lotName struct{ item, no string }
@@ -218,7 +220,7 @@ func (a *arrival) fillFromLabel(scan *scanning.Goods) {
 		a.Serials = []string{scan.Serial}
 	}
 	if a.Quantity == 0 && a.Discrepancy != "short" {
-		a.Quantity = scan.Count
+		a.Quantity, a.isOfPieces = scan.Count, scan.IsOfPieces
 	}
 }
 
@@ -241,6 +243,10 @@ func (r *receiving) convertQuantities() error {
 		}
 		if a.Quantity == 0 && len(a.Serials) > 0 {
 			a.Quantity, a.UoM = decimal.FromInt(int64(len(a.Serials))), ""
+		}
+		if a.isOfPieces && r.units.isDivisible(a.item) {
+			return prefixFields(a.at, refuseMovement("quantity", "the label counts "+a.Quantity.String()+
+				" pieces, and the item is kept in "+r.units.base[a.item]+": say how much there is"))
 		}
 		var err *fault.Error
 		if a.base, err = r.units.toBase(a.item, a.UoM, a.Quantity); err != nil {

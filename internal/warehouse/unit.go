@@ -53,6 +53,9 @@ func (u *units) unitFactor(item, unit string) (decimal.Dec, *fault.Error) {
 	return 0, refuseMovement("uom", "the item has no unit "+unit+"; its base unit is "+u.base[item])
 }
 
+// isDivisible reports an item whose base unit takes decimals, as kilograms do: it is no piece.
+func (u *units) isDivisible(item string) bool { return u.places[strings.ToLower(u.base[item])] > 0 }
+
 // toBase turns a quantity in a unit into base units.
 func (u *units) toBase(item, unit string, quantity decimal.Dec) (decimal.Dec, *fault.Error) {
 	f, err := u.unitFactor(item, unit)

@@ -252,5 +252,10 @@ func TestCountOfALabel(t *testing.T) {
 				t.Errorf("receipt of %s: %+v", c.label, out.Movements)
 			}
 		}
+		k.Insert(t, testkit.As(actor.Manager), "items",
+			map[string]any{"sku": "RCNT-KG", "name": "Cheese", "base_uom": "KGM", "gtin": "98712345678909"})
+		weighed := map[string]any{"zone_id": y.dock, "lines": []any{map[string]any{
+			"barcode": "(01)98712345678909(30)5(3103)012500", "discrepancy": "unannounced"}}}
+		refused(t, k.Say(t, as, "receive", weighed, 400, nil), "counts 5 pieces", "KGM", "lines[0].quantity")
 	})
 }

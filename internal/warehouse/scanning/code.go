@@ -32,6 +32,7 @@ type Goods struct {
 	ExpiresOn    string // YYYY-MM-DD
 	LPN          string // SSCC of the logistic unit
 	Count        decimal.Dec
+	IsOfPieces   bool // Count is of pieces in a trade item of variable measure
 }
 
 // ReadCodes finds what codes stand for, by code: barcodes, GTIN and SKU as they are
@@ -114,7 +115,7 @@ func (c *Goods) readLabel(l gs1.Label, raw map[string]barcode, now time.Time) {
 	if n, err := decimal.Parse(count); err == nil {
 		c.Count = n
 	}
-	if isOfPieces {
+	if c.IsOfPieces = isOfPieces; isOfPieces {
 		c.Unit = ""
 	}
 }
