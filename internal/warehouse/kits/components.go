@@ -183,7 +183,8 @@ func (a *assembly) checkComponent(kitID, itemID string) error {
 	case a.promised[kitID] != "":
 		return fault.New(fault.Conflict, codeInUse, "order %s is open and has a line of %s, which is no kit yet",
 			a.promised[kitID], sku).
-			With("", "cancel the open orders of the item first, or make the kit another item").At("kit_id", "is in an open order")
+			With("", "cancel the open orders of the item first, or make the kit another item").
+			At("kit_id", "is in an open order")
 	}
 	return nil
 }

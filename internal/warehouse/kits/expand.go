@@ -60,8 +60,8 @@ func (l kitLine) checkSold(field string) error {
 		return refuseKind(l.kind, l.sku)
 	case l.ordered%decimal.Scale != 0 || l.cancelled%decimal.Scale != 0:
 		return fault.New(fault.Conflict, codeOrder,
-			"line %d of order %s asks for %s of kit %s, of which %s are cancelled: kits are whole", l.no, l.orderNo, l.ordered,
-			l.sku, l.cancelled).
+			"line %d of order %s asks for %s of kit %s, of which %s are cancelled: kits are whole", l.no, l.orderNo,
+			l.ordered, l.sku, l.cancelled).
 			With("", "change the line's quantity").At(field, "has a line with a part of a kit")
 	case l.lot != "":
 		return fault.New(fault.Conflict, codeOrder, "line %d of order %s names a lot of kit %s, which has none", l.no,
@@ -167,7 +167,7 @@ func numberLines(tx *store.Tx, orders []string, rows []store.Row) error {
 		row["line_no"] = last[row.Text("order_id")]
 		if last[row.Text("order_id")] > lastLineNo {
 			return fault.New(fault.Conflict, codeOrder,
-				"the components of a kit would have line numbers above %d: lines are numbered after the last", lastLineNo).
+				"lines of components come after the last line, and would have line numbers above %d", lastLineNo).
 				With("", "give the last lines of the order smaller numbers").
 				At("order_id", "has no numbers left for components")
 		}
