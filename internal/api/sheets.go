@@ -1,63 +1,60 @@
 package api
 
 import (
-	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
-	"holdfast/internal/actor"
 	"holdfast/internal/api/route"
 	"holdfast/internal/fault"
 	"holdfast/internal/functions"
+	"holdfast/internal/safety/share"
 	"holdfast/internal/safety/sheets"
+	"holdfast/internal/web"
 )
 
-// Sheets serves what the records of safety say as PDF.
-type Sheets struct{ printer *sheets.Printer }
-
-// NewSheets returns the face of a printer.
-func NewSheets(p *sheets.Printer) *Sheets { return &Sheets{p} }
-
-// Routes lists what is served.
-func (s *Sheets) Routes() []route.Route {
-	sheet := func(path, doc string, of printSheet) route.Route {
-		return route.Route{Method: "GET", Pattern: path, Who: route.TenantMember, Handle: s.serveSheet(of), Tag: "sheets",
-			Media: "application/pdf", Query: map[string]string{languageAsked: "string"}, Doc: doc}
-	}
-	return []route.Route{
-		sheet("/v1/incidents/{id}/incident.pdf", "An incident as PDF, as far as the caller reads it: facts, causes, "+
-			"actions, photos and what was said (language: en, de or fr; the tenant's when absent)", s.printer.PrintIncident),
-		sheet("/v1/checklist-runs/{id}/inspection.pdf", "An inspection as PDF, as far as the caller reads it: result, what "+
-			"failed, questions with answers, notes and photos (language: en, de or fr; the tenant's when absent)",
-			s.printer.PrintInspection),
-		sheet("/v1/training-assignments/{id}/certificate.pdf", "The certificate of a training as PDF, as far as the caller "+
-			"reads it: holder, course, days, who vouches for it; 409 where it is not passed or over (language: en, de or fr; "+
-			"the tenant's when absent)", s.printer.PrintCertificate),
-		{Method: "GET", Pattern: "/v1/actions/actions.pdf", Who: route.TenantMember, Handle: s.serveActions, Tag: "sheets",
-			Media: "application/pdf", Query: map[string]string{languageAsked: "string", "who": "string", "late": "boolean",
-				"site": "string", "level": "string", "person": "string"},
-			Doc: "The actions of the board as PDF, " + strconv.Itoa(sheets.MostActions) + " at most (who=mine; late; site: id " +
-				"of the incident's; level of control or none; person: account or none; language)"},
-	}
+// Sheets serves what the records of safety say as PDF, and lends it to others.
+type Sheets struct {
+	printer *sheets.Printer
+	links   *share.Service
+	url     string
 }
 
-// serveActions answers with a list of actions.
-func (s *Sheets) serveActions(w http.ResponseWriter, c *route.Call) error {
-	language, err := readLanguage(c.Query[languageAsked])
-	if err != nil {
-		return err
+// NewSheets returns the face of a printer, whose documents links lend under url.
+func NewSheets(p *sheets.Printer, links *share.Service, url string) *Sheets {
+	return &Sheets{p, links, url}
+}
+
+// narrowings are the parameters that narrow a list of actions.
+func narrowings() map[string]string {
+	return map[string]string{"who": "string", "late": "boolean", "site": "string", "level": "string", "person": "string"}
+}
+
+// Routes lists what is served.
+func (s *Sheets) Routes() (list []route.Route) {
+	for _, k := range s.printer.Kinds() {
+		query, says := map[string]string{}, ""
+		if !k.IsOfRecord() {
+			query = narrowings()
+			says = ", " + strconv.Itoa(sheets.MostActions) + " at most (who=mine; late; site: id of the incident's; level of " +
+				"control or none; person: account or none)"
+		}
+		shared := maps.Clone(query)
+		query[languageAsked] = "string"
+		list = append(list,
+			route.Route{Method: "GET", Pattern: k.Under + "/" + k.File, Handle: s.serveSheet(k), Media: "application/pdf",
+				Query: query, Doc: k.Doc + says + " (language: en, de or fr; the tenant's when absent)"},
+			route.Route{Method: "POST", Pattern: k.Under + "/share", Handle: s.shareSheet(k), Query: shared,
+				Status: http.StatusCreated, Out: sharedLink{}, Body: map[string]string{"expires_at": "string",
+					"expires_in_days": "integer", "password": "string", "language": "string"},
+				Doc: "A link and a password by which somebody without an account reads the document, 90 days at most"})
 	}
-	by, err := readNarrowed(c.Query)
-	if err != nil {
-		return err
+	for i := range list {
+		list[i].Tag, list[i].Who = "sheets", route.TenantMember
 	}
-	d, name, err := s.printer.PrintActions(c.Context(), c.Actor, sheets.Wish{Language: language}, by)
-	if err != nil {
-		return err
-	}
-	return s.sendSheet(w, d, name)
+	return list
 }
 
 func (s *Sheets) sendSheet(w http.ResponseWriter, d *sheets.Document, name string) error {
@@ -102,25 +99,76 @@ func isLevel(v string) bool { return v == sheets.None || slices.Contains(sheets.
 // languageAsked is the parameter that asks for a language.
 const languageAsked = "language"
 
-// printSheet makes the sheet of a record, and says what it is saved as.
-type printSheet func(context.Context, actor.Actor, sheets.Wish) (*sheets.Document, string, error)
+// readWish reads which sheet a request is about, but for its language.
+func readWish(c *route.Call, k sheets.Kind) (w sheets.Wish, err error) {
+	if !k.IsOfRecord() {
+		w.By, err = readNarrowed(c.Query)
+		return w, err
+	}
+	w.ID, err = readID(c)
+	return w, err
+}
 
-// serveSheet answers with the sheet of a record.
-func (s *Sheets) serveSheet(of printSheet) route.Handle {
+// serveSheet answers with a sheet.
+func (s *Sheets) serveSheet(k sheets.Kind) route.Handle {
 	return func(w http.ResponseWriter, c *route.Call) error {
-		id, err := readID(c)
+		wish, err := readWish(c, k)
 		if err != nil {
 			return err
 		}
-		language, err := readLanguage(c.Query[languageAsked])
-		if err != nil {
+		if wish.Language, err = readLanguage(c.Query[languageAsked]); err != nil {
 			return err
 		}
-		d, name, err := of(c.Context(), c.Actor, sheets.Wish{ID: id, Language: language})
+		d, name, err := k.Print(c.Context(), c.Actor, wish)
 		if err != nil {
 			return err
 		}
 		return s.sendSheet(w, d, name)
+	}
+}
+
+// shareIn asks for a link.
+type shareIn struct {
+	ExpiresAt string `json:"expires_at"`
+	Days      *int   `json:"expires_in_days"`
+	Password  string `json:"password"`
+	Language  string `json:"language"`
+}
+
+// sharedLink is a new link; its address is told here and never again.
+type sharedLink struct {
+	ID        string `json:"id" format:"uuid" doc:"Of shared_documents; deleting it makes the link useless."`
+	URL       string `json:"url" format:"uri" doc:"Address of the page, told this once."`
+	ExpiresAt string `json:"expires_at" format:"date-time" doc:"From then on the link is useless."`
+}
+
+// shareBytes is how large the body of a new link may be.
+const shareBytes = 16 << 10
+
+// shareSheet makes a link to a sheet.
+func (s *Sheets) shareSheet(k sheets.Kind) route.Handle {
+	return func(w http.ResponseWriter, c *route.Call) error {
+		wish, err := readWish(c, k)
+		if err != nil {
+			return err
+		}
+		var in shareIn
+		if err := web.DecodeExact(c.Request, shareBytes, &in); err != nil {
+			return err
+		}
+		if in.Language != "" {
+			if wish.Language, err = readLanguage([]string{in.Language}); err != nil {
+				return err
+			}
+		}
+		made, err := s.links.Make(c.Context(), c.Actor, share.Wish{Kind: k, Of: wish, ExpiresAt: in.ExpiresAt, Days: in.Days,
+			Password: in.Password})
+		if err != nil {
+			return err
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		return web.JSON(w, http.StatusCreated, sharedLink{made.ID, strings.TrimSuffix(s.url, "/") + "/shared/" + made.Token,
+			made.ExpiresAt})
 	}
 }
 

@@ -40,8 +40,11 @@ import (
 	"holdfast/internal/mail"
 	"holdfast/internal/metrics"
 	"holdfast/internal/reference"
+	"holdfast/internal/safety/evidence"
 	"holdfast/internal/safety/photo"
 	"holdfast/internal/safety/report"
+	"holdfast/internal/safety/share"
+	"holdfast/internal/safety/sheets"
 	"holdfast/internal/secrets"
 	"holdfast/internal/sso"
 	"holdfast/internal/store"
@@ -93,6 +96,10 @@ type App struct {
 	album       *photo.Store
 	desk        *report.Service
 	reports     *page.Reports
+	evidence    *evidence.Store
+	printer     *sheets.Printer
+	links       *share.Service
+	shared      *page.Shared
 	console     *console.Console
 	reference   http.Handler
 	description http.Handler // of the catalog
@@ -299,6 +306,12 @@ func (a *App) buildHandlers() (err error) {
 		Functions: a.table, Verbs: a.verbs.All()}}
 	a.desk = report.New(a.Store, a.album)
 	if a.reports, err = page.NewReports(a.gate, a.desk, a.album); err != nil {
+		return err
+	}
+	a.evidence = evidence.New(a.Store, a.blobs, a.album)
+	a.printer = sheets.NewPrinter(a.Store, a.blobs, a.album, a.evidence)
+	a.links = share.New(a.Store, a.printer, shareIdentity(a.Identity))
+	if a.shared, err = page.NewShared(a.gate, a.links); err != nil {
 		return err
 	}
 	a.reference = reference.Handler()

@@ -60,7 +60,7 @@ var owned = map[string]string{
 	"members": "user_id = $1",
 	"audit": "actor_user_id = $1 OR entity_type IN ('incidents', 'incident_photos', 'actions', 'osha_cases', 'absences', 'osha_summaries', 'legal_clocks', " +
 		"'checklist_templates', 'checklist_schedules', 'checklist_runs', 'checklist_answers', 'toolbox_talks', 'talk_attendances', 'regulations', " +
-		"'compliance_events', 'courses', 'training_assignments', 'report_links', 'comments', 'files')",
+		"'compliance_events', 'courses', 'training_assignments', 'report_links', 'shared_documents', 'comments', 'files')",
 	"orders":               "created_by = $1",
 	"order_lines":          "created_by = $1",
 	"pick_lists":           "assigned_worker_id = $2 OR created_by = $1 OR id IN (" + listsToClaim + ")",
@@ -82,6 +82,7 @@ var owned = map[string]string{
 	"compliance_events":    "$3 IN ('manager', 'viewer') AND about = 'places' OR $3 = 'manager' AND about = 'person'",
 	"compliance_states":    "$3 IN ('manager', 'viewer') AND about = 'places' OR $3 = 'manager' AND about = 'person'",
 	"training_assignments": "user_id = $1",
+	"shared_documents":     "created_by = $1",
 	"point_events":         "user_id = $1",
 	"user_badges":          "user_id = $1",
 	"comments":             besideReadable,
@@ -141,6 +142,9 @@ checklist_photos.blob_key    owner admin manager safety operator driver viewer
 incident_photos.blob_key     owner admin manager safety operator driver viewer
 files.blob_key               owner admin manager safety operator driver viewer
 files.thumbnail_key          owner admin manager safety operator driver viewer
+shared_documents.narrowed      owner admin manager safety operator driver viewer
+shared_documents.token_hash    owner admin manager safety operator driver viewer
+shared_documents.password_hash owner admin manager safety operator driver viewer
 files.created_by             operator driver viewer
 comments.created_by          viewer
 comments.struck_by           viewer

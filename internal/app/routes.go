@@ -16,9 +16,7 @@ import (
 	"holdfast/internal/console"
 	"holdfast/internal/fault"
 	"holdfast/internal/identity"
-	"holdfast/internal/safety/evidence"
 	"holdfast/internal/safety/osha"
-	"holdfast/internal/safety/sheets"
 	"holdfast/internal/warehouse/costs"
 	"holdfast/internal/warehouse/papers"
 	"holdfast/internal/web"
@@ -31,7 +29,6 @@ type routeTable struct{ *App }
 // document is made from it, the catalog and the tables of functions and verbs;
 // docs/routes.md shows it.
 func (a routeTable) allRoutes() []route.Route {
-	files := evidence.New(a.Store, a.blobs, a.album)
 	return slices.Concat(
 		a.operationRoutes(), a.recordRoutes(),
 		api.NewImports(a.gate, a.Imports, a.keys).Routes(),
@@ -39,9 +36,9 @@ func (a routeTable) allRoutes() []route.Route {
 		api.NewWebhooks(a.Webhooks, a.keys).Routes(),
 		api.NewReportLinks(a.desk, a.Config.PublicURL).Routes(),
 		api.NewPhotos(a.album, a.keys).Routes(),
-		api.NewFiles(files, a.album, a.keys).Routes(),
+		api.NewFiles(a.evidence, a.album, a.keys).Routes(),
 		api.NewForms(osha.NewBooks(a.Store)).Routes(),
-		api.NewSheets(sheets.NewPrinter(a.Store, a.blobs, a.album, files)).Routes(),
+		api.NewSheets(a.printer, a.links, a.Config.PublicURL).Routes(),
 		api.NewLabels(papers.NewPrinter(a.Store)).Routes(),
 		api.NewStockValue(costs.NewBooks(a.Store)).Routes(),
 		api.NewEPCIS(papers.NewVisibility(a.Store)).Routes(),
@@ -115,7 +112,13 @@ func (a routeTable) pageRoutes() []route.Route {
 	reports, followUp := route.Plain(a.reports), route.Plain(a.reports.FollowUp())
 	follow := "What became of a report, to whoever holds its code, and words that are added to it (multipart: code; words)"
 	report := "The public report page, and a report (multipart: kind, severity, what; where, when, name, photo)"
+	shared := route.Plain(a.shared)
 	list := []route.Route{
+		{Method: "GET", Pattern: "/shared/{token}", Who: route.Public, Handle: shared, Media: "text/html", Tag: "sheets",
+			Doc: "The page of a shared document, which asks for the password; 404 for a link that has ended or never was"},
+		{Method: "POST", Pattern: "/shared/{token}", Who: route.Public, Handle: shared, Media: "application/pdf",
+			Tag: "sheets", Body: map[string]string{"password": "string"},
+			Doc: "A shared document as whoever shared it reads it now (application/x-www-form-urlencoded: password)"},
 		{Method: "GET", Pattern: "/r/{token}", Who: route.Public, Handle: reports, Media: "text/html", Tag: "reports",
 			Doc: report},
 		{Method: "POST", Pattern: "/r/{token}", Who: route.Public, Handle: reports, Media: "text/html", Tag: "reports",

@@ -4,7 +4,7 @@ import "holdfast/internal/actor"
 
 // reportingResources are what reports of incidents come with, and come by.
 func reportingResources() []Resource {
-	return []Resource{incidentPhotos(), checklistPhotos(), reportLinks()}
+	return []Resource{incidentPhotos(), checklistPhotos(), reportLinks(), sharedDocuments()}
 }
 
 func incidentPhotos() Resource {

@@ -33,6 +33,7 @@ import { Children, Diff, type Entry } from '../ui/related';
 import { ItemPlan, ItemStock } from '../ui/item';
 import { OrderLines, OrderProgress, OrderVerbs } from '../ui/order';
 import { PrintButton, PrintItem } from '../ui/print';
+import { ShareButton } from '../ui/share';
 import { partsOf, purposes } from '../ui/purposes';
 import { Timeline } from '../ui/timeline';
 import { isBare, RecordVerbs, verbFor } from '../ui/verbs';
@@ -198,6 +199,7 @@ function RecordView({ c, id, catalog, p }: { c: Collection; id: string; catalog:
           <Moves c={c} r={r} p={p} done={again} />
         )}
         <PrintButton c={c} r={r} />
+        <ShareButton c={c} r={r} p={p} />
         {editable.length ? (
           <Button icon="edit" onClick={() => setEditing(true)}>
             {_('Edit')}

@@ -985,4 +985,12 @@ export const dePages: Record<string, string> = {
   '{n} teams are not shown: too few people, or who is in them could be told from the others.': '{n} Teams werden nicht gezeigt: zu wenige Personen, oder wer darin ist, ginge aus den anderen hervor.',
   'Team': 'Team',
   'Score': 'Wert',
+  'Share': 'Teilen',
+  'Share {what}': '{what} teilen',
+  'Whoever has the link and the password reads the document as you do then, without an account.': 'Wer Link und Passwort hat, liest das Dokument so, wie du es dann liest, ohne Konto.',
+  'Days until it ends': 'Tage bis zum Ende',
+  'Tell it on another way than the link.': 'Gib es auf einem anderen Weg weiter als den Link.',
+  'The link is made': 'Der Link ist gemacht',
+  'It is shown this once, and ends {when}.': 'Er wird nur jetzt gezeigt und endet am {when}.',
+  'Who opened it, and revoke it': 'Wer es geöffnet hat, und widerrufen',
 };

@@ -1027,4 +1027,12 @@ export const frPages: Record<string, string> = {
   '{n} teams are not shown: too few people, or who is in them could be told from the others.': '{n} équipes ne sont pas montrées : trop peu de personnes, ou leurs membres se déduiraient des autres.',
   'Team': 'Équipe',
   'Score': 'Score',
+  'Share': 'Partager',
+  'Share {what}': 'Partager {what}',
+  'Whoever has the link and the password reads the document as you do then, without an account.': 'Qui a le lien et le mot de passe lit le document comme vous le lirez alors, sans compte.',
+  'Days until it ends': 'Jours jusqu’à la fin',
+  'Tell it on another way than the link.': 'Transmettez-le par une autre voie que le lien.',
+  'The link is made': 'Le lien est créé',
+  'It is shown this once, and ends {when}.': 'Il n’est montré que maintenant et prend fin le {when}.',
+  'Who opened it, and revoke it': 'Qui l’a ouvert, et le révoquer',
 };

@@ -1,5 +1,5 @@
-// Package page serves the public report page: a form that needs no script, and
-// with one asks a question a screen.
+// Package page serves the public pages: the form of a report, which needs no script, and
+// with one asks a question a screen, and that of a shared document.
 //
 // Layer: endpoints. Begin at [NewReports].
 package page
@@ -21,7 +21,7 @@ import (
 	"holdfast/internal/web"
 )
 
-//go:embed report.html report.css report.js
+//go:embed report.html report.css report.js shared.html
 var files embed.FS
 
 // matcher chooses among the languages of the pages in the order of written, English first.

@@ -1724,6 +1724,30 @@ create table settings (
 create index settings_created_at_id_idx on settings (tenant_id, created_at, id);
 create unique index settings_key_key on settings (tenant_id, lower(key));
 
+create table shared_documents (
+  tenant_id uuid not null,
+  id uuid not null,
+  kind text not null,
+  record_id uuid,
+  name text not null,
+  language text,
+  narrowed text,
+  expires_at timestamptz not null,
+  token_hash text not null,
+  password_hash text not null,
+  wrong_passwords bigint not null,
+  opened bigint not null,
+  opened_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id)
+);
+create index shared_documents_created_at_id_idx on shared_documents (tenant_id, created_at, id);
+create index shared_documents_expires_at_id_idx on shared_documents (tenant_id, expires_at, id);
+create unique index shared_documents_token_hash_key on shared_documents (tenant_id, token_hash);
+
 create table shifts (
   tenant_id uuid not null,
   id uuid not null,

@@ -20,11 +20,11 @@ const daysShown = 30
 // Narrowed is what a list of actions is narrowed by; what is empty narrows nothing. None
 // stands for actions that have no level, or nobody.
 type Narrowed struct {
-	Mine   bool   // the caller does or verifies it
-	Late   bool   // it is overdue
-	Site   string // of the incident that it came of
-	Level  string // of control
-	Person string // who does it
+	Mine   bool   `json:"mine,omitempty"`   // the caller does or verifies it
+	Late   bool   `json:"late,omitempty"`   // it is overdue
+	Site   string `json:"site,omitempty"`   // of the incident that it came of
+	Level  string `json:"level,omitempty"`  // of control
+	Person string `json:"person,omitempty"` // who does it
 }
 
 // None asks for what has no level, or nobody.

@@ -45,6 +45,7 @@ func (p *Printer) Now() time.Time { return p.store.Now() }
 type Wish struct {
 	ID       string // of the record, in lower case
 	Language string // en, de or fr; "" = the tenant's
+	By       Narrowed
 }
 
 // reading is one read of what is printed.
