@@ -233,7 +233,8 @@ func (a routeTable) secureOnly(next http.Handler) http.Handler {
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		published := r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/auth/v1/.well-known/")
-		if strings.HasPrefix(r.URL.Path, "/auth/v1/") && !published && !web.Encrypted(r) {
+		guarded := strings.HasPrefix(r.URL.Path, "/auth/v1/") || strings.HasPrefix(r.URL.Path, "/shared/")
+		if guarded && !published && !web.Encrypted(r) {
 			refused.ServeHTTP(w, r)
 			return
 		}

@@ -44,5 +44,13 @@ func TestCredentialsNeedTLS(t *testing.T) {
 		if w.Code != c.status || c.status == http.StatusForbidden && !strings.Contains(w.Body.String(), "https_required") {
 			t.Errorf("%s: %d %s", c.says, w.Code, w.Body)
 		}
+		shared := httptest.NewRequest("GET", "/shared/x", nil)
+		shared.RemoteAddr = c.peer
+		shared.Header["X-Forwarded-Proto"] = c.proto
+		w = httptest.NewRecorder()
+		h.ServeHTTP(w, shared)
+		if isRefused := strings.Contains(w.Body.String(), "https_required"); isRefused != (c.status == http.StatusForbidden) {
+			t.Errorf("%s, a shared document: %d %s", c.says, w.Code, w.Body)
+		}
 	}
 }

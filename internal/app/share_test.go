@@ -11,6 +11,10 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/demo"
+	"holdfast/internal/safety/evidence"
+	"holdfast/internal/safety/photo"
+	"holdfast/internal/safety/share"
+	"holdfast/internal/safety/sheets"
 	"holdfast/internal/testkit"
 )
 
@@ -131,6 +135,35 @@ func TestSharedDocument(t *testing.T) {
 	})
 }
 
+// A reader who disconnects while the password is compared leaves no try that counts.
+func TestSharedDocumentLeft(t *testing.T) {
+	testkit.InTurn(t, func(t *testing.T, kit *testkit.Kit) {
+		k := sharing{kit, t}
+		safety := testkit.As(actor.Safety)
+		id, path := k.share(safety, "/v1/incidents/"+reportHazard(t, kit, safety)+"/share", nil)
+		album := &photo.Store{}
+		printer := sheets.NewPrinter(kit.App.Store, nil, album, evidence.New(kit.App.Store, nil, album))
+		for _, isRight := range []bool{false, true} {
+			ctx, leave := context.WithCancel(context.Background())
+			links := share.New(kit.App.Store, printer, share.Identity{
+				Member: kit.App.Identity.Tenants.MemberActor,
+				Matches: func(ctx context.Context, _, _ string) (bool, error) {
+					if leave(); isRight {
+						return true, nil
+					}
+					return false, ctx.Err()
+				}})
+			if _, err := links.Open(ctx, actor.Actor{}, strings.TrimPrefix(path, "/shared/"), sharePassword); err == nil {
+				t.Error("a reader who left has the document")
+			}
+		}
+		row := testkit.List[map[string]any](t, kit, safety, "shared_documents?id=eq."+id)[0]
+		if row["wrong_passwords"] != float64(0) {
+			t.Errorf("%v wrong passwords are counted", row["wrong_passwords"])
+		}
+	})
+}
+
 // Each kind of document is shared by the same means, the list of actions as it was narrowed.
 func TestSharedKinds(t *testing.T) {
 	testkit.InTurn(t, func(t *testing.T, kit *testkit.Kit) {
@@ -220,6 +253,17 @@ func TestSharedDocumentIsDead(t *testing.T) {
 			t.Errorf("the tenth wrong password: %d %s", r.Status, r.Body)
 		}
 		k.isDead("a closed link", closedPath)
+
+		_, banned := k.share(manager, of, nil)
+		k.execute("UPDATE users SET banned_until = $2 WHERE email = $1", manager, time.Now().UTC().Add(time.Hour))
+		k.isDead("the link of somebody who is banned", banned)
+		k.execute("UPDATE users SET banned_until = NULL WHERE email = $1", manager)
+		if r := k.open(banned, sharePassword); r.Status != 200 {
+			t.Errorf("the link of somebody whose ban ended: %d %.300s", r.Status, r.Body)
+		}
+		k.execute("UPDATE members SET status = 'suspended' WHERE tenant_id = $1 AND email = $2", demo.North, manager)
+		k.isDead("the link of somebody who is suspended", banned)
+		k.execute("UPDATE members SET status = 'active' WHERE tenant_id = $1 AND email = $2", demo.North, manager)
 
 		_, demoted := k.share(manager, of, nil)
 		k.execute("UPDATE members SET role = 'viewer' WHERE tenant_id = $1 AND email = $2", demo.North, manager)

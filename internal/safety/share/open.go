@@ -105,14 +105,15 @@ func (s *Service) Open(ctx context.Context, by actor.Actor, token, password stri
 	if err := s.countTry(ctx, by, x, 1); err != nil {
 		return nil, err
 	}
+	kept := context.WithoutCancel(ctx) // a reader who leaves meanwhile leaves no try that was none
 	isRight, err := s.identity.Matches(ctx, x.hash, password)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("share: %w", err), s.countTry(ctx, by, x, -1))
+		return nil, errors.Join(fmt.Errorf("share: %w", err), s.countTry(kept, by, x, -1))
 	}
 	if !isRight {
-		return nil, cmp.Or(s.keepWrong(ctx, by, x), refusePassword())
+		return nil, cmp.Or(s.keepWrong(kept, by, x), refusePassword())
 	}
-	if err := s.countTry(ctx, by, x, -1); err != nil {
+	if err := s.countTry(kept, by, x, -1); err != nil {
 		return nil, err
 	}
 	d, err := s.printShared(ctx, x)

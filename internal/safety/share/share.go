@@ -49,7 +49,7 @@ const (
 // Identity is what links need to know of accounts.
 type Identity struct {
 	// Member is an active member of a tenant as its requests would be made; fault.NotFound for
-	// one who left.
+	// one who left, or whose account is banned or gone.
 	Member func(ctx context.Context, tenant, user string) (actor.Actor, error)
 	// CheckPassword refuses a new password that is too short, too weak, or of these words.
 	CheckPassword func(password string, words []string) error
