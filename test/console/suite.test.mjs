@@ -14,6 +14,7 @@ const both = [
   'actions',
   'engagement',
   'evidence',
+  'share',
   'incident',
   'report',
   'qr',
