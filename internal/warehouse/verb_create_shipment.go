@@ -120,7 +120,7 @@ func lockLines(c *verb.Call, ids []string) ([]store.Row, error) {
 	}
 	if at := slices.IndexFunc(rows, kits.IsKitLine); at >= 0 {
 		field := lineField(slices.Index(ids, known[at]), "order_line_id")
-		return nil, kits.RefuseWork(rows[at]).At(field, "is the line of a kit")
+		return nil, kits.RefuseKitLine(rows[at]).At(field, "is the line of a kit")
 	}
 	return rows, nil
 }

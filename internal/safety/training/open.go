@@ -121,12 +121,12 @@ func refuseSecondOpen(tx *store.Tx, changes []store.Change) error {
 	if err != nil {
 		return fmt.Errorf("training: look for what is open: %w", err)
 	}
-	return holdToOne(tx, changes, open)
+	return refuseDuplicates(tx, changes, open)
 }
 
-// holdToOne holds changes to one open training of a person in a course, those that are
+// refuseDuplicates holds changes to one open training of a person in a course, those that are
 // open already and those of the changes.
-func holdToOne(tx *store.Tx, changes []store.Change, open map[[2]string]openTraining) error {
+func refuseDuplicates(tx *store.Tx, changes []store.Change, open map[[2]string]openTraining) error {
 	for i, c := range changes {
 		if !isOpened(c) {
 			continue
@@ -134,7 +134,7 @@ func holdToOne(tx *store.Tx, changes []store.Change, open map[[2]string]openTrai
 		id := c.After.Text(idColumn)
 		for _, key := range holderKeys(c.After) {
 			if found, ok := open[key]; ok && found.id != id {
-				return tellOpen(tx, key[0], found, i+1, len(changes))
+				return secondOpenError(tx, key[0], found, i+1, len(changes))
 			}
 		}
 		for _, key := range holderKeys(c.After) {
@@ -144,8 +144,8 @@ func holdToOne(tx *store.Tx, changes []store.Change, open map[[2]string]openTrai
 	return nil
 }
 
-// tellOpen is the fault of a second open training: which one there is, and its last day.
-func tellOpen(tx *store.Tx, course string, found openTraining, row, of int) error {
+// secondOpenError is the fault of a second open training: which one there is, and its last day.
+func secondOpenError(tx *store.Tx, course string, found openTraining, row, of int) error {
 	code := ""
 	err := tx.Query(courseCodeSQL, []any{tx.TenantID, course}, func(r *db.Row) error {
 		code = r.Text(0)
@@ -160,7 +160,7 @@ func tellOpen(tx *store.Tx, course string, found openTraining, row, of int) erro
 	} else {
 		refused = safety.NotReady("the person has %s open already (%s, %s): training %s; complete it, "+
 			"enter an external certificate on it (issuer and days), or cancel it first",
-			code, found.status, sayDue(found.due), found.id)
+			code, found.status, dueText(found.due), found.id)
 	}
 	if of > 1 {
 		refused.Details = fmt.Sprintf("row %d", row)
@@ -168,8 +168,8 @@ func tellOpen(tx *store.Tx, course string, found openTraining, row, of int) erro
 	return refused.At(courseColumn, "is open for the person")
 }
 
-// sayDue says the last day of an open training.
-func sayDue(day string) string {
+// dueText says the last day of an open training.
+func dueText(day string) string {
 	if on, err := localtime.ParseDate(day); err == nil {
 		return "due on " + on.String()
 	}

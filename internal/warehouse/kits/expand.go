@@ -48,13 +48,13 @@ func CheckOrders(tx *store.Tx, orders []string) error {
 	}
 	text := db.FillWords(linesSQL, "{which}", "line.order_id IN {ids $2}")
 	return tx.Query(text, []any{tx.TenantID, query.List(orders)}, func(r *db.Row) error {
-		return scanLine(r).checkSold("order_id")
+		return scanLine(r).refuseUnsold("order_id")
 	})
 }
 
-// checkSold refuses a line that asks for parts of a kit, or for one lot of it, or that does
+// refuseUnsold refuses a line that asks for parts of a kit, or for one lot of it, or that does
 // not sell it. field names it in the request.
-func (l kitLine) checkSold(field string) error {
+func (l kitLine) refuseUnsold(field string) error {
 	switch {
 	case l.kind != "outbound":
 		return refuseKind(l.kind, l.sku)
@@ -94,7 +94,7 @@ func expandKits(tx *store.Tx, which string, ids []string) error {
 	text := db.FillWords(linesSQL, "{which}", which+notDraft)
 	err := tx.Query(text, []any{tx.TenantID, query.List(ids)}, func(r *db.Row) error {
 		l := scanLine(r)
-		if err := l.checkSold("item_id"); err != nil {
+		if err := l.refuseUnsold("item_id"); err != nil {
 			return err
 		}
 		if !r.Bool(13) {

@@ -152,5 +152,5 @@ const AvailableSQL = `
 // mostKits are as many as may be available of a kit, as of any item.
 const mostKits = 1_000_000_000_000
 
-// AvailableOf is what is available of a kit when its components make so many.
-func AvailableOf(made int64) decimal.Dec { return decimal.FromInt(min(made, mostKits)) }
+// CapAvailable is what is available of a kit when its components make so many.
+func CapAvailable(made int64) decimal.Dec { return decimal.FromInt(min(made, mostKits)) }

@@ -175,8 +175,8 @@ func checkDeleted(line store.Row, changes []store.Change) error {
 		With("", "cancel its quantity, or delete it together with the line of the kit")
 }
 
-// RefuseWork refuses to pack or ship the line of a kit, which has no goods.
-func RefuseWork(line store.Row) *fault.Error {
+// RefuseKitLine refuses to pack or ship the line of a kit, which has no goods.
+func RefuseKitLine(line store.Row) *fault.Error {
 	return fault.New(fault.Conflict, codeOrder, "line %v is of a kit: its goods are on the lines of its components",
 		line["line_no"]).With("", "name the order lines whose kit_line_id is this one")
 }

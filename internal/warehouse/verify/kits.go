@@ -10,7 +10,7 @@ import (
 func (r *recount) recountKits() {
 	r.queueQuery(kits.AvailableSQL, func(row *db.Row) {
 		id := "item " + row.Text(0)
-		r.addPair(id+" available", row.Int(1), int64(kits.AvailableOf(row.Int(3))))
+		r.addPair(id+" available", row.Int(1), int64(kits.CapAvailable(row.Int(3))))
 		r.addPair(id+" is_kit", boolToInt(row.Bool(2)), 1)
 	})
 	r.queueQuery(db.FillWords(kits.StandingSQL, "{which}", "TRUE"), func(row *db.Row) {
