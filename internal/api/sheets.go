@@ -29,7 +29,8 @@ func NewSheets(p *sheets.Printer, links *share.Service, url string) *Sheets {
 
 // narrowings are the parameters that narrow a list of actions.
 func narrowings() map[string]string {
-	return map[string]string{"who": "string", "late": "boolean", "site": "string", "level": "string", "person": "string"}
+	return map[string]string{"who": "string", "late": "boolean", "site": "string", "level": "string",
+		"person": "string"}
 }
 
 // Routes lists what is served.
@@ -44,7 +45,8 @@ func (s *Sheets) Routes() (list []route.Route) {
 		shared := maps.Clone(query)
 		query[languageAsked] = "string"
 		list = append(list,
-			route.Route{Method: "GET", Pattern: k.Under + "/" + k.File, Handle: s.serveSheet(k), Media: "application/pdf",
+			route.Route{Method: "GET", Pattern: k.Under + "/" + k.File, Handle: s.serveSheet(k),
+				Media: "application/pdf",
 				Query: query, Doc: k.Doc + says + " (language: en, de or fr; the tenant's when absent)"},
 			route.Route{Method: "POST", Pattern: k.Under + "/share", Handle: s.shareSheet(k), Query: shared,
 				Status: http.StatusCreated, Out: sharedLink{}, Body: map[string]string{"expires_at": "string",
@@ -161,14 +163,14 @@ func (s *Sheets) shareSheet(k sheets.Kind) route.Handle {
 				return err
 			}
 		}
-		made, err := s.links.Make(c.Context(), c.Actor, share.Wish{Kind: k, Of: wish, ExpiresAt: in.ExpiresAt, Days: in.Days,
-			Password: in.Password})
+		made, err := s.links.Make(c.Context(), c.Actor, share.Wish{Kind: k, Of: wish, ExpiresAt: in.ExpiresAt,
+			Days: in.Days, Password: in.Password})
 		if err != nil {
 			return err
 		}
 		w.Header().Set("Cache-Control", "no-store")
-		return web.JSON(w, http.StatusCreated, sharedLink{made.ID, strings.TrimSuffix(s.url, "/") + "/shared/" + made.Token,
-			made.ExpiresAt})
+		link := strings.TrimSuffix(s.url, "/") + "/shared/" + made.Token
+		return web.JSON(w, http.StatusCreated, sharedLink{made.ID, link, made.ExpiresAt})
 	}
 }
 

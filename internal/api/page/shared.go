@@ -115,7 +115,8 @@ func (v *sharedView) explain(w http.ResponseWriter, r *http.Request, err error) 
 		v.Message = v.T.Failed
 	}
 	if pageStatus(f) >= 500 {
-		slog.Error("request failed", "request_id", web.RequestID(r.Context()), "status", pageStatus(f), "error", err.Error())
+		slog.Error("request failed", "request_id", web.RequestID(r.Context()), "status", pageStatus(f),
+			"error", err.Error())
 	}
 	return pageStatus(f)
 }

@@ -75,7 +75,8 @@ func isOpenStatus(status string) bool {
 
 // isOpened reports a change by which a training is open that was not.
 func isOpened(c store.Change) bool {
-	return isOpenStatus(c.After.Text(statusColumn)) && (c.Op == store.Insert || !isOpenStatus(c.Before.Text(statusColumn)))
+	wasOpen := c.Op != store.Insert && isOpenStatus(c.Before.Text(statusColumn))
+	return isOpenStatus(c.After.Text(statusColumn)) && !wasOpen
 }
 
 // holderKeys are the names under which a person has a course: as a worker, and by account.
@@ -156,7 +157,8 @@ func secondOpenError(tx *store.Tx, course string, found openTraining, row, of in
 	}
 	var refused *fault.Error
 	if found.row > 0 {
-		refused = safety.NotReady("row %d asks %s of the same person as row %d: one of them is enough", row, code, found.row)
+		refused = safety.NotReady("row %d asks %s of the same person as row %d: one of them is enough", row, code,
+			found.row)
 	} else {
 		refused = safety.NotReady("the person has %s open already (%s, %s): training %s; complete it, "+
 			"enter an external certificate on it (issuer and days), or cancel it first",
