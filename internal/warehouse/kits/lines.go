@@ -121,7 +121,7 @@ func checkCancelled(tx *store.Tx, changes []store.Change) error {
 		return nil
 	}
 	in := tx.DB().InUUID
-	rows, err := tx.Rows("order_lines", in("kit_line_id", 2)+" OR "+in("id", 2), query.List(kits))
+	rows, err := tx.Rows("order_lines", "("+in("kit_line_id", 2)+" OR "+in("id", 2)+")", query.List(kits))
 	if err != nil {
 		return fmt.Errorf("kits: lines of kits: %w", err)
 	}
