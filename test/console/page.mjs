@@ -277,10 +277,10 @@ export async function api(email, path, { method = 'GET', body, headers } = {}) {
 }
 
 // stocked are items that lie in bins and are free, without lots or serial
-// numbers, and of the class that any bin may hold.
+// numbers, and of the class that any bin may hold. A kit has no stock of its own.
 export function stocked(count = 1) {
-  const found = 'status=eq.active&storage_class=eq.ambient&tracking=eq.none&has_expiry=is.false&available=gt.40';
-  return api('manager@north.example', `/v1/items?select=id,sku&${found}&order=id.desc&limit=${count}`);
+  const plain = 'status=eq.active&storage_class=eq.ambient&tracking=eq.none&has_expiry=is.false&is_kit=not.is.true';
+  return api('manager@north.example', `/v1/items?select=id,sku&${plain}&available=gt.40&order=id.desc&limit=${count}`);
 }
 
 // operator makes a record as whoever runs the server.
