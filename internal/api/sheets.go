@@ -27,8 +27,8 @@ func NewSheets(p *sheets.Printer, links *share.Service, url string) *Sheets {
 	return &Sheets{p, links, url}
 }
 
-// narrowings are the parameters that narrow a list of actions.
-func narrowings() map[string]string {
+// listNarrowings are the parameters that narrow a list of actions.
+func listNarrowings() map[string]string {
 	return map[string]string{"who": "string", "late": "boolean", "site": "string", "level": "string",
 		"person": "string"}
 }
@@ -38,16 +38,16 @@ func (s *Sheets) Routes() (list []route.Route) {
 	for _, k := range s.printer.Kinds() {
 		query, says := map[string]string{}, ""
 		if !k.IsOfRecord() {
-			query = narrowings()
-			says = ", " + strconv.Itoa(sheets.MostActions) + " at most (who=mine; late; site: id of the incident's; level of " +
-				"control or none; person: account or none)"
+			query = listNarrowings()
+			says = ", " + strconv.Itoa(sheets.MostActions) + " at most (who=mine; late; site: id of the incident's; " +
+				"level of control or none; person: account or none)"
 		}
 		shared := maps.Clone(query)
 		query[languageAsked] = "string"
 		list = append(list,
 			route.Route{Method: "GET", Pattern: k.Under + "/" + k.File, Handle: s.serveSheet(k),
-				Media: "application/pdf",
-				Query: query, Doc: k.Doc + says + " (language: en, de or fr; the tenant's when absent)"},
+				Media: "application/pdf", Query: query,
+				Doc: k.Doc + says + " (language: en, de or fr; the tenant's when absent)"},
 			route.Route{Method: "POST", Pattern: k.Under + "/share", Handle: s.shareSheet(k), Query: shared,
 				Status: http.StatusCreated, Out: sharedLink{}, Body: map[string]string{"expires_at": "string",
 					"expires_in_days": "integer", "password": "string", "language": "string"},

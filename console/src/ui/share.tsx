@@ -61,7 +61,16 @@ function Share({ c, r, close }: { c: Collection; r: Row; close: () => void }) {
           setMade(answer);
         }}
       >
-        <Input label={_('Days until it ends')} type="number" min="1" max="90" whole value={days} put={setDays} required />
+        <Input
+          label={_('Days until it ends')}
+          type="number"
+          min="1"
+          max="90"
+          whole
+          value={days}
+          put={setDays}
+          required
+        />
         <Input
           label={_('Password')}
           type="password"

@@ -62,7 +62,7 @@ func (p *Shared) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	status := http.StatusOK
 	if err != nil {
-		status = v.explain(w, r, err)
+		status = v.explainError(w, r, err)
 	}
 	if err := p.showForm(w, status, v); err != nil {
 		slog.Error("page not shown", "request_id", web.RequestID(r.Context()), "error", err)
@@ -98,9 +98,9 @@ func (p *Shared) answerLink(w http.ResponseWriter, r *http.Request) (*share.Docu
 	return d, err
 }
 
-// explain puts into words why there is no document, and says the status of the page. A
+// explainError puts into words why there is no document, and says the status of the page. A
 // link that does not work has no form, whatever the reason.
-func (v *sharedView) explain(w http.ResponseWriter, r *http.Request, err error) int {
+func (v *sharedView) explainError(w http.ResponseWriter, r *http.Request, err error) int {
 	f := fault.As(err)
 	sayRetryAfter(w, f)
 	switch f.Kind {

@@ -53,10 +53,10 @@ func (x *certificate) readAll(id string) (err error) {
 	if len(courses) > 0 {
 		x.course = courses[0]
 	}
-	if err := x.readHolder(); err != nil {
+	if err := x.namePeople([]string{x.row.User, x.row.VerifiedBy}); err != nil {
 		return err
 	}
-	return x.namePeople([]string{x.row.User, x.row.VerifiedBy})
+	return x.readHolder()
 }
 
 // refuseNone refuses a training that is not completed, or whose last day is over.
@@ -76,32 +76,25 @@ func (x *certificate) refuseNone() error {
 // readHolder reads who holds the certificate, as far as the caller sees it.
 func (x *certificate) readHolder() error {
 	if x.row.Worker == "" {
-		return x.nameAccount()
+		return refuseNameless(x.people[x.row.User])
 	}
 	workers, err := readVisible[holderRow](x.reading, "workers", "id IN {ids $2}", "id",
 		query.List([]string{x.row.Worker}))
-	if err == nil && len(workers) > 0 {
-		x.holder = workers[0]
-	}
-	if err == nil && x.holder.Name == "" {
-		return refuseNameless()
-	}
-	return err
-}
-
-// nameAccount reads what a holder without a worker's record is called.
-func (x *certificate) nameAccount() error {
-	if err := x.namePeople([]string{x.row.User}); err != nil {
+	if err != nil {
 		return err
 	}
-	if x.people[x.row.User] == "" {
-		return refuseNameless()
+	if len(workers) > 0 {
+		x.holder = workers[0]
 	}
-	return nil
+	return refuseNameless(x.holder.Name)
 }
 
-// refuseNameless refuses a certificate whose holder the caller does not see: it would be of nobody.
-func refuseNameless() error {
+// refuseNameless refuses a certificate whose holder the caller does not see: it would be of
+// nobody.
+func refuseNameless(holder string) error {
+	if holder != "" {
+		return nil
+	}
 	return fault.New(fault.Forbidden, "42501",
 		"a certificate names its holder, and this role does not see what people are called")
 }

@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
 	"holdfast/internal/verb"
+	"holdfast/internal/warehouse/ownstock"
 )
 
 // OwnerStockIn names a goods owner and where in the list of items to begin.
@@ -76,9 +77,8 @@ const ownerLotsSQL = `
 		CAST(SUM(level.quantity) AS bigint), CAST(SUM(level.reserved) AS bigint),
 		CAST(SUM(
 			CASE WHEN level.stock_status = 'available'
-				AND zone.status = 'active'
-				AND zone.kind NOT IN ('quarantine', 'transit')
-				AND (lot.id IS NULL OR lot.status = 'released' AND NOT lot.short_dated)
+				AND {open zone}
+				AND {sold lot}
 			THEN level.quantity - level.reserved
 			ELSE 0 END
 		) AS bigint)
@@ -126,7 +126,8 @@ func (out *OwnerStockOut) fillLots(c *verb.Call, owner string) error {
 		items[out.Items[i].ItemID], ids = &out.Items[i], append(ids, out.Items[i].ItemID)
 	}
 	lots := 0
-	err := c.Query(ownerLotsSQL, []any{c.TenantID, query.List(ids), owner, ownerLots + 1}, func(r *db.Row) error {
+	text := db.FillWords(ownerLotsSQL, "{open zone}", ownstock.OpenZone, "{sold lot}", ownstock.SoldLot)
+	err := c.Query(text, []any{c.TenantID, query.List(ids), owner, ownerLots + 1}, func(r *db.Row) error {
 		if lots++; lots > ownerLots {
 			return fault.New(fault.TooLarge, "54000", "more than %d lots lie here of %d items", ownerLots, len(ids)).
 				With("", "read stock_levels, page by page")

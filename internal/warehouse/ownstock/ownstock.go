@@ -100,6 +100,13 @@ const freeSQL = `
 		AND {rest}
 	GROUP BY {by}, level.item_id`
 
+// Conditions in SQL of a stock level that is free, whosever it is: its zone, and its lot, null
+// for none. [IsFree] says the same of one that has been read.
+const (
+	OpenZone = "zone.status = 'active' AND zone.kind NOT IN ('quarantine', 'transit')"
+	SoldLot  = "(lot.id IS NULL OR lot.status = 'released' AND NOT lot.short_dated)"
+)
+
 // Free is stock that is free by what it belongs to, a lot or a zone.
 type Free struct {
 	Of, ItemID string
@@ -108,12 +115,12 @@ type Free struct {
 
 // ReadOfLots reads what is free of lots where they lie, whatever the lots' status.
 func ReadOfLots(tx *store.Tx, lots []string) ([]Free, error) {
-	return readFree(tx, "level.lot_id", "zone.status = 'active' AND zone.kind NOT IN ('quarantine', 'transit')", lots)
+	return readFree(tx, "level.lot_id", OpenZone, lots)
 }
 
 // ReadOfZones reads what is free in zones of lots that are sold, whatever the zones are.
 func ReadOfZones(tx *store.Tx, zones []string) ([]Free, error) {
-	return readFree(tx, "level.zone_id", "(lot.id IS NULL OR lot.status = 'released' AND NOT lot.short_dated)", zones)
+	return readFree(tx, "level.zone_id", SoldLot, zones)
 }
 
 func readFree(tx *store.Tx, by, rest string, ids []string) (list []Free, err error) {
