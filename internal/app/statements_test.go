@@ -116,7 +116,7 @@ type loggedStatement struct {
 }
 
 var (
-	logLine    = regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\d \S+ \S+ \[(\d+)\] (\d+/\d+) (LOG|DETAIL):  `)
+	logLine    = regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\d \S+ \S+ \[(\d+)\] (\d*/\d*) ([A-Z]+):  `)
 	logExecute = regexp.MustCompile(`^(?:execute \S+|statement): `)
 	tableNamed = regexp.MustCompile(`\b(?:FROM|JOIN|UPDATE|INTO)\s+([a-z_]+)`)
 	setting    = regexp.MustCompile(`set_config\('holdfast\.(\w+)', \$(\d), true\)`)
@@ -134,6 +134,9 @@ func logged(text string) func(yield func(loggedStatement) bool) {
 				end = at[i+1][0]
 			}
 			pid, of, kind, said := text[m[2]:m[3]], text[m[4]:m[5]], text[m[6]:m[7]], text[m[1]:end]
+			if kind != "LOG" && kind != "DETAIL" {
+				continue // an error, with the statement that met it: its own line came before
+			}
 			if now[pid] == nil || now[pid].of != of {
 				now[pid] = &loggedStatement{of: of}
 			}
@@ -160,6 +163,27 @@ func logged(text string) func(yield func(loggedStatement) bool) {
 				return
 			}
 		}
+	}
+}
+
+// What another connection's error says is no part of the statement before it.
+func TestLogIsReadByConnection(t *testing.T) {
+	const log = `2026-11-30 05:45:46.331 UTC [7] 3/12 LOG:  execute <unnamed>: SELECT set_config('holdfast.tenant_id', $1, true)
+2026-11-30 05:45:46.331 UTC [7] 3/12 DETAIL:  Parameters: $1 = 'north'
+2026-11-30 05:45:46.332 UTC [7] 3/12 LOG:  statement: commit
+2026-11-30 05:45:46.332 UTC [9] 4/50520 ERROR:  canceling statement due to user request
+2026-11-30 05:45:46.332 UTC [9] 4/50520 STATEMENT:  SELECT key
+	FROM jobs
+2026-11-30 05:45:46.333 UTC [9] 4/0 FATAL:  terminating connection due to administrator command
+2026-11-30 05:45:46.334 UTC [7] 3/12 LOG:  execute st1: SELECT id
+	FROM items
+`
+	var got []string
+	for s := range logged(log) {
+		got = append(got, s.tenant+": "+s.sql)
+	}
+	if d := cmp.Diff([]string{"north: commit", "north: SELECT id\n\tFROM items"}, got); d != "" {
+		t.Errorf("statements (-want +got):\n%s", d)
 	}
 }
 
