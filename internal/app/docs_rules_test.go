@@ -72,9 +72,16 @@ var windowless = map[string]bool{"calendar_deadline": true, "days_since_checklis
 
 func rulesPage(t *testing.T) string {
 	var b strings.Builder
-	b.WriteString("# The shipped rules\n\nWritten by `HOLDFAST_WRITE_RULES=1 go test ./internal/app -run TestDocsRules` and compared with the code by every " +
-		"run of the tests. A new tenant has these regulations, those of its own jurisdictions active. The cited texts decide; a rule is a reading of them " +
-		"that can be computed. How a verdict comes about: [formulas](formulas.md#verdicts).\n")
+	b.WriteString("# The shipped rules\n\n" +
+		"Written by `HOLDFAST_WRITE_RULES=1 go test ./internal/app -run TestDocsRules` and compared with the code by every " +
+		"run of the tests. A new tenant has these regulations, those of its own jurisdictions active, or all where it " +
+		"names none. From its first site with a country on they follow the sites: those of a jurisdiction are active " +
+		"while a site that is not archived, or `tenants.jurisdictions`, lies in it, and drafts otherwise. US is the " +
+		"United States and the territories where the OSH Act applies, EU the Union and the European Economic Area; a " +
+		"site without a country is in the tenant's. Global ones are always active, and a tenant without a site keeps " +
+		"what it has. Whoever sets the status of a rule, or changes it, has it in their own hands (`follows_sites` is " +
+		"false) and no site switches it, until they set `follows_sites` again. The cited texts decide; a rule is a " +
+		"reading of them that can be computed. How a verdict comes about: [formulas](formulas.md#verdicts).\n")
 	for _, row := range safety.ShippedRegulations(nil) {
 		r, err := safety.ParseRule(row["rule"].(json.RawMessage))
 		testkit.Must(t, err)

@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/safety/absence"
 	"holdfast/internal/safety/clocks"
 	"holdfast/internal/safety/evidence"
+	"holdfast/internal/safety/jurisdiction"
 	"holdfast/internal/safety/osha"
 	"holdfast/internal/safety/photo"
 	"holdfast/internal/safety/report"
@@ -34,7 +35,8 @@ func (a *App) effectsTable() store.Effects {
 	chainEffects(e.Before, map[string]store.Effect{"settings": checkSettings})
 	domains := []store.Effects{
 		warehouse.Watch{LowStock: a.announcer.lowStock}.Effects(), safety.Effects(), training.Effects(),
-		osha.Effects(), absence.Effects(), clocks.Effects(), report.Effects(), photo.Effects(a.blobs), evidence.Effects(a.catalog, a.blobs)}
+		osha.Effects(), absence.Effects(), clocks.Effects(), report.Effects(), photo.Effects(a.blobs), evidence.Effects(a.catalog, a.blobs),
+		jurisdiction.Effects()}
 	for _, domain := range domains {
 		chainEffects(e.Before, domain.Before)
 		chainEffects(e.After, domain.After)

@@ -242,6 +242,8 @@ func regulationsResource() Resource {
 			{Name: "status", Required: true, Default: "active", OneOf: []string{"draft", "active", "retired"}},
 			{Name: "last_evaluated_at", Type: Time, ReadOnly: true,
 				Doc: "When everything in its scope was last held to it."},
+			{Name: "follows_sites", Type: Bool, Required: true, Default: "false",
+				Doc: "Whether the server switches it with the countries of the sites: a shipped rule that nobody changed."},
 		},
 		Import: importRegulations(),
 		Unique: [][]string{{"code"}},

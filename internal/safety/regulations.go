@@ -98,7 +98,8 @@ func drivingRule(metric, bounds string) string {
 
 // ShippedRegulations returns the records of the regulations a tenant begins
 // with: active for its own jurisdictions, or for all when it names none; the
-// rest are drafts.
+// rest are drafts. From then on they follow the countries of its sites (package
+// jurisdiction).
 func ShippedRegulations(own []string) []store.Row {
 	rows := make([]store.Row, len(shippedRegulations))
 	for i, g := range shippedRegulations {
@@ -107,7 +108,8 @@ func ShippedRegulations(own []string) []store.Row {
 			status = "active"
 		}
 		rows[i] = store.Row{"code": g.code, "title": g.title, "jurisdiction": g.jurisdiction, "citation": g.citation, "category": g.category,
-			"severity": g.severity, "rule": json.RawMessage(g.rule), "status": status}
+			"severity": g.severity, "rule": json.RawMessage(g.rule), "status": status,
+			"follows_sites": g.jurisdiction != "Global"}
 	}
 	return rows
 }

@@ -227,6 +227,7 @@ const later: Record<string, string> = {
   osha_summaries: 'certified_name,certified_title,certified_phone,posted_from,posted_to,submission_ref,change_reason',
   pick_lines: 'qty_picked,short_reason',
   pick_lists: 'route_m,wave_no',
+  regulations: 'follows_sites',
   shipments: 'arrived_at,proof,exception_code,exception_note,stop_seq',
   stock_movements: 'ref_type,idempotency_key,reversal_of,uom_quantity',
   training_assignments: 'assignment_type,close_reason',

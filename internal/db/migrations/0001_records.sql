@@ -1477,6 +1477,7 @@ create table regulations (
   review_on text,
   status text not null,
   last_evaluated_at timestamptz,
+  follows_sites boolean not null,
   archived_at timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,
