@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	built "holdfast/console"
@@ -42,6 +43,7 @@ import (
 	"holdfast/internal/reference"
 	"holdfast/internal/safety/evidence"
 	"holdfast/internal/safety/photo"
+	"holdfast/internal/safety/register"
 	"holdfast/internal/safety/report"
 	"holdfast/internal/safety/share"
 	"holdfast/internal/safety/sheets"
@@ -300,7 +302,8 @@ func (a *App) buildHandlers() (err error) {
 		return fmt.Errorf("app: %w", err)
 	}
 	a.collections = api.NewCollections(a.Store, a.keys, signer.Sum)
-	a.verbs = verb.NewTable(a.Store, warehouse.Watch{LowStock: a.announcer.lowStock}.Verbs())
+	a.verbs = verb.NewTable(a.Store,
+		slices.Concat(warehouse.Watch{LowStock: a.announcer.lowStock}.Verbs(), register.Verbs()))
 	a.platform = api.NewPlatform(a.gate, a.clearTenant)
 	a.document = &api.Document{Source: openapi.Source{URL: a.Config.PublicURL, Version: route.Contract, Catalog: a.catalog,
 		Functions: a.table, Verbs: a.verbs.All()}}

@@ -15,6 +15,7 @@ import (
 	"holdfast/internal/safety/jurisdiction"
 	"holdfast/internal/safety/osha"
 	"holdfast/internal/safety/photo"
+	"holdfast/internal/safety/register"
 	"holdfast/internal/safety/report"
 	"holdfast/internal/safety/training"
 	"holdfast/internal/store"
@@ -36,7 +37,7 @@ func (a *App) effectsTable() store.Effects {
 	domains := []store.Effects{
 		warehouse.Watch{LowStock: a.announcer.lowStock}.Effects(), safety.Effects(), training.Effects(),
 		osha.Effects(), absence.Effects(), clocks.Effects(), report.Effects(), photo.Effects(a.blobs), evidence.Effects(a.catalog, a.blobs),
-		jurisdiction.Effects()}
+		jurisdiction.Effects(), register.Effects()}
 	for _, domain := range domains {
 		chainEffects(e.Before, domain.Before)
 		chainEffects(e.After, domain.After)

@@ -60,7 +60,8 @@ var owned = map[string]string{
 	"members": "user_id = $1",
 	"audit": "actor_user_id = $1 OR entity_type IN ('incidents', 'incident_photos', 'actions', 'osha_cases', 'absences', 'osha_summaries', 'legal_clocks', " +
 		"'checklist_templates', 'checklist_schedules', 'checklist_runs', 'checklist_answers', 'toolbox_talks', 'talk_attendances', 'regulations', " +
-		"'compliance_events', 'courses', 'training_assignments', 'report_links', 'shared_documents', 'comments', 'files')",
+		"'compliance_events', 'courses', 'training_assignments', 'report_links', 'shared_documents', 'comments', 'files', " +
+		"'work_units', 'risk_entries', 'risk_register_versions')",
 	"orders":               "created_by = $1",
 	"order_lines":          "created_by = $1",
 	"pick_lists":           "assigned_worker_id = $2 OR created_by = $1 OR id IN (" + listsToClaim + ")",
@@ -146,6 +147,8 @@ shared_documents.narrowed      owner admin manager safety operator driver viewer
 shared_documents.token_hash    owner admin manager safety operator driver viewer
 shared_documents.password_hash owner admin manager safety operator driver viewer
 files.created_by             operator driver viewer
+risk_entries.owner_user_id     operator driver viewer
+risk_register_versions.content operator driver viewer
 comments.created_by          viewer
 comments.struck_by           viewer
 `

@@ -2,11 +2,13 @@ package app
 
 import (
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
 	"holdfast/internal/catalog"
 	"holdfast/internal/functions"
+	"holdfast/internal/safety/register"
 	"holdfast/internal/schema"
 	"holdfast/internal/store"
 	"holdfast/internal/typegen"
@@ -36,7 +38,7 @@ func typeSource() typegen.Source {
 			src.Functions = append(src.Functions, call)
 		}
 	}
-	for _, v := range warehouse.Verbs() {
+	for _, v := range slices.Concat(warehouse.Verbs(), register.Verbs()) {
 		src.Verbs = append(src.Verbs, typegen.Call{Name: v.Name, Doc: v.Doc, In: v.Input(), Out: schema.Of(v.Out)})
 	}
 	return src

@@ -64,6 +64,7 @@ finish_route      x     x     x       -      -        x      -
 deliver           x     x     x       -      -        x      -
 report_exception  x     x     x       -      -        x      -
 return_shipment   x     x     x       -      -        x      -
+publish_register  x     x     -       x      -        -      -
 `
 
 // Every verb refuses in the order 404, 405, 401, 403, then the body, in the

@@ -131,7 +131,7 @@ func Resources() []Resource {
 	for _, family := range [][]Resource{
 		warehouseResources(), logisticsResources(), peopleResources(), safetyResources(),
 		inspectionsResources(), platformResources(), EventResources(), programmeResources(), SSOResources(),
-		statutoryResources(), reportingResources(), evidenceResources()} {
+		statutoryResources(), reportingResources(), evidenceResources(), registerResources()} {
 		all = append(all, family...)
 	}
 	nameTargets(all)

@@ -250,7 +250,8 @@ func auditResource() Resource {
 // safetyRecords are the collections whose changes the safety officer sees.
 var safetyRecords = strings.Fields("incidents incident_photos actions osha_cases absences osha_summaries legal_clocks " +
 	"checklist_templates checklist_schedules checklist_runs checklist_answers toolbox_talks talk_attendances regulations " +
-	"compliance_events courses training_assignments report_links shared_documents comments files")
+	"compliance_events courses training_assignments report_links shared_documents comments files " +
+	"work_units risk_entries risk_register_versions")
 
 func roleNames() []string {
 	out := make([]string, len(actor.Members))

@@ -261,7 +261,7 @@ async function places() {
 }
 
 // What is pressed where only some records or devices have it has its own tests: those of routes and of the floor.
-const elsewhere = ['start_route', 'finish_route', 'replenish', 'pick_line', 'short_pick', 'claim_pick_list'];
+const elsewhere = ['start_route', 'finish_route', 'replenish', 'pick_line', 'short_pick', 'claim_pick_list', 'publish_register'];
 
 // Rows of their own: a driver sees what the driver drives.
 const own = { driver: ['deliver', 'report_exception', 'return_shipment'] };

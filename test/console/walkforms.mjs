@@ -44,6 +44,7 @@ async function referred(mark) {
   await api(admin, `/v1/checklist_templates?id=eq.${template.id}`, { method: 'PATCH', body: { status: 'published' } });
   const run = await make('checklist_runs', { template_id: template.id, title: `${mark} run` });
   const list = await make('pick_lists', { strategy: 'single' });
+  const unit = await make('work_units', { code: `${mark}-U`, name: 'Unit of the walk' });
   return {
     items: item.sku,
     zones: bin.code,
@@ -56,6 +57,7 @@ async function referred(mark) {
     checklist_templates: template.code,
     checklist_runs: run.title,
     pick_lists: list.pick_no,
+    work_units: unit.code,
     lots: { items: tracked.sku },
     drivers: { workers: second.employee_no },
     'item_components.kit_id': kit.sku,

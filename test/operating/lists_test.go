@@ -23,13 +23,13 @@ var listRows = map[string]map[string]any{
 
 // freeLists are the lists of the catalog that a caller sets and that took any
 // text as an element. The photos of an answer are none: each must be a photo of
-// the inspection.
+// the inspection. Units of the risk register are younger than the mistake.
 func freeLists() (fields [][2]string) {
 	for _, r := range catalog.Default().All() {
 		for i := range r.Fields {
 			f := &r.Fields[i]
 			free := f.Type == catalog.Array && !f.ReadOnly && len(f.OneOf) == 0 && f.Names == ""
-			if free && r.Name != "checklist_answers" && r.Name != "webhooks" {
+			if free && r.Name != "checklist_answers" && r.Name != "webhooks" && r.Name != "work_units" {
 				fields = append(fields, [2]string{r.Name, f.Name})
 			}
 		}

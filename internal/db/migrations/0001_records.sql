@@ -1632,6 +1632,79 @@ create table risk_clusters (
   primary key (tenant_id, id)
 );
 
+create table risk_entries (
+  tenant_id uuid not null,
+  id uuid not null,
+  entry_no text not null,
+  unit_id uuid not null,
+  hazard_family text not null,
+  situation text not null,
+  activity text,
+  possible_harm text,
+  differs_by_sex boolean not null,
+  existing_measures text,
+  scale text not null,
+  severity_before text,
+  likelihood_before bigint,
+  measure text,
+  control_level text,
+  measure_due_on text,
+  measure_done_on text,
+  action_id uuid,
+  severity_after text,
+  likelihood_after bigint,
+  owner_user_id uuid,
+  review_on text,
+  effect_checked_on text,
+  effective boolean,
+  rating_before bigint,
+  rating_after bigint,
+  rating_now bigint,
+  priority text,
+  archived_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint risk_entries_unit_id_fkey foreign key (tenant_id, unit_id) references work_units (tenant_id, id),
+  constraint risk_entries_action_id_fkey foreign key (tenant_id, action_id) references actions (tenant_id, id)
+);
+create index risk_entries_action_id_idx on risk_entries (tenant_id, action_id) where action_id is not null;
+create index risk_entries_created_at_id_idx on risk_entries (tenant_id, created_at, id);
+create index risk_entries_rating_now_id_idx on risk_entries (tenant_id, rating_now, id);
+create index risk_entries_review_on_id_idx on risk_entries (tenant_id, review_on, id);
+create index risk_entries_unit_id_id_idx on risk_entries (tenant_id, unit_id, id);
+create index risk_entries_updated_at_id_idx on risk_entries (tenant_id, updated_at, id);
+create unique index risk_entries_entry_no_key on risk_entries (tenant_id, entry_no);
+
+create table risk_register_versions (
+  tenant_id uuid not null,
+  id uuid not null,
+  number bigint not null,
+  site_id uuid,
+  reason text not null,
+  note text,
+  made_at timestamptz not null,
+  made_by uuid,
+  units bigint not null,
+  entries bigint not null,
+  gaps bigint not null,
+  content text not null,
+  sha256 text not null,
+  keep_until text not null,
+  sent_on text,
+  consulted_on text,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint risk_register_versions_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id)
+);
+create index risk_register_versions_created_at_id_idx on risk_register_versions (tenant_id, created_at, id);
+create unique index risk_register_versions_site_id_number_key on risk_register_versions (tenant_id, site_id, number);
+
 create table routes (
   tenant_id uuid not null,
   id uuid not null,
@@ -2351,6 +2424,28 @@ create table webhooks (
 );
 create index webhooks_created_at_id_idx on webhooks (tenant_id, created_at, id);
 create index webhooks_status_created_at_id_idx on webhooks (tenant_id, status, created_at, id);
+
+create table work_units (
+  tenant_id uuid not null,
+  id uuid not null,
+  code text not null,
+  name text not null,
+  site_id uuid,
+  headcount bigint,
+  activities text not null,
+  zone_ids text not null,
+  equipment_kinds text not null,
+  archived_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint work_units_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id)
+);
+create index work_units_created_at_id_idx on work_units (tenant_id, created_at, id);
+create index work_units_site_id_idx on work_units (tenant_id, site_id) where site_id is not null;
+create unique index work_units_code_key on work_units (tenant_id, lower(code));
 
 create table workers (
   tenant_id uuid not null,

@@ -1,0 +1,242 @@
+package register
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"holdfast/internal/query"
+	"holdfast/internal/store"
+)
+
+// Content is what a version says: the register as it was, with what others are called
+// written into it, so that it can be read when they are long gone. People stand in it by
+// their accounts alone, as it is kept longer than their names may be.
+type Content struct {
+	Format int    `json:"format"`
+	Number int64  `json:"number"`
+	Site   *Named `json:"site"` // nil for the whole organisation
+	Reason string `json:"reason"`
+	Note   string `json:"note"`
+	MadeAt string `json:"made_at"`
+	MadeBy string `json:"made_by"`
+	Scale  string `json:"scale"`
+	Units  []Unit `json:"units"`
+	Gaps   []Gap  `json:"gaps"`
+}
+
+// contentFormat is the form of what versions say; it rises when members change their meaning.
+const contentFormat = 1
+
+// Named is a record by its id and what it was called.
+type Named struct {
+	ID   string `json:"id"`
+	Code string `json:"code"`
+	Name string `json:"name"`
+}
+
+// Unit is a work unit of a version.
+type Unit struct {
+	ID         string   `json:"id"`
+	Code       string   `json:"code"`
+	Name       string   `json:"name"`
+	Site       *Named   `json:"site"`
+	Headcount  *int64   `json:"headcount"`
+	Activities []string `json:"activities"`
+	Zones      []Named  `json:"zones"`
+	Equipment  []string `json:"equipment_kinds"`
+	Entries    []Entry  `json:"entries"`
+}
+
+// Entry is a risk of a version.
+type Entry struct {
+	ID        string `json:"id"`
+	No        string `json:"entry_no"`
+	Family    string `json:"hazard_family"`
+	Activity  string `json:"activity"`
+	Situation string `json:"situation"`
+	Harm      string `json:"possible_harm"`
+	BySex     bool   `json:"differs_by_sex"`
+	Existing  string `json:"existing_measures"`
+
+	SeverityBefore   string `json:"severity_before"`
+	LikelihoodBefore *int64 `json:"likelihood_before"`
+	RatingBefore     *int64 `json:"rating_before"`
+	SeverityAfter    string `json:"severity_after"`
+	LikelihoodAfter  *int64 `json:"likelihood_after"`
+	RatingAfter      *int64 `json:"rating_after"`
+	RatingNow        *int64 `json:"rating_now"`
+	Priority         string `json:"priority"`
+
+	Measure   string `json:"measure"`
+	Level     string `json:"control_level"`
+	DueOn     string `json:"measure_due_on"`
+	DoneOn    string `json:"measure_done_on"`
+	Action    string `json:"action_id"`
+	Owner     string `json:"owner_user_id"`
+	ReviewOn  string `json:"review_on"`
+	CheckedOn string `json:"effect_checked_on"`
+	Effective *bool  `json:"effective"`
+}
+
+// Gap is what a risk lacks to be one of a complete register.
+type Gap struct {
+	EntryID string `json:"entry_id"`
+	No      string `json:"entry_no"`
+	Unit    string `json:"unit" doc:"Code of the work unit."`
+	Rating  bool   `json:"rating" doc:"It is not rated."`
+	Owner   bool   `json:"owner" doc:"Nobody is responsible."`
+}
+
+// canonical writes a version's content as it is kept, and its hash.
+func (c *Content) canonical() (raw json.RawMessage, hash string, err error) {
+	if raw, err = json.Marshal(c); err != nil {
+		return nil, "", fmt.Errorf("register: write a version: %w", err)
+	}
+	sum := sha256.Sum256(raw)
+	return raw, hex.EncodeToString(sum[:]), nil
+}
+
+// listGaps lists what the risks of a version lack.
+func (c *Content) listGaps() []Gap {
+	gaps := []Gap{}
+	for _, u := range c.Units {
+		for _, e := range u.Entries {
+			g := Gap{EntryID: e.ID, No: e.No, Unit: u.Code, Rating: e.RatingBefore == nil, Owner: e.Owner == ""}
+			if g.Rating || g.Owner {
+				gaps = append(gaps, g)
+			}
+		}
+	}
+	return gaps
+}
+
+// entryCount counts the risks of a version.
+func (c *Content) entryCount() (n int64) {
+	for i := range c.Units {
+		n += int64(len(c.Units[i].Entries))
+	}
+	return n
+}
+
+// unitRow and entryRow are records of the register as the store keeps them.
+type (
+	unitRow struct {
+		Unit
+		SiteID  string   `json:"site_id"`
+		ZoneIDs []string `json:"zone_ids"`
+	}
+	entryRow struct {
+		Entry
+		UnitID string `json:"unit_id"`
+	}
+)
+
+// decodeRows reads rows into structs by the names of their columns.
+func decodeRows[T any](rows []store.Row) ([]T, error) {
+	list := make([]T, len(rows))
+	for i, row := range rows {
+		raw, err := json.Marshal(row)
+		if err == nil {
+			err = json.Unmarshal(raw, &list[i])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("register: read a row: %w", err)
+		}
+	}
+	return list, nil
+}
+
+// readNamed reads what records of a collection are called, by their ids.
+func readNamed(tx *store.Tx, resource string, ids []string) (map[string]Named, error) {
+	rows, err := tx.Rows(resource, "id IN {ids $2}", query.List(ids))
+	if err != nil {
+		return nil, fmt.Errorf("register: read %s: %w", resource, err)
+	}
+	list, err := decodeRows[Named](rows)
+	names := make(map[string]Named, len(list))
+	for _, x := range list {
+		names[x.ID] = x
+	}
+	return names, err
+}
+
+// readUnits reads the work units in use, of a site or of the whole organisation, with their
+// risks in use, the largest first.
+func readUnits(tx *store.Tx, site string) ([]Unit, error) {
+	where, args := "archived_at IS NULL ORDER BY code, id", []any{}
+	if site != "" {
+		where, args = "archived_at IS NULL AND site_id = $2 ORDER BY code, id", []any{site}
+	}
+	rows, err := tx.Rows(Units, where, args...)
+	if err != nil {
+		return nil, fmt.Errorf("register: read units: %w", err)
+	}
+	units, err := decodeRows[unitRow](rows)
+	if err != nil {
+		return nil, err
+	}
+	var ids, sites, zones []string
+	for i := range units {
+		ids, zones = append(ids, units[i].ID), append(zones, units[i].ZoneIDs...)
+		if units[i].SiteID != "" {
+			sites = append(sites, units[i].SiteID)
+		}
+	}
+	entries, err := readEntries(tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	siteNames, err := readNamed(tx, "sites", sites)
+	if err != nil {
+		return nil, err
+	}
+	zoneNames, err := readNamed(tx, "zones", zones)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Unit, len(units))
+	for i, u := range units {
+		list[i] = u.Unit
+		list[i].Entries = append([]Entry{}, entries[u.ID]...)
+		if at, found := siteNames[u.SiteID]; found {
+			list[i].Site = &at
+		}
+		list[i].Zones = []Named{}
+		for _, zone := range u.ZoneIDs {
+			list[i].Zones = append(list[i].Zones, zoneNames[zone])
+		}
+	}
+	return list, nil
+}
+
+// readEntries reads the risks in use of units, by their unit, those that matter most first.
+func readEntries(tx *store.Tx, units []string) (map[string][]Entry, error) {
+	rows, err := tx.Rows(Entries, "archived_at IS NULL AND unit_id IN {ids $2}", query.List(units))
+	if err != nil {
+		return nil, fmt.Errorf("register: read risks: %w", err)
+	}
+	list, err := decodeRows[entryRow](rows)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(list, func(a, b entryRow) int {
+		return cmp.Or(-cmp.Compare(rankOf(a.RatingNow), rankOf(b.RatingNow)), cmp.Compare(a.No, b.No))
+	})
+	byUnit := map[string][]Entry{}
+	for _, e := range list {
+		byUnit[e.UnitID] = append(byUnit[e.UnitID], e.Entry)
+	}
+	return byUnit, nil
+}
+
+// rankOf puts a risk without a rating before all others: nobody knows how large it is.
+func rankOf(rating *int64) int64 {
+	if rating == nil {
+		return 1 << 32
+	}
+	return *rating
+}

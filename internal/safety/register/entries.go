@@ -1,0 +1,166 @@
+package register
+
+import (
+	"fmt"
+
+	"holdfast/internal/fault"
+	"holdfast/internal/query"
+	"holdfast/internal/safety"
+	"holdfast/internal/store"
+)
+
+// Ratings from which a risk has a priority. A critical severity is medium at least, however
+// seldom it is expected.
+const (
+	criticalRating = 15
+	highRating     = 10
+	mediumRating   = 5
+)
+
+// severityRank is the place of a severity on the scale of ratings.
+var severityRank = map[string]int{"low": 1, "medium": 2, "high": 3, "critical": 4}
+
+// checkEntries holds risks to the rules, and rates and ranks them.
+func checkEntries(tx *store.Tx, changes []store.Change) error {
+	if err := refuseArchivedUnits(tx, changes); err != nil {
+		return err
+	}
+	today, err := safety.ReadToday(tx.Tx, tx.TenantID, tx.Now())
+	if err != nil {
+		return fmt.Errorf("register: read the tenant's day: %w", err)
+	}
+	for _, c := range changes {
+		if err := checkRatings(c.After); err != nil {
+			return err
+		}
+		if err := checkMeasure(c.After); err != nil {
+			return err
+		}
+		if err := checkDays(c, today.String()); err != nil {
+			return err
+		}
+		rateEntry(c.After)
+	}
+	return nil
+}
+
+// refuseArchivedUnits refuses new risks of units that are archived. It locks the units, so that
+// none is archived meanwhile.
+func refuseArchivedUnits(tx *store.Tx, changes []store.Change) error {
+	var ids []string
+	for _, c := range changes {
+		if c.Op == store.Insert {
+			ids = append(ids, c.After.Text(unitColumn))
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	units, err := tx.Rows(Units, "id IN {ids $2} ORDER BY id {for update}", query.List(ids))
+	if err != nil {
+		return fmt.Errorf("register: lock units: %w", err)
+	}
+	for _, unit := range units {
+		if unit[archivedColumn] != nil {
+			return fault.New(fault.Conflict, safety.CodeGuard, "unit_id names %s, which is archived: "+
+				"take the unit back into use, or choose another one", unit.Text(codeColumn)).
+				At(unitColumn, "is archived")
+		}
+	}
+	return nil
+}
+
+// checkRatings refuses a rating after the measure that is above the one before, or without it.
+func checkRatings(entry store.Row) error {
+	before, after := severityRank[entry.Text(severityBefore)], severityRank[entry.Text(severityAfter)]
+	if err := comparePair(severityAfter, severityBefore, before, after); err != nil {
+		return err
+	}
+	before, after = stepOf(entry, likelihoodBefore), stepOf(entry, likelihoodAfter)
+	return comparePair(likelihoodAfter, likelihoodBefore, before, after)
+}
+
+// comparePair holds a step after the measure to the one before; 0 is none.
+func comparePair(field, other string, before, after int) error {
+	switch {
+	case after == 0:
+		return nil
+	case before == 0:
+		return refuseField(field, "goes with %s: rate the risk as it is today first", other)
+	case after > before:
+		return refuseField(field, "lies above %s: a measure does not make a risk larger", other)
+	}
+	return nil
+}
+
+func stepOf(entry store.Row, field string) int {
+	n, _ := entry[field].(int64)
+	return int(n)
+}
+
+// checkMeasure refuses what is said of a measure where there is none, and of a check whose
+// result or day is missing.
+func checkMeasure(entry store.Row) error {
+	for _, field := range [...]string{levelColumn, dueColumn, doneColumn} {
+		if entry[field] != nil && entry.Text(measureColumn) == "" {
+			return refuseField(field, "goes with a measure: say what is done")
+		}
+	}
+	switch {
+	case entry[effectiveColumn] != nil && entry[checkedColumn] == nil:
+		return refuseField(effectiveColumn, "goes with effect_checked_on: say when it was checked")
+	case entry[checkedColumn] != nil && entry[effectiveColumn] == nil:
+		return refuseField(effectiveColumn, "is missing: say what the check of %s found", entry.Text(checkedColumn))
+	case entry[checkedColumn] != nil && entry[doneColumn] == nil:
+		return refuseField(checkedColumn,
+			"goes with measure_done_on: a measure is in place before its effect is checked")
+	case entry[checkedColumn] != nil && entry.Text(checkedColumn) < entry.Text(doneColumn):
+		return refuseField(checkedColumn, "lies before the measure was in place, on %s", entry.Text(doneColumn))
+	}
+	return nil
+}
+
+// checkDays refuses a review that is planned for a day that is over, and what is said to be
+// done on a day to come.
+func checkDays(c store.Change, today string) error {
+	entry := c.After
+	isNew := func(field string) bool {
+		return entry[field] != nil && (c.Op == store.Insert || safety.IsChanged(c, field))
+	}
+	if isNew(reviewColumn) && entry.Text(reviewColumn) < today {
+		return refuseField(reviewColumn, "lies in the past: today is %s", today)
+	}
+	for _, field := range [...]string{doneColumn, checkedColumn} {
+		if isNew(field) && entry.Text(field) > today {
+			return refuseField(field, "lies in the future: today is %s", today)
+		}
+	}
+	return nil
+}
+
+// rateEntry fills the ratings of a risk and its priority.
+func rateEntry(entry store.Row) {
+	entry[ratingBefore] = safety.RiskRating(entry.Text(severityBefore), entry[likelihoodBefore])
+	entry[ratingAfter] = safety.RiskRating(entry.Text(severityAfter), entry[likelihoodAfter])
+	now, severity := entry[ratingBefore], entry.Text(severityBefore)
+	if entry[effectiveColumn] == any(true) && entry[ratingAfter] != nil {
+		now, severity = entry[ratingAfter], entry.Text(severityAfter)
+	}
+	entry[ratingNow], entry[priorityColumn] = now, nil
+	if rating, rated := now.(int64); rated {
+		entry[priorityColumn] = priorityOf(rating, severity)
+	}
+}
+
+// priorityOf ranks a rating.
+func priorityOf(rating int64, severity string) string {
+	switch {
+	case rating >= criticalRating:
+		return "critical"
+	case rating >= highRating:
+		return "high"
+	case rating >= mediumRating, severity == "critical":
+		return "medium"
+	}
+	return "low"
+}
