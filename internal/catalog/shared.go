@@ -14,9 +14,9 @@ func sharedDocuments() Resource {
 			"decides what it says. Deleting it makes the link useless.",
 		Fields: []Field{
 			{Name: "kind", Required: true, ReadOnly: true,
-				OneOf: strings.Fields("incident inspection certificate actions")},
+				OneOf: strings.Fields("incident inspection certificate register actions")},
 			{Name: "record_id", Type: UUID, ReadOnly: true,
-				Doc: "The incident, inspection or training; null for the list of actions."},
+				Doc: "The incident, inspection, training or version; null for the list of actions."},
 			{Name: "name", Format: Name, Required: true, ReadOnly: true,
 				Doc: "What the document was saved as when it was shared."},
 			{Name: "language", ReadOnly: true, OneOf: strings.Fields("en de fr"), Doc: "Null: the tenant's."},

@@ -708,7 +708,7 @@ export const deCatalog: Record<string, string> = {
   'Opened': 'Geöffnet',
   'Opened at': 'Geöffnet am',
   'Links by which somebody without an account reads one document, with a password and until a moment: an auditor or insurer. Made at .../share of the document; whoever shared it, as that person reads it now, decides what it says. Deleting it makes the link useless.': 'Links, über die jemand ohne Konto ein Dokument liest, mit Passwort und bis zu einem Zeitpunkt: Prüfer oder Versicherer. Gemacht unter .../share des Dokuments; was es sagt, richtet sich danach, wie es die teilende Person jetzt liest. Löschen macht den Link wertlos.',
-  'The incident, inspection or training; null for the list of actions.': 'Der Vorfall, die Prüfung oder Schulung; leer für die Maßnahmenliste.',
+  'The incident, inspection, training or version; null for the list of actions.': 'Der Vorfall, die Prüfung, Schulung oder Fassung; leer für die Maßnahmenliste.',
   'What the document was saved as when it was shared.': 'Wie das Dokument hieß, als es geteilt wurde.',
   'Null: the tenant\'s.': 'Leer: die des Mandanten.',
   'What a list of actions is narrowed by.': 'Worauf eine Maßnahmenliste eingegrenzt ist.',
@@ -810,4 +810,5 @@ export const deCatalog: Record<string, string> = {
   'Where it is done: zones of the unit\'s site.': 'Wo es getan wird: Zonen am Standort des Bereichs.',
   'Kinds of equipment that people work with here, such as forklift.': 'Arten von Betriebsmitteln, mit denen hier gearbeitet wird, etwa Gabelstapler.',
   'Equipment kinds': 'Arten von Betriebsmitteln',
+  'Register': 'Gefährdungsbeurteilung',
 };

@@ -993,4 +993,7 @@ export const dePages: Record<string, string> = {
   'The link is made': 'Der Link ist gemacht',
   'It is shown this once, and ends {when}.': 'Er wird nur jetzt gezeigt und endet am {when}.',
   'Who opened it, and revoke it': 'Wer es geöffnet hat, und widerrufen',
+  'The whole organisation': 'Die ganze Organisation',
+  'Version {n}': 'Fassung {n}',
+  'not rated': 'nicht bewertet',
 };

@@ -100,4 +100,5 @@ export const de: Record<string, string> = {
   'Time in {place}': 'Zeit in {place}',
   '{field} is no longer kept: this form is from before a change of the program.': '{field} gibt es nicht mehr: dieses Formular ist von vor einer Änderung des Programms.',
   'Load the page again: what you typed is kept.': 'Lade die Seite neu: was du geschrieben hast, bleibt erhalten.',
+  'Risk register': 'Gefährdungsbeurteilung',
 };

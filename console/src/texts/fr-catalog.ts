@@ -711,7 +711,7 @@ export const frCatalog: Record<string, string> = {
   'Opened': 'Ouvertures',
   'Opened at': 'Ouvert le',
   'Links by which somebody without an account reads one document, with a password and until a moment: an auditor or insurer. Made at .../share of the document; whoever shared it, as that person reads it now, decides what it says. Deleting it makes the link useless.': 'Liens par lesquels quelqu’un sans compte lit un document, avec un mot de passe et jusqu’à un moment : auditeur ou assureur. Créés sous .../share du document ; il dit ce que la personne qui l’a partagé y lit maintenant. Le supprimer rend le lien inutile.',
-  'The incident, inspection or training; null for the list of actions.': 'L’incident, l’inspection ou la formation ; vide pour la liste des actions.',
+  'The incident, inspection, training or version; null for the list of actions.': 'L’incident, l’inspection, la formation ou la version ; vide pour la liste des actions.',
   'What the document was saved as when it was shared.': 'Le nom du document quand il a été partagé.',
   'Null: the tenant\'s.': 'Vide : celle du locataire.',
   'What a list of actions is narrowed by.': 'Ce à quoi une liste d’actions est restreinte.',
@@ -813,4 +813,5 @@ export const frCatalog: Record<string, string> = {
   'Where it is done: zones of the unit\'s site.': 'Où on le fait : zones du site de l’unité.',
   'Kinds of equipment that people work with here, such as forklift.': 'Genres d’équipements utilisés ici, tels que chariot élévateur.',
   'Equipment kinds': 'Genres d’équipements',
+  'Register': 'Document unique',
 };

@@ -1035,4 +1035,7 @@ export const frPages: Record<string, string> = {
   'The link is made': 'Le lien est créé',
   'It is shown this once, and ends {when}.': 'Il n’est montré que maintenant et prend fin le {when}.',
   'Who opened it, and revoke it': 'Qui l’a ouvert, et le révoquer',
+  'The whole organisation': 'Toute l’organisation',
+  'Version {n}': 'Version {n}',
+  'not rated': 'non coté',
 };

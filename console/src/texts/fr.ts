@@ -103,4 +103,5 @@ export const fr: Record<string, string> = {
   'Time in {place}': 'Heure de {place}',
   '{field} is no longer kept: this form is from before a change of the program.': '{field} n’existe plus : ce formulaire date d’avant un changement du programme.',
   'Load the page again: what you typed is kept.': 'Rechargez la page : ce que vous avez saisi est conservé.',
+  'Risk register': 'Document unique (DUERP)',
 };

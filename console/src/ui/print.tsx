@@ -22,6 +22,8 @@ const sheetOf = (path: string) => `${path}${path.includes('?') ? '&' : '?'}langu
 
 export const certificateSheet = (id: string) => `/v1/training-assignments/${id}/certificate.pdf`;
 
+export const registerSheet = (id: string) => `/v1/risk-register-versions/${id}/risk-register.pdf`;
+
 export const inspectionSheet = (id: string) => `/v1/checklist-runs/${id}/inspection.pdf`;
 
 // paperOf is the label or paper of a record, undefined where it has none: a package has one once it is closed.
@@ -32,6 +34,7 @@ function paperOf(c: Collection, r: Row): Paper | undefined {
       : undefined;
   if (c.name === 'incidents') return { says: _('PDF'), path: sheetOf(`/v1/incidents/${r.id}/incident.pdf`) };
   if (c.name === 'checklist_runs') return { says: _('PDF'), path: sheetOf(inspectionSheet(r.id)) };
+  if (c.name === 'risk_register_versions') return { says: _('PDF'), path: sheetOf(registerSheet(r.id)) };
   if (c.name === 'training_assignments')
     return r['status'] === 'completed' ? { says: _('Certificate'), path: sheetOf(certificateSheet(r.id)) } : undefined;
   if (c.name === 'osha_cases') return { says: _('Form 301'), path: `/v1/osha/301.pdf?case_id=${r.id}` };

@@ -21,6 +21,7 @@ const places: Record<string, string> = {
   incidents: 'incidents',
   checklist_runs: 'checklist-runs',
   training_assignments: 'training-assignments',
+  risk_register_versions: 'risk-register-versions',
 };
 
 // ShareButton lends the document of a record to somebody without an account, for those who may.

@@ -31,7 +31,7 @@ type PublishOut struct {
 
 // Bounds of a version.
 const (
-	mostEntries = 5000 // of one version
+	mostEntries = 1000 // of one version, which is printed as a whole
 	gapsNamed   = 10   // in a refusal
 )
 

@@ -8,7 +8,7 @@ import (
 
 // Kind is one kind of sheet: where it is served, and how it is made.
 type Kind struct {
-	Name  string // incident, inspection, certificate or actions
+	Name  string // incident, inspection, certificate, register or actions
 	Under string // path of what it is of
 	File  string // last part of the sheet's path
 	Doc   string // what it says
@@ -35,6 +35,9 @@ func (p *Printer) Kinds() []Kind {
 			"The certificate of a training as PDF, as far as the caller reads it: " +
 				"holder, course, days, who vouches for it; 409 where it is not passed or over",
 			p.PrintCertificate},
+		{"register", "/v1/risk-register-versions/{id}", "risk-register.pdf",
+			"A version of the risk register as PDF, as it was published: work units, risks before and after their " +
+				"measures, who is responsible where the caller sees it, and the hash of the content", p.PrintRegister},
 		{actionsKind, "/v1/actions", "actions.pdf", "The actions of the board as PDF", p.printWished},
 	}
 }

@@ -19,7 +19,8 @@ import (
 )
 
 // printed are the collections whose fields and values stand on sheets.
-var printed = []string{"incidents", "actions", "checklist_runs", "checklist_answers"}
+var printed = []string{"incidents", "actions", "checklist_runs", "checklist_answers",
+	"work_units", "risk_entries", "risk_register_versions"}
 
 // Every text of a sheet is there in German and French: as the console says it, or among
 // the texts of sheets where the console has none. HOLDFAST_WRITE_WORDS=1 writes the
