@@ -44,7 +44,8 @@ var metricWords = map[string]struct{ measures, unit, record string }{
 	"calendar_deadline": {"days since the deadline of the first year whose duty is not met, negative before it; " +
 		"of the establishments large enough the worst off counts",
 		"days",
-		"The annual summary of each establishment and year: certify it, enter `posted_from`, set it to submitted."},
+		"The annual summary of each establishment and year: certify it, enter `posted_from`, set it to submitted, " +
+			"enter `cases_submitted_on`."},
 	"days_since_checklist": {"days since the last completed inspection with answers, however long ago",
 		"days", "Inspections of the zone or the equipment, from a template with questions, or with a `score`."},
 	"training_coverage": {"percent of the courses that a person needs, by job title and by the equipment of their shifts, with a valid certificate",
@@ -156,9 +157,23 @@ func scopeWords(r *safety.Rule) string {
 		of += "; due on " + r.Due + " of the next year"
 	}
 	for _, c := range r.AppliesIf {
-		of += "; where " + c.Fact + " is " + boundWords(&c.Bound)
+		of += "; where " + conditionWords(&c)
 	}
 	return of
+}
+
+// conditionWords says where a rule applies.
+func conditionWords(c *safety.Condition) string {
+	switch c.Fact {
+	case safety.SubmitsSummary:
+		return "the establishment had 250 people or more at any time of the year, or 20 and more in an industry of " +
+			"appendix A to subpart E (`naics` of the site, `peak_employees` of the year's summary, else the workers' dates " +
+			"of hire and leaving); where nothing says so, `insufficient_data`"
+	case safety.SubmitsCases:
+		return "the establishment had 100 people or more at any time of the year, in an industry of appendix B to " +
+			"subpart E; records from 2023 on; where nothing says so, `insufficient_data`"
+	}
+	return c.Fact + " is " + boundWords(&c.Bound)
 }
 
 func boundWords(b *safety.Bound) string {

@@ -119,7 +119,7 @@ type ruleEvidence struct {
 }
 
 type fact struct {
-	Fact string `json:"fact" oneof:"site.avg_employees tenant.workers" doc:"Number that is asked for."`
+	Fact string `json:"fact" oneof:"site.avg_employees tenant.workers site.sends_300a site.sends_300" doc:"Its name."`
 	bound
 }
 

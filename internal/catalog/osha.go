@@ -167,6 +167,8 @@ func oshaSummaries() Resource {
 			{Name: "posted_to", Type: Date, Doc: "Until 30 April at least."},
 			{Name: "submitted_at", Type: Time, ReadOnly: true},
 			{Name: "submission_ref", Format: Name},
+			{Name: "cases_submitted_on", Type: Date, Label: "Forms 300 and 301 submitted on",
+				Doc: "When the log and the incident reports of the year were submitted (29 CFR 1904.41(a)(2))."},
 			{Name: "change_reason", Format: Name, MaxLen: 100, Doc: "Why a certified summary is opened again."},
 			{Name: "status", Required: true, Default: "open", OneOf: []string{"open", "certified", "submitted"}},
 		},

@@ -33,12 +33,20 @@ var shippedRegulations = [...]struct{ code, title, jurisdiction, citation, categ
 			`"metric":"calendar_deadline","per":"tenant","due":"02-01",` +
 			`"state":"osha_summary.posted","warn":{"op":">=","value":-30},"breach":{"op":">","value":0},` +
 			`"applies_if":[{"fact":"tenant.workers","op":">","value":10}]}`},
-	{"US-1904.41", "Electronic submission by 2 March", "US", "29 CFR 1904.41(c)", "records", "medium",
+	{"US-1904.41", "Summary (form 300A) submitted electronically by 2 March", "US", "29 CFR 1904.41(a)(1), (c)",
+		"records", "medium",
 		`{"scope":{"entity_types":["zone"],"filter":{}},` +
 			`"evidence":{"of":"osha_summaries","absence":"breach"},` +
 			`"metric":"calendar_deadline","per":"tenant","due":"03-02",` +
 			`"state":"osha_summary.submitted","warn":{"op":">=","value":-30},"breach":{"op":">","value":0},` +
-			`"applies_if":[{"fact":"site.avg_employees","op":">=","value":20}]}`},
+			`"applies_if":[{"fact":"site.sends_300a","op":"==","value":1}]}`},
+	{"US-1904.41-300", "Log and incident reports (forms 300, 301) submitted electronically by 2 March", "US",
+		"29 CFR 1904.41(a)(2), (c)", "records", "medium",
+		`{"scope":{"entity_types":["zone"],"filter":{}},` +
+			`"evidence":{"of":"osha_summaries","absence":"breach"},` +
+			`"metric":"calendar_deadline","per":"tenant","due":"03-02",` +
+			`"state":"osha_summary.cases_submitted","warn":{"op":">=","value":-30},"breach":{"op":">","value":0},` +
+			`"applies_if":[{"fact":"site.sends_300","op":"==","value":1}]}`},
 	{"US-1910.178-Q7", "Industrial trucks examined daily", "US", "29 CFR 1910.178(q)(7)", "equipment", "high",
 		`{"scope":{"entity_types":["equipment"],"filter":{"equipment_kind":["forklift","reach_truck","pallet_truck","order_picker"]}},` +
 			`"evidence":{"of":"checklist_runs","absence":"breach"},` +

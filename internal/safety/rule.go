@@ -91,9 +91,29 @@ func Metrics() []string {
 	return out
 }
 
-// RuleFacts are the facts that applies_if may ask for: the number of active
-// workers of the largest site, with those of no site, and of the tenant.
-var RuleFacts = [...]string{SiteEmployees, "tenant.workers"}
+// RuleFacts are the facts that applies_if may ask for: the number of active workers of
+// the largest site, with those of no site, and of the tenant; and of an establishment's
+// year, 1 where 29 CFR 1904.41(a) has it submit its summary, and its cases, else 0.
+var RuleFacts = [...]string{SiteEmployees, "tenant.workers", SubmitsSummary, SubmitsCases}
+
+// Facts of an establishment and a year, which a calendar_deadline works out itself.
+const (
+	SubmitsSummary = "site.sends_300a"
+	SubmitsCases   = "site.sends_300"
+)
+
+// YearlyFact is the fact of an establishment's year that the rule asks to be 1; "" for
+// none.
+func (r *Rule) YearlyFact() string {
+	for _, c := range r.AppliesIf {
+		if isYearly(c.Fact) {
+			return c.Fact
+		}
+	}
+	return ""
+}
+
+func isYearly(fact string) bool { return fact == SubmitsSummary || fact == SubmitsCases }
 
 // RuleFactsSQL counts the people of the largest site, those of no site with them, and of
 // the tenant. $1 tenant.
@@ -202,6 +222,9 @@ func (r *Rule) checkRest() error {
 		if err := c.checkBound("applies_if"); err != nil {
 			return err
 		}
+		if isYearly(c.Fact) && (r.Metric != "calendar_deadline" || c.Bound != Bound{"==", 1}) {
+			return badRule("asks for %s, which is for calendar_deadline and can be == 1", c.Fact)
+		}
 	}
 	if _, err := time.Parse("2006-01-02", "2024-"+r.Due); r.Metric == "calendar_deadline" && (err != nil || r.State == "") {
 		return badRule("needs due (MM-DD) and state for calendar_deadline")
@@ -271,58 +294,6 @@ func (b *Bound) isMet(v float64) bool {
 		return v <= b.Value
 	}
 	return v == b.Value
-}
-
-// yearsKept is how long the log and its summaries are kept, from the end of the
-// year that they cover (29 CFR 1904.33(a)).
-const yearsKept = 5
-
-// YearlyRecord says for which years an establishment has met a yearly duty.
-type YearlyRecord struct {
-	first int
-	met   map[int]bool
-}
-
-// AddYear notes that there are records of a year, and whether its duty is met.
-func (y *YearlyRecord) AddYear(year int, met bool) {
-	if y.first == 0 || year < y.first {
-		y.first = year
-	}
-	if met {
-		if y.met == nil {
-			y.met = map[int]bool{}
-		}
-		y.met[year] = true
-	}
-}
-
-// DaysPast is how many days the deadline of the first year whose duty is not met
-// lies back, negative before it. A deadline stays missed until the duty is met:
-// the annual summary for the years that it is kept, the electronic submission
-// for good. An establishment without records has not met the last deadline.
-func (r *Rule) DaysPast(today time.Time, record *YearlyRecord) float64 {
-	due, err := time.Parse(time.DateOnly, "2000-"+r.Due)
-	if err != nil {
-		return 0
-	}
-	dueIn := func(year int) time.Time { // the duty of a year is due in the next one
-		return time.Date(year+1, due.Month(), due.Day(), 0, 0, 0, 0, time.UTC)
-	}
-
-	year := record.first
-	if year == 0 {
-		year = today.Year() - 1
-		if dueIn(year).After(today) {
-			year--
-		}
-	}
-	if r.State != "osha_summary.submitted" {
-		year = max(year, today.Year()-yearsKept)
-	}
-	for record.met[year] {
-		year++
-	}
-	return math.Floor(today.Sub(dueIn(year)).Hours() / 24)
 }
 
 // checkRegulations refuses a rule that could not be evaluated before it is

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/internal/safety"
+	"holdfast/internal/safety/yearly"
 )
 
 func parse(t *testing.T, rule string) *safety.Rule {
@@ -110,8 +111,8 @@ func TestDaysPast(t *testing.T) {
 			`","breach":{"op":">","value":0}}`)
 	}
 	posted, submitted := rule("02-01", "posted"), rule("03-02", "submitted")
-	record := func(first int, met ...int) *safety.YearlyRecord {
-		y := &safety.YearlyRecord{}
+	record := func(first int, met ...int) *yearly.Record {
+		y := &yearly.Record{}
 		y.AddYear(first, false)
 		for _, year := range met {
 			y.AddYear(year, true)
@@ -121,7 +122,7 @@ func TestDaysPast(t *testing.T) {
 	for _, c := range []struct {
 		rule   *safety.Rule
 		day    string
-		record *safety.YearlyRecord
+		record *yearly.Record
 		want   float64
 	}{
 		{submitted, "2026-03-01", record(2025), -1},
@@ -133,14 +134,14 @@ func TestDaysPast(t *testing.T) {
 		{submitted, "2026-12-31", record(2015), 3956},
 		{posted, "2025-12-31", record(2020, 2021, 2022, 2023, 2024), 1794},
 		{posted, "2026-01-01", record(2020, 2021, 2022, 2023, 2024), -31}, // 2020 is past its five years
-		{posted, "2026-02-20", &safety.YearlyRecord{}, 19},
-		{posted, "2026-01-31", &safety.YearlyRecord{}, 364},
+		{posted, "2026-02-20", &yearly.Record{}, 19},
+		{posted, "2026-01-31", &yearly.Record{}, 364},
 	} {
 		at, err := time.Parse(time.DateOnly, c.day)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := c.rule.DaysPast(at, c.record); got != c.want {
+		if got := yearly.DaysPast(c.rule, at, c.record); got != c.want {
 			t.Errorf("%s of %+v on %s: %v, want %v", c.rule.State, c.record, c.day, got, c.want)
 		}
 	}
@@ -207,7 +208,7 @@ func FuzzParseRule(f *testing.F) {
 				t.Errorf("%s of %v: %+v", raw, value, v)
 			}
 		}
-		if math.IsNaN(r.DaysPast(time.Now(), &safety.YearlyRecord{})) {
+		if math.IsNaN(yearly.DaysPast(r, time.Now(), &yearly.Record{})) {
 			t.Errorf("%s: no days", raw)
 		}
 	})

@@ -80,6 +80,7 @@ type Reading struct {
 	Value  float64
 	Known  bool
 	Exempt bool
+	Unsure bool // nothing on record says whether the rule applies
 	Hours  float64
 }
 
@@ -97,6 +98,9 @@ type Verdict struct {
 // of its facts is missing.
 func (r *Rule) Applies(facts map[string]float64) (applies, known bool) {
 	for _, c := range r.AppliesIf {
+		if isYearly(c.Fact) {
+			continue // of each year by itself
+		}
 		v, ok := facts[c.Fact]
 		if !ok {
 			return false, false
@@ -118,7 +122,7 @@ func (r *Rule) Evaluate(in Reading, facts map[string]float64) Verdict {
 		v.Exempt = true
 		return v
 	}
-	if !sure || in.Known && r.lacksHours(in) {
+	if !sure || in.Unsure || in.Known && r.lacksHours(in) {
 		v.Status, v.Known, v.Absent = InsufficientData, false, true
 		return v
 	}

@@ -224,7 +224,7 @@ const later: Record<string, string> = {
   order_lines: 'qty_cancelled',
   orders: 'hold_reason,source',
   osha_cases: 'osha_told_at',
-  osha_summaries: 'certified_name,certified_title,certified_phone,posted_from,posted_to,submission_ref,change_reason',
+  osha_summaries: 'certified_name,certified_title,certified_phone,posted_from,posted_to,submission_ref,cases_submitted_on,change_reason',
   pick_lines: 'qty_picked,short_reason',
   pick_lists: 'route_m,wave_no',
   regulations: 'follows_sites',

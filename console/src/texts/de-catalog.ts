@@ -138,6 +138,8 @@ export const deCatalog: Record<string, string> = {
   'Ids of the records that decide, of the collection that the rule\'s evidence names, at most five; empty where nothing is on record and where a sum decides.': 'Kennungen der Datensätze, die entscheiden, aus der Sammlung, die „evidence“ der Regel nennt, höchstens fünf; leer, wo nichts vorliegt oder eine Summe entscheidet.',
   'The event that tells of the last change of status.': 'Die Feststellung, die den letzten Wechsel des Status meldet.',
   'When value and evidence were first found as they are; the later regulations.last_evaluated_at is when they were last confirmed.': 'Wann Wert und Nachweis zuerst so vorgefunden wurden; ist regulations.last_evaluated_at später, wurden sie dann zuletzt bestätigt.',
+  'Forms 300 and 301 submitted on': 'Formulare 300 und 301 übermittelt am',
+  'When the log and the incident reports of the year were submitted (29 CFR 1904.41(a)(2)).': 'Wann Verzeichnis und Unfallberichte des Jahres übermittelt wurden (29 CFR 1904.41(a)(2)).',
   'Follows sites': 'Folgt den Standorten',
   'Whether the server switches it with the countries of the sites: a shipped rule that nobody changed.': 'Ob der Server sie mit den Ländern der Standorte an- und abschaltet: eine mitgelieferte Regel, die niemand geändert hat.',
   'When everything in its scope was last held to it.': 'Wann zuletzt alles, wofür sie gilt, an ihr gemessen wurde.',

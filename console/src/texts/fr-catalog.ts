@@ -140,6 +140,8 @@ export const frCatalog: Record<string, string> = {
   'Ids of the records that decide, of the collection that the rule\'s evidence names, at most five; empty where nothing is on record and where a sum decides.': 'Identifiants des fiches qui décident, de la collection que nomme « evidence » de la règle, cinq au plus ; vide si rien n’est enregistré ou si une somme décide.',
   'The event that tells of the last change of status.': 'Le constat qui annonce le dernier changement de statut.',
   'When value and evidence were first found as they are; the later regulations.last_evaluated_at is when they were last confirmed.': 'Quand la valeur et les preuves ont été trouvées telles quelles ; si regulations.last_evaluated_at est plus tard, elles ont été confirmées à ce moment.',
+  'Forms 300 and 301 submitted on': 'Formulaires 300 et 301 transmis le',
+  'When the log and the incident reports of the year were submitted (29 CFR 1904.41(a)(2)).': 'Quand le registre et les rapports d’accident de l’année ont été transmis (29 CFR 1904.41(a)(2)).',
   'Follows sites': 'Suit les sites',
   'Whether the server switches it with the countries of the sites: a shipped rule that nobody changed.': 'Si le serveur l’active et la désactive selon les pays des sites : une règle fournie que personne n’a modifiée.',
   'When everything in its scope was last held to it.': 'Quand tout ce qu’elle vise a été examiné pour la dernière fois.',

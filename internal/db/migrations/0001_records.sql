@@ -1172,6 +1172,7 @@ create table osha_summaries (
   posted_to text,
   submitted_at timestamptz,
   submission_ref text,
+  cases_submitted_on text,
   change_reason text,
   status text not null,
   created_at timestamptz not null,

@@ -16,6 +16,7 @@ import (
 	"holdfast/internal/jobtitle"
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
+	"holdfast/internal/safety/yearly"
 	"holdfast/internal/score"
 	"holdfast/internal/store"
 )
@@ -97,10 +98,12 @@ type scan struct {
 	known  surroundings
 	tables *metricTables
 	finish []func() // what completes tables once all rows are read
-	fresh  findings
-	moved  findings // the status is as it was, what it rests on is not
-	left   []leaver // verdicts that are in force no more
-	stand  int      // warnings and breaches that have not changed and that the caller may see
+
+	submitters *yearly.Register // nil while no rule asks who submits
+	fresh      findings
+	moved      findings // the status is as it was, what it rests on is not
+	left       []leaver // verdicts that are in force no more
+	stand      int      // warnings and breaches that have not changed and that the caller may see
 }
 
 // prepareNotes writes the details of every kind of verdict of a rule.

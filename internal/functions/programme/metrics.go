@@ -25,6 +25,7 @@ type table struct {
 	zero     bool                  // an entity without a row has the value 0
 	silent   bool                  // nothing is on record that could say 0
 	exempt   bool                  // the rule is not about this tenant
+	unsure   bool                  // nothing on record says whether it is
 	total    float64
 	any      bool    // total is known
 	work     float64 // hours of the whole tenant
@@ -90,7 +91,8 @@ func (m *metricTables) tenantReading(r *safety.Rule) safety.Reading {
 	if t == nil {
 		return safety.Reading{}
 	}
-	return safety.Reading{Value: t.total, Known: t.any || t.zero && !t.silent, Exempt: t.exempt, Hours: t.work}
+	return safety.Reading{Value: t.total, Known: t.any || t.zero && !t.silent, Exempt: t.exempt,
+		Unsure: t.unsure, Hours: t.work}
 }
 
 // putValue enters the value of the ith entity, or with -1 of the tenant, whose value

@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
@@ -189,6 +190,9 @@ func (s *step) checkStep() error {
 	if err := s.checkPosting(); err != nil {
 		return err
 	}
+	if err := s.checkCasesSubmitted(); err != nil {
+		return err
+	}
 	if s.c.Op == store.Update && from == to && from != "open" {
 		return s.checkFrozen()
 	}
@@ -228,6 +232,24 @@ func (s *step) checkPosting() error {
 		return refuseRule("posted_to", "29 CFR 1904.32(b)(6)", "the summary stays posted until 30 April")
 	case !to.IsZero() && to.Before(from):
 		return refuseRule("posted_to", "29 CFR 1904.32(b)(6)", "lies before posted_from")
+	}
+	return nil
+}
+
+// checkCasesSubmitted holds the day on which the cases of a year were submitted to the
+// time in which that can be.
+func (s *step) checkCasesSubmitted() error {
+	const field, citation = "cases_submitted_on", "29 CFR 1904.41(a)(2)"
+	sum, year := s.c.After, int(intField(s.c.After, "year"))
+	day := parseDay(sum.Text(field))
+	if day.IsZero() || s.c.Before.Text(field) == sum.Text(field) {
+		return nil
+	}
+	if day.Year() <= year {
+		return refuseRule(field, citation, "%s: the cases of %d are submitted in the year after it", field, year)
+	}
+	if day.After(localtime.DateOf(s.now, s.loc).UTC()) {
+		return refuseRule(field, citation, "%s lies in the future", field)
 	}
 	return nil
 }

@@ -1,0 +1,173 @@
+// Package yearly knows the duties that an establishment has each year: whether it met
+// them, since when one is late, and which establishments of the United States submit
+// their records electronically (29 CFR 1904.41), by the most people whom they employed at
+// any time of the year that the records are about, and by their industry. The designated
+// industries are data, with their year and what they rest on, in industries.json.
+//
+// Layer: domains. Begin at [DaysPast].
+package yearly
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+//go:embed industries.json
+var industriesFile []byte
+
+// Answer says whether a duty holds.
+type Answer uint8
+
+// Answers.
+const (
+	Unknown Answer = iota // the number of people, or the industry, is not on record
+	No
+	Yes
+)
+
+// Numbers of people from which an establishment submits (29 CFR 1904.41(a)).
+const (
+	fewest    = 20  // the summary, form 300A, in an industry of appendix A
+	casesFrom = 100 // the log and the incident reports, forms 300 and 301, in one of appendix B
+	large     = 250 // the summary, whatever the industry
+)
+
+// fewestDigits of a NAICS code name an industry group, which the appendices list.
+const fewestDigits = 4
+
+// appendix lists designated industries, and the first year whose records they submit.
+type appendix struct {
+	FirstYear  int `json:"first_year"`
+	Industries []struct{ NAICS, Name string }
+}
+
+var industries = readIndustries()
+
+func readIndustries() (file struct {
+	A appendix `json:"appendix_a"`
+	B appendix `json:"appendix_b"`
+}) {
+	if err := json.Unmarshal(industriesFile, &file); err != nil {
+		panic(fmt.Sprintf("yearly: industries.json: %v", err)) // it is part of the program, and a test reads it
+	}
+	return file
+}
+
+// lists says whether an industry is designated. One that is told by its sector alone is
+// known where the whole sector is.
+func (a *appendix) lists(naics string) Answer {
+	for _, industry := range a.Industries {
+		if strings.HasPrefix(naics, industry.NAICS) {
+			return Yes
+		}
+	}
+	if len(naics) < fewestDigits {
+		return Unknown
+	}
+	return No
+}
+
+// Establishment is what the duty of one rests on. The zero value is one of which nothing
+// is on record.
+type Establishment struct {
+	NAICS string
+
+	peaks       map[int]int64 // the most people of a year, where its summary states that
+	means       map[int]int64 // else those it states on average, of which there were no fewer
+	employments []employment
+}
+
+// employment is when people were employed, from the first day to the last. A zero day is
+// one that nobody wrote down.
+type employment struct {
+	from, until time.Time
+	people      int64
+}
+
+// StatePeople notes what the summary of a year says: the most people, 0 where it does not
+// say, and people on average.
+func (e *Establishment) StatePeople(year int, most, average int64) {
+	if e.peaks == nil {
+		e.peaks, e.means = map[int]int64{}, map[int]int64{}
+	}
+	e.peaks[year], e.means[year] = most, average
+}
+
+// AddPeople notes people who were employed from a day to another.
+func (e *Establishment) AddPeople(from, until time.Time, people int64) {
+	e.employments = append(e.employments, employment{from, until, people})
+}
+
+// mostPeople is the most people at any time of a year; 0 where nobody is on record. What
+// the summary states decides, else the day with the most people by their dates of hire
+// and of leaving, who are no fewer than the summary's average.
+func (e *Establishment) mostPeople(year int) int64 {
+	if n := e.peaks[year]; n > 0 {
+		return n
+	}
+	first := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
+	last := time.Date(year, 12, 31, 0, 0, 0, 0, time.UTC)
+	moves := map[time.Time]int64{}
+	for _, m := range e.employments {
+		from, until := m.from, m.until
+		if from.Before(first) {
+			from = first
+		}
+		if until.IsZero() || until.After(last) {
+			until = last
+		}
+		if until.Before(from) {
+			continue
+		}
+		moves[from] += m.people
+		moves[until.AddDate(0, 0, 1)] -= m.people
+	}
+	days := make([]time.Time, 0, len(moves))
+	for day := range moves {
+		days = append(days, day)
+	}
+	slices.SortFunc(days, time.Time.Compare)
+	people, most := int64(0), e.means[year]
+	for _, day := range days {
+		people += moves[day]
+		most = max(most, people)
+	}
+	return most
+}
+
+// AsksSummary says whether the summary of a year (form 300A) is submitted (29 CFR
+// 1904.41(a)(1)). An establishment with 250 people that keeps a log is held to it; that
+// its industry may be exempt from the log (appendix A to subpart B) is not looked at.
+func (e *Establishment) AsksSummary(year int) Answer {
+	people := e.mostPeople(year)
+	switch {
+	case year < industries.A.FirstYear:
+		return No
+	case people == 0:
+		return Unknown
+	case people < fewest:
+		return No
+	case people >= large:
+		return Yes
+	}
+	return industries.A.lists(e.NAICS)
+}
+
+// AsksCases says whether the log and the incident reports of a year (forms 300 and 301)
+// are submitted (29 CFR 1904.41(a)(2)).
+func (e *Establishment) AsksCases(year int) Answer {
+	people := e.mostPeople(year)
+	switch {
+	case year < industries.B.FirstYear:
+		return No
+	case people == 0:
+		return Unknown
+	case people < casesFrom:
+		return No
+	}
+	return industries.B.lists(e.NAICS)
+}
