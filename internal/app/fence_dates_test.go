@@ -25,9 +25,7 @@ var otherDates = map[string][]string{
 	},
 	"counters, whose spans are documented as those of UTC": {"internal/catalog/counter.go: startOf"},
 	"windows of a number of days before now, added up in SQL by days of UTC": {
-		"internal/functions/programme/trial/trial.go: DaysBefore",
-		"internal/functions/programme/model.go: selectChecklistRunsSQL",
-		"internal/safety/points.go: queueStreaks", "internal/warehouse/inventory/health.go: Book",
+		"internal/warehouse/inventory/health.go: Book",
 		"internal/warehouse/inventory/health.go: Classify", "internal/warehouse/inventory/health.go: Demand",
 	},
 	"events about what expires in 30 days, documented as by the day of UTC": {

@@ -112,6 +112,7 @@ func TestSettingsAreObeyedOrRefused(t *testing.T) {
 			{"scoring", "scores_off", []string{"cat"}, "a list of zone"},
 			{"scoring", "standard_units_per_hour", map[string]any{"zone": 0}, "above 0"},
 			{"scoring", "min_group", 2.5, "whole number"},
+			{"scoring", "min_group", 1, "from 2 to 10000"}, // a group of one is a person
 			{"scoring", "standard_units_per_hour", map[string]any{"cat": 1}, "by entity type"},
 			{"scoring", "standard_units_per_hour", map[string]any{"zone": nil}, "by entity type"},
 			{"scoring", "score_bounds", map[string]any{"zone": map[string]any{"hours_low": "few"}}, "by entity type"},

@@ -165,7 +165,7 @@ func scoreSettings() []Setting {
 			Doc:   "Whether incidents and hours in the places within a zone count for its score.",
 			Wants: "true or false", Value: yesOrNo},
 		{Section: "scoring", Key: "min_group", Doc: "People a group needs before a figure of it is shown.",
-			Wants: "a whole number from 1 to 10000", Value: wholeNumber(1, 10_000)},
+			Wants: "a whole number from 2 to 10000", Value: wholeNumber(2, 10_000)},
 		{Section: "scoring", Key: "score_retention_days", Doc: "Days that scores are kept; 31 at least.",
 			Wants: "a whole number of days, 0 to 36500", Value: wholeNumber(0, 36_500)},
 	}

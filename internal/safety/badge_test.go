@@ -132,6 +132,45 @@ func TestBadges(t *testing.T) {
 	})
 }
 
+// The weeks of a streak are those of the tenant: an inspection at the turn of a day is of
+// the fourth week in one place and of the third in another.
+func TestStreaksGoByTheDaysOfTheTenant(t *testing.T) {
+	const user = "0190b000-0000-7000-8000-000000000150"
+	for _, c := range []struct {
+		zone, oldest, want string
+	}{
+		{"UTC", "2026-02-27T23:59:59Z", "checklists_4w"}, // 21 days before
+		{"UTC", "2026-02-28T00:00:00Z", ""},
+		{"Asia/Tokyo", "2026-02-27T14:59:59Z", "checklists_4w"},
+		{"Asia/Tokyo", "2026-02-27T15:00:00Z", ""},                   // the 28th there
+		{"Atlantic/Azores", "2026-02-28T00:59:59Z", "checklists_4w"}, // the 27th there
+		{"Atlantic/Azores", "2026-02-28T01:00:00Z", ""},
+	} {
+		each(t, func(k *kit) {
+			err := k.d.Write(context.Background(), db.Scope{Tenant: north}, func(tx *db.Tx) error {
+				return safety.SeedRegulations(k.s.In(tx, actor.Actor{TenantID: north}))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			k.set("tenants", north, store.Row{"timezone": c.zone})
+			for _, due := range []string{"2026-03-19T12:00:00Z", "2026-03-12T12:00:00Z", "2026-03-05T12:00:00Z", c.oldest} {
+				at, err := time.Parse(time.RFC3339, due)
+				if err != nil {
+					t.Fatal(err)
+				}
+				k.now = at
+				run := k.add("checklist_runs", store.Row{"title": "Racks", "due_at": at, "assignee_user_id": user})
+				k.set("checklist_runs", run, store.Row{"status": "completed"})
+			}
+			k.now = time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
+			if got := k.badges(user); got != c.want {
+				t.Errorf("%s, inspected at %s: %q, want %q", c.zone, c.oldest, got, c.want)
+			}
+		})
+	}
+}
+
 // Reports of one person that are accepted at once: none is refused, each badge
 // is given once, and the day's cap holds.
 func TestPointsAtOnce(t *testing.T) {

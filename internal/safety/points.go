@@ -437,34 +437,39 @@ func newBadgeBook(tx *db.Tx, tenant string, users []string, now time.Time) *badg
 	return b
 }
 
-// queueStreaks asks how the inspections of the last weeks went.
+// streaksSQL selects the inspections of the last weeks that people were to do. $1 tenant.
+const streaksSQL = `
+	SELECT assignee_user_id, deadline_at, CASE WHEN on_time THEN 1 ELSE 0 END
+	FROM checklist_runs
+	WHERE tenant_id = $1
+		AND assignee_user_id IS NOT NULL {only}
+		AND deadline_at > ${from}
+		AND deadline_at <= ${to}
+		AND status <> 'cancelled'`
+
+// queueStreaks asks how the inspections of the last weeks went: of the seven days that
+// end today, and of those before, where the tenant is.
 func (b *badgeBook) queueStreaks(tx *db.Tx, args []any, only func(string) string, now time.Time) {
-	day, n := tx.DB().Day("deadline_at"), len(args)
-	tx.Queue(db.FillWords(`
-		SELECT assignee_user_id, {day}, COUNT(*) FILTER (WHERE on_time), COUNT(*)
-		FROM checklist_runs
-		WHERE tenant_id = $1
-			AND assignee_user_id IS NOT NULL {only}
-			AND deadline_at > ${from}
-			AND deadline_at <= ${to}
-			AND status <> 'cancelled'
-		GROUP BY assignee_user_id, {day}`,
-		"{day}", day, "{only}", only("assignee_user_id"), "{from}", strconv.Itoa(n+1), "{to}", strconv.Itoa(n+2)),
-		append(append([]any{}, args...), now.AddDate(0, 0, -7*streakWeeks), now), func(r *db.Row) error {
-			at, err := time.Parse(time.DateOnly, r.Text(1))
-			if err != nil {
-				return err
-			}
-			t := b.weeks[r.Text(0)]
-			if t == nil {
-				t = &streak{}
-				b.weeks[r.Text(0)] = t
-			}
-			w := min(max(int(now.Sub(at)/(7*24*time.Hour)), 0), streakWeeks-1)
-			t.due[w] = true
-			t.missed[w] = t.missed[w] || r.Int(2) < r.Int(3)
+	zone, n := "UTC", len(args)
+	store.QueueZone(tx, args[0].(string), &zone)
+	text := db.FillWords(streaksSQL, "{only}", only("assignee_user_id"),
+		"{from}", strconv.Itoa(n+1), "{to}", strconv.Itoa(n+2))
+	args = append(append([]any{}, args...), now.AddDate(0, 0, -7*streakWeeks-1), now)
+	tx.Queue(text, args, func(r *db.Row) error {
+		place := localtime.Zone(zone)
+		week := localtime.DateOf(now, place).DaysSince(localtime.DateOf(r.Time(1), place)) / 7
+		if week >= streakWeeks {
 			return nil
-		})
+		}
+		t := b.weeks[r.Text(0)]
+		if t == nil {
+			t = &streak{}
+			b.weeks[r.Text(0)] = t
+		}
+		t.due[week] = true
+		t.missed[week] = t.missed[week] || r.Int(2) == 0
+		return nil
+	})
 }
 
 func (b *badgeBook) earnedBadges(at string) []store.Row {

@@ -463,7 +463,7 @@ export const deCatalog: Record<string, string> = {
   '"require" or "ignore"': '„require“ oder „ignore“', '"warn", "refuse" or "off"': '„warn“, „refuse“ oder „off“', 'a document by entity type': 'ein Dokument nach Art',
   'a document of numbers above 0 by entity type': 'ein Dokument mit Zahlen über 0 nach Art', 'a list of zone, driver, worker, equipment': 'eine Liste aus zone, driver, worker, equipment',
   'a share from 0 to 10; 0.05 is 5 %': 'ein Anteil von 0 bis 10; 0,05 sind 5 %', 'a number from 0 to 100': 'eine Zahl von 0 bis 100', 'a number from 0 to 1000': 'eine Zahl von 0 bis 1000',
-  'a whole number from 0 to 10000': 'eine ganze Zahl von 0 bis 10000', 'a whole number from 1 to 10000': 'eine ganze Zahl von 1 bis 10000', 'a whole number of days': 'eine ganze Zahl von Tagen',
+  'a whole number from 0 to 10000': 'eine ganze Zahl von 0 bis 10000', 'a whole number from 1 to 10000': 'eine ganze Zahl von 1 bis 10000', 'a whole number from 2 to 10000': 'eine ganze Zahl von 2 bis 10000', 'a whole number of days': 'eine ganze Zahl von Tagen',
   'a whole number of months, 0 to 120': 'eine ganze Zahl von Monaten, 0 bis 120', 'a whole number of days, 0 to 3650': 'eine ganze Zahl von Tagen, 0 bis 3650', 'a whole number of days, 0 to 36500': 'eine ganze Zahl von Tagen, 0 bis 36500', 'a whole number of hours': 'eine ganze Zahl von Stunden',
   'a whole number of minutes': 'eine ganze Zahl von Minuten', 'an amount, 0 or more': 'ein Betrag ab 0', 'true or false': 'true oder false', 'the server\'s own': 'die des Servers',
   'Over receipt tolerance': 'Toleranz bei Mehrlieferung', 'Adjust limit value': 'Grenzwert für Korrekturen', 'Count auto approve': 'Zählung gibt sich frei bis', 'Allow partial allocation': 'Teilweise Zusage erlaubt',

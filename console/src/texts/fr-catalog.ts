@@ -464,7 +464,7 @@ export const frCatalog: Record<string, string> = {
   '"none", "administrators" or "everyone"': '« none », « administrators » ou « everyone »', '"require" or "ignore"': '« require » ou « ignore »', '"warn", "refuse" or "off"': '« warn », « refuse » ou « off »',
   'a document by entity type': 'un document par type', 'a document of numbers above 0 by entity type': 'un document de nombres positifs par type',
   'a list of zone, driver, worker, equipment': 'une liste parmi zone, driver, worker, equipment', 'a share from 0 to 10; 0.05 is 5 %': 'une part de 0 à 10 ; 0,05 vaut 5 %', 'a number from 0 to 100': 'un nombre de 0 à 100',
-  'a number from 0 to 1000': 'un nombre de 0 à 1000', 'a whole number from 0 to 10000': 'un entier de 0 à 10000', 'a whole number from 1 to 10000': 'un entier de 1 à 10000',
+  'a number from 0 to 1000': 'un nombre de 0 à 1000', 'a whole number from 0 to 10000': 'un entier de 0 à 10000', 'a whole number from 1 to 10000': 'un entier de 1 à 10000', 'a whole number from 2 to 10000': 'un entier de 2 à 10000',
   'a whole number of days': 'un nombre entier de jours', 'a whole number of months, 0 to 120': 'un nombre entier de mois, 0 à 120', 'a whole number of days, 0 to 3650': 'un nombre entier de jours, 0 à 3650', 'a whole number of days, 0 to 36500': 'un nombre entier de jours, 0 à 36500',
   'a whole number of hours': 'un nombre entier d’heures', 'a whole number of minutes': 'un nombre entier de minutes', 'an amount, 0 or more': 'un montant, 0 ou plus', 'true or false': 'true ou false',
   'the server\'s own': 'ceux du serveur', 'Over receipt tolerance': 'Tolérance de surréception', 'Adjust limit value': 'Valeur limite des ajustements', 'Count auto approve': 'Comptage approuvé seul jusqu’à',

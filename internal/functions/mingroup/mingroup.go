@@ -18,6 +18,9 @@ import (
 // that is the least that is well apart from it.
 const Default Least = 10
 
+// Fewest is the least size that a tenant may choose: a group of one is a person.
+const Fewest Least = 2
+
 // Least is how many people a group needs before a figure of it is shown.
 type Least int64
 
@@ -36,11 +39,12 @@ func Queue(tx *db.Tx, tenant string) *Least {
 	return &least
 }
 
-// Set takes the value of the setting; one of the wrong form leaves what was there.
+// Set takes the value of the setting; one of the wrong form leaves what was there. A 1,
+// which could be set once, is read as the least that may be.
 func (l *Least) Set(value []byte) {
 	var v int64
 	if json.Unmarshal(value, &v) == nil && v >= 1 {
-		*l = Least(v)
+		*l = max(Least(v), Fewest)
 	}
 }
 

@@ -41,10 +41,28 @@ func TestSet(t *testing.T) {
 	for _, c := range []struct {
 		value string
 		want  Least
-	}{{"1", 1}, {"12", 12}, {"0", Default}, {"-3", Default}, {`"12"`, Default}, {"2.5", Default}, {"null", Default}} {
+	}{{"1", Fewest}, {"12", 12}, {"0", Default}, {"-3", Default}, {`"12"`, Default}, {"2.5", Default}, {"null", Default}} {
 		l := Default
 		if l.Set([]byte(c.value)); l != c.want {
 			t.Errorf("%s is %d, want %d", c.value, l, c.want)
+		}
+	}
+}
+
+// A group of one is a person: no setting shows it, nor one that was written when it could.
+func TestGroupsOfOneAreNeverShown(t *testing.T) {
+	for _, c := range []struct {
+		value     string
+		least     Least
+		one, both bool
+	}{
+		{"1", 2, false, true}, {"2", 2, false, true}, {"3", 3, false, false},
+		{"0", Default, false, false}, {"-5", Default, false, false}, {`"1"`, Default, false, false},
+	} {
+		least := Default
+		least.Set([]byte(c.value))
+		if least != c.least || least.Shows(1) != c.one || least.Shows(2) != c.both {
+			t.Errorf("min_group %s: the least is %d, shows one %t, two %t", c.value, least, least.Shows(1), least.Shows(2))
 		}
 	}
 }

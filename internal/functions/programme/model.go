@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/functions/programme/trial"
+	"holdfast/internal/localtime"
 	"holdfast/internal/query"
 	"holdfast/internal/score"
 	"holdfast/internal/store"
@@ -249,10 +250,19 @@ func (d *days) endDay() {
 	d.i, d.sums = -1, [2]int64{}
 }
 
-// readDays reads events and hours of each entity by day, from a moment on.
-func readDays(tx *db.Tx, sel selector, g *group, from, now time.Time, events func(i, age int, n, near int64), hours func(i, age int, h, units float64)) error {
+// span is a time until now, at a place that counts its days.
+type span struct {
+	from, now time.Time
+	zone      *time.Location
+}
+
+// readDays reads events and hours of each entity by day of the tenant.
+func readDays(
+	tx *db.Tx, sel selector, g *group, s span,
+	events func(i, age int, n, near int64), hours func(i, age int, h, units float64),
+) error {
 	counts := &days{i: -1, add: events}
-	args := []any{sel.tenant, g.kind, from, now}
+	args := []any{sel.tenant, g.kind, s.from, s.now}
 	source, entity := incidentSource(tx, sel, &args)
 	tx.Queue(db.FillWords(`
 		SELECT {entity}, i.at, CASE WHEN i.kind IN ('near_miss', 'hazard') THEN 1 ELSE 0 END
@@ -261,19 +271,19 @@ func readDays(tx *db.Tx, sel selector, g *group, from, now time.Time, events fun
 		func(r *db.Row) error {
 			if i := g.findPlace(r, 0); i >= 0 {
 				near := r.Int(2)
-				counts.addRow(i, trial.DaysBefore(now, r.Time(1)), 1-near, near)
+				counts.addRow(i, trial.DaysBefore(s.now, r.Time(1), s.zone), 1-near, near)
 			}
 			return nil
 		})
 	work := &days{i: -1, add: func(i, age int, h, units int64) { hours(i, age, decimal.Dec(h).Float(), decimal.Dec(units).Float()) }}
-	args = []any{sel.tenant, from, now}
+	args = []any{sel.tenant, s.from, s.now}
 	source, entity = shiftSource(tx, sel, &args)
 	tx.Queue(db.FillWords(`
 		SELECT {entity}, s.ended_at, s.hours, coalesce(s.units_done, 0)
 		FROM {source}
 		ORDER BY {entity}, s.ended_at`, "{entity}", entity, "{source}", source), args, func(r *db.Row) error {
 		if i := g.findPlace(r, 0); i >= 0 {
-			work.addRow(i, trial.DaysBefore(now, r.Time(1)), r.Int(2), r.Int(3))
+			work.addRow(i, trial.DaysBefore(s.now, r.Time(1), s.zone), r.Int(2), r.Int(3))
 		}
 		return nil
 	})
@@ -290,12 +300,12 @@ type bayesParams struct {
 
 // scoreBayes scores with the trained prior and each entity's own history of a
 // year, decayed by half every 180 days.
-func scoreBayes(tx *db.Tx, sel selector, m *model, g *group, now time.Time) (*scored, error) {
+func scoreBayes(tx *db.Tx, sel selector, st *settings, m *model, g *group, now time.Time) (*scored, error) {
 	var params bayesParams
 	if err := json.Unmarshal(m.Params, &params); err != nil {
 		return nil, err
 	}
-	xs, err := readExposures(tx, sel, g, now)
+	xs, err := readExposures(tx, sel, g, st.spanOf(score.HistoryDays, now))
 	if err != nil {
 		return nil, err
 	}
@@ -311,9 +321,14 @@ func scoreBayes(tx *db.Tx, sel selector, m *model, g *group, now time.Time) (*sc
 	return s, nil
 }
 
-func readExposures(tx *db.Tx, sel selector, g *group, now time.Time) ([]score.Exposure, error) {
+// spanOf is the time of some days until now, where the tenant is.
+func (s *settings) spanOf(days int, now time.Time) span {
+	return span{now.Add(-time.Duration(days) * 24 * time.Hour), now, s.zone()}
+}
+
+func readExposures(tx *db.Tx, sel selector, g *group, s span) ([]score.Exposure, error) {
 	xs := make([]score.Exposure, len(g.list))
-	return xs, readDays(tx, sel, g, now.Add(-score.HistoryDays*24*time.Hour), now,
+	return xs, readDays(tx, sel, g, s,
 		func(i, age int, n, _ int64) { xs[i].AddEvents(int(n), score.Decay(float64(age), score.HalfLife)) },
 		func(i, age int, h, _ float64) { xs[i].AddHours(h, score.Decay(float64(age), score.HalfLife)) })
 }
@@ -332,8 +347,8 @@ const panelPeriods = 14
 
 // buildPanel reads the history of a type as 28-day periods that end now.
 func buildPanel(tx *db.Tx, sel selector, st *settings, g *group, now time.Time) (*score.Panel, error) {
-	start := now.Add(-panelPeriods * score.PanelDays * 24 * time.Hour)
-	panel, err := score.NewPanel(max(len(g.list), 1), panelPeriods, start, st.bounds[g.kind])
+	year := st.spanOf(panelPeriods*score.PanelDays, now)
+	panel, err := score.NewPanel(max(len(g.list), 1), panelPeriods, year.from, st.bounds[g.kind])
 	if err != nil {
 		return nil, err
 	}
@@ -341,10 +356,10 @@ func buildPanel(tx *db.Tx, sel selector, st *settings, g *group, now time.Time) 
 		t := panelPeriods - 1 - age/score.PanelDays
 		return panel.At(i, max(t, 0))
 	}
-	if err := queueLate(tx, sel.tenant, g, panel, now); err != nil {
+	if err := queueLate(tx, sel.tenant, g, panel, year); err != nil {
 		return nil, err
 	}
-	err = readDays(tx, sel, g, start, now,
+	err = readDays(tx, sel, g, year,
 		func(i, age int, n, near int64) {
 			c := cell(i, age)
 			c.Events += float32(n)
@@ -384,23 +399,23 @@ const queueLateSQL = `
 		AND (actions.completed_at IS NULL OR actions.completed_at > $4)`
 
 const selectChecklistRunsSQL = `
-	SELECT zone_id, {day deadline_at}, COUNT(*) FILTER (WHERE on_time), COUNT(*)
+	SELECT zone_id, {day}, COUNT(*) FILTER (WHERE on_time), COUNT(*)
 	FROM checklist_runs
 	WHERE tenant_id = $1
 		AND deadline_at > $2
 		AND deadline_at <= $3
 		AND status <> 'cancelled'
 		AND zone_id IS NOT NULL
-	GROUP BY zone_id, {day deadline_at}`
+	GROUP BY zone_id, {day}`
 
 // queueLate asks for the open actions past due at the end of each period, and
 // in zones for the inspections that were not done in time.
-func queueLate(tx *db.Tx, tenant string, g *group, panel *score.Panel, now time.Time) error {
+func queueLate(tx *db.Tx, tenant string, g *group, panel *score.Panel, s span) error {
 	ends := make([]string, panelPeriods)
 	for t := range ends {
 		ends[t] = query.FormatTime(panel.Start.Add(time.Duration(t+1) * score.PanelDays * 24 * time.Hour))
 	}
-	tx.Queue(queueLateSQL, []any{tenant, g.kind, now, panel.Start}, func(r *db.Row) error {
+	tx.Queue(queueLateSQL, []any{tenant, g.kind, s.now, panel.Start}, func(r *db.Row) error {
 		i := g.findPlace(r, 0)
 		if i < 0 {
 			return nil
@@ -418,10 +433,13 @@ func queueLate(tx *db.Tx, tenant string, g *group, panel *score.Panel, now time.
 	}
 	type tally struct{ ok, due float32 }
 	runs := map[[2]int]*tally{}
-	tx.Queue(selectChecklistRunsSQL, []any{tenant, panel.Start, now}, func(r *db.Row) error {
-		due, err := time.Parse(time.DateOnly, r.Text(1))
+	today := localtime.DateOf(s.now, s.zone)
+	day := tx.DB().LocalDay("deadline_at", localtime.Offsets(s.from, s.now, s.zone))
+	text := db.FillWords(selectChecklistRunsSQL, "{day}", day)
+	tx.Queue(text, []any{tenant, panel.Start, s.now}, func(r *db.Row) error {
+		due, err := localtime.ParseDate(r.Text(1))
 		if i := g.findPlace(r, 0); i >= 0 && err == nil {
-			at := [2]int{i, max(panelPeriods-1-trial.DaysBefore(now, due)/score.PanelDays, 0)}
+			at := [2]int{i, max(panelPeriods-1-max(today.DaysSince(due), 0)/score.PanelDays, 0)}
 			if runs[at] == nil {
 				runs[at] = &tally{}
 			}

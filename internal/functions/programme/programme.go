@@ -20,6 +20,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/functions/mingroup"
+	"holdfast/internal/localtime"
 	"holdfast/internal/safety"
 	"holdfast/internal/score"
 	"holdfast/internal/store"
@@ -208,6 +209,9 @@ func takeJSON[T any](value []byte, into *T) {
 		*into = v
 	}
 }
+
+// zone is the place by which the tenant counts days.
+func (s *settings) zone() *time.Location { return localtime.Zone(s.place) }
 
 // repairSettings replaces weights, cuts and bounds that cannot be used by the shipped
 // ones: a wrong setting must not stop the programme. Weights have the four

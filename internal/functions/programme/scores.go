@@ -208,7 +208,7 @@ func scoreGroup(tx *db.Tx, sel selector, st *settings, ms models, g *group, now 
 	why := ms.whyWeighted(g.kind)
 	switch m := ms.modelOf(g.kind); m.Kind {
 	case kindBayes:
-		return scoreBayes(tx, sel, m, g, now)
+		return scoreBayes(tx, sel, st, m, g, now)
 	case kindPoisson:
 		s, err := scorePoisson(tx, sel, st, m, g, now)
 		if !fault.Is(err, fault.Invalid) {

@@ -9,6 +9,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/localtime"
 	"holdfast/internal/score"
 )
 
@@ -53,9 +54,10 @@ func (t *Trial) Champion() string {
 	return t.Report.Champion
 }
 
-// DaysBefore is how many whole days before now the UTC day of a moment lies.
-func DaysBefore(now, at time.Time) int {
-	return max(int(now.UTC().Truncate(24*time.Hour).Sub(at.UTC().Truncate(24*time.Hour)).Hours()/24), 0)
+// DaysBefore is how many days before today the day of a moment lies, as the tenant
+// counts days.
+func DaysBefore(now, at time.Time, zone *time.Location) int {
+	return max(localtime.DateOf(now, zone).DaysSince(localtime.DateOf(at, zone)), 0)
 }
 
 // selectReportsSQL selects when the incidents of a type happened and were reported.
@@ -72,8 +74,8 @@ const selectReportsSQL = `
 
 // ReadReports counts the incidents that the forecasts of a trial knew before anybody
 // reported them.
-func (t *Trial) ReadReports(tx *db.Tx, tenant string, now time.Time) error {
-	period := func(at time.Time) int { return DaysBefore(now, at) / score.PanelDays }
+func (t *Trial) ReadReports(tx *db.Tx, tenant string, now time.Time, zone *time.Location) error {
+	period := func(at time.Time) int { return DaysBefore(now, at, zone) / score.PanelDays }
 	args := []any{tenant, t.Kind, t.Panel.Start, now}
 	return tx.Query(selectReportsSQL, args, func(r *db.Row) error {
 		t.Report.Incidents++
