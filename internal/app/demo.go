@@ -31,7 +31,8 @@ func (a *App) SeedDemo(ctx context.Context, size demo.Size) error {
 		return fmt.Errorf("app: demo scores: %w", err)
 	}
 	if err := a.DB.Analyze(ctx, "shifts", "incident_entities", "predictive_scores", "zones", "items", "stock_levels",
-		"stock_movements", "orders", "order_lines", "shipments", "incidents", "audit"); err != nil {
+		"stock_movements", "orders", "order_lines", "reservations", "pick_lists", "pick_lines", "packages", "package_lines",
+		"shipments", "shipment_lines", "incidents", "audit"); err != nil {
 		return err
 	}
 	hash, err := hashed()

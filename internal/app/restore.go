@@ -99,6 +99,10 @@ func (x *restoring) claimDirectories() (release func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("app: another restore into %s is under way", x.dir)
 	}
+	if _, err := os.Stat(x.scratch); errors.Is(err, os.ErrNotExist) { // renamed by who had the lock until now
+		lock.Close()
+		return nil, fmt.Errorf("app: another restore into %s has just ended", x.dir)
+	}
 	if x.held, err = x.lockReplaced(); err != nil {
 		lock.Close()
 		return nil, errors.Join(err, os.RemoveAll(x.scratch))

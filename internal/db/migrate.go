@@ -115,6 +115,9 @@ func (l *lite) migrate(apply bool) (err error) {
 			return err
 		}
 	}
+	if err := l.describeIndexes(len(steps) > 0); err != nil {
+		return err
+	}
 	return w.execText("COMMIT")
 }
 

@@ -1,9 +1,12 @@
 package warehouse
 
 import (
+	"slices"
+
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/query"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/packing"
@@ -60,14 +63,13 @@ type back struct {
 
 // lockAndReadPicked locks the orders of pick lines and reads what is picked for them.
 func (b *back) lockAndReadPicked(picks []store.Row) error {
-	d := b.DB()
 	var wanted set
-	var bare []string
+	var bare []store.Row
 	for _, l := range picks {
 		if line := l.Text("order_line_id"); line != "" {
 			wanted.addID(line)
 		} else {
-			bare = append(bare, l.Text("id"))
+			bare = append(bare, l)
 		}
 	}
 	b.lines = wanted.list
@@ -81,9 +83,26 @@ func (b *back) lockAndReadPicked(picks []store.Row) error {
 	if b.held, err = b.activeReservations(b.lines); err != nil {
 		return err
 	}
+	return b.readBarePicks(bare)
+}
+
+// barePicksSQL takes the movements of pick lines $2, none of which is from before $3: no index
+// names what a movement is of.
+const barePicksSQL = `
+	created_at >= $3
+		AND type = 'pick'
+		AND ref_type = 'pick_lines'
+		AND ref_id IN {ids $2}
+	ORDER BY created_at, id`
+
+// readBarePicks reads how goods came to their lane that were picked for no order line.
+func (b *back) readBarePicks(picks []store.Row) error {
 	b.free = map[string]store.Row{}
-	moves, err := b.Rows("stock_movements", "type = 'pick' AND ref_type = 'pick_lines' AND "+d.InUUID("ref_id", 2)+
-		" ORDER BY id", jsonList(bare))
+	if len(picks) == 0 {
+		return nil
+	}
+	first := slices.Min(store.TextColumn(picks, "created_at"))
+	moves, err := b.Rows("stock_movements", barePicksSQL, query.List(store.TextColumn(picks, "id")), first)
 	for _, m := range moves {
 		b.free[m.Text("ref_id")] = m
 	}

@@ -14,11 +14,8 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
 	"holdfast/internal/testkit/dbtest"
-	"holdfast/internal/testkit/pgtest"
 	"holdfast/internal/warehouse"
 )
-
-func TestMain(m *testing.M) { pgtest.Main(m) }
 
 const (
 	north = "0190a000-0000-7000-8000-000000000001"
@@ -42,6 +39,9 @@ func each(t *testing.T, f func(k *kit)) {
 
 func checkReleased(t testing.TB, o db.Options) *kit {
 	t.Helper()
+	if o.URL == "" {
+		sent.Gather(&o)
+	}
 	d := dbtest.Open(t, o)
 	k := &kit{TB: t, d: d, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), as: actor.Actor{Role: actor.Service}}
 	k.s = store.New(d, catalog.Default(), warehouse.Watch{}.Effects(), func() time.Time { return k.now })

@@ -75,10 +75,18 @@ func MissedRow(task, level store.Row) store.Row {
 	return row
 }
 
-// ReadMovements reads the movements that book counts.
+// bookingsSQL takes the movements of counts $2 that are from $3 on: no index names what a movement
+// is of.
+const bookingsSQL = `
+	created_at >= $3
+		AND ref_type = 'stock_counts'
+		AND ref_id IN {ids $2}
+	ORDER BY created_at, id`
+
+// ReadMovements reads the movements that book counts which this transaction has made.
 func ReadMovements(tx *store.Tx, counts []store.Row) ([]store.Row, error) {
-	const ofCounts = "ref_type = 'stock_counts' AND ref_id IN {ids $2} ORDER BY id"
-	return tx.Rows("stock_movements", ofCounts, query.List(store.TextColumn(counts, "id")))
+	return tx.Rows("stock_movements", bookingsSQL, query.List(store.TextColumn(counts, "id")),
+		query.FormatTime(tx.Now()))
 }
 
 // OpenTask opens a count task, unless one is open for the zone and item.

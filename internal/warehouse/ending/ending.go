@@ -76,7 +76,7 @@ const spentWavesSQL = `
 		AND NOT EXISTS (
 			SELECT 1
 			FROM {names}
-			JOIN orders ON orders.tenant_id = $1 AND CAST(orders.id AS text) = name.value
+			JOIN orders ON orders.tenant_id = $1 AND orders.id = {id of name}
 			WHERE orders.status NOT IN ('cancelled', 'completed')
 		)
 	ORDER BY wave.id`
@@ -88,8 +88,8 @@ func EndWaves(tx *store.Tx, orders []string) error {
 		return nil
 	}
 	d := tx.DB()
-	text := strings.NewReplacer("{names}", d.Elements("wave.order_ids", "name"), "{given}", d.InText("name.value", 2)).
-		Replace(spentWavesSQL)
+	text := strings.NewReplacer("{names}", d.Elements("wave.order_ids", "name"), "{id of name}", d.UUID("name.value"),
+		"{given}", d.InText("name.value", 2)).Replace(spentWavesSQL)
 	var waves []string
 	err := tx.Query(text, []any{tx.TenantID, query.List(orders)}, func(r *db.Row) error {
 		waves = append(waves, r.Text(0))
@@ -121,8 +121,7 @@ const carriersSQL = `
 				FROM {names}
 				WHERE {orders}
 			)
-		)
-	ORDER BY shipment.id`
+		)`
 
 // LeaveShipments takes order lines, and orders that have ended, off the shipments that
 // have not left. A shipment that carries nothing else is cancelled and keeps its lines
@@ -139,6 +138,7 @@ func LeaveShipments(tx *store.Tx, orderLines, orders []string) (changed []string
 	if err != nil {
 		return nil, fmt.Errorf("ending: shipments of ended orders: %w", err)
 	}
+	slices.Sort(ids) // not by the statement: in that order SQLite would read those that have left, too
 	isGone := func(l load) bool { return slices.Contains(orderLines, l.orderLine) }
 	return leaveShipments(tx, ids, isGone, orders)
 }

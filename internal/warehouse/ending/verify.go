@@ -69,7 +69,7 @@ const deadParentsSQL = `
 		AND NOT EXISTS (
 			SELECT 1
 			FROM {names of shipment}
-			JOIN orders ON orders.tenant_id = $1 AND CAST(orders.id AS text) = name.value
+			JOIN orders ON orders.tenant_id = $1 AND orders.id = {id of name}
 			WHERE orders.status <> 'cancelled'
 		)
 	UNION ALL
@@ -91,7 +91,7 @@ const deadParentsSQL = `
 		AND NOT EXISTS (
 			SELECT 1
 			FROM {names of wave}
-			JOIN orders ON orders.tenant_id = $1 AND CAST(orders.id AS text) = name.value
+			JOIN orders ON orders.tenant_id = $1 AND orders.id = {id of name}
 			WHERE orders.status <> 'cancelled'
 		)`
 
@@ -99,5 +99,5 @@ const deadParentsSQL = `
 // for has ended, as its kind and id. Its argument is the tenant.
 func DeadParentsSQL(d *db.DB) string {
 	return strings.NewReplacer("{names of shipment}", d.Elements("shipment.order_ids", "name"),
-		"{names of wave}", d.Elements("wave.order_ids", "name")).Replace(deadParentsSQL)
+		"{names of wave}", d.Elements("wave.order_ids", "name"), "{id of name}", d.UUID("name.value")).Replace(deadParentsSQL)
 }

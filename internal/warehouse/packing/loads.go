@@ -104,11 +104,10 @@ func Unassigned(tx *store.Tx, orderLines []string) (packages [][]Content, err er
 	if len(orderLines) == 0 {
 		return nil, nil
 	}
-	which := `package.shipment_id IS NULL AND EXISTS (
-		SELECT 1
+	which := `package.shipment_id IS NULL AND package.id IN (
+		SELECT own.package_id
 		FROM package_lines AS own
 		WHERE own.tenant_id = $1
-			AND own.package_id = package.id
 			AND {lines}
 	)`
 	which = strings.ReplaceAll(which, "{lines}", tx.DB().InUUID("own.order_line_id", 2))
