@@ -44,6 +44,7 @@ const Inspection = lazy(() => import('./pages/inspection').then((m) => m.Inspect
 const Compliance = lazy(() => withWords(import('./pages/compliance')).then((m) => m.CompliancePage));
 const Risk = lazy(() => withWords(import('./pages/risk')).then((m) => m.RiskPage));
 const RiskEntity = lazy(() => withWords(import('./pages/risk')).then((m) => m.RiskEntityPage));
+const Register = lazy(() => withWords(import('./pages/register')).then((m) => m.RegisterPage));
 const Injuries = lazy(() => withWords(import('./pages/injuries')).then((m) => m.InjuryLog));
 const Actions = lazy(() => withWords(import('./pages/actions')).then((m) => m.ActionsPage));
 const Engagement = lazy(() => withWords(import('./pages/engagement')).then((m) => m.EngagementPage));
@@ -128,6 +129,7 @@ export function App() {
             <Route path="/console/report" component={Report} />
             <Route path="/console/inspections/:id" component={Inspection} />
             <Route path="/console/compliance" component={Compliance} />
+            <Route path="/console/register" component={Register} />
             <Route path="/console/injuries" component={Injuries} />
             <Route path="/console/risk" component={Risk} />
             <Route path="/console/risk/:kind/:id" component={RiskEntity} />

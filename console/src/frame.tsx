@@ -107,6 +107,7 @@ export const places: { title: string; list: Place[] }[] = [
         icon: 'gauge',
         may: (p) => p.functions['calculate-predictive-safety-scores'] === true,
       },
+      { href: '/console/register', text: 'Risk register', icon: 'list', may: reads('work_units') },
       { href: '/console/compliance', text: 'Compliance', icon: 'shield', may: reads('compliance_states') },
       { href: '/console/injuries', text: 'Injury log', icon: 'file', may: reads('osha_summaries') },
       { href: '/console/training', text: 'Training', icon: 'star', may: seesMatrix },

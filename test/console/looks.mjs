@@ -83,6 +83,7 @@ const pages = [
   ['risk', '/console/risk'],
   ['risk of a place', `/console/risk/zone/${place.id}`],
   ['compliance', '/console/compliance'],
+  ['register', '/console/register'],
   ['injuries', '/console/injuries'],
   ['training', '/console/training'],
   ['actions', '/console/actions'],

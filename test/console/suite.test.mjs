@@ -12,6 +12,7 @@ const both = [
   'safety',
   'training',
   'actions',
+  'register',
   'engagement',
   'evidence',
   'share',

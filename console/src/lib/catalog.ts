@@ -182,7 +182,7 @@ const names = [
   'kind',
 ];
 const codes =
-  'sku code order_no shipment_no pick_no incident_no action_no employee_no lot_no asset_no plate task_no count_no receipt_no route_no wave_no job_no'.split(
+  'sku code entry_no order_no shipment_no pick_no incident_no action_no employee_no lot_no asset_no plate task_no count_no receipt_no route_no wave_no job_no'.split(
     ' ',
   );
 
@@ -229,6 +229,7 @@ const later: Record<string, string> = {
   pick_lists: 'route_m,wave_no',
   regulations: 'follows_sites',
   shipments: 'arrived_at,proof,exception_code,exception_note,stop_seq',
+  risk_entries: 'measure_done_on,effect_checked_on,effective',
   stock_movements: 'ref_type,idempotency_key,reversal_of,uom_quantity',
   training_assignments: 'assignment_type,close_reason',
 };

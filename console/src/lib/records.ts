@@ -94,6 +94,9 @@ const known: Record<string, string> = {
   compliance_events: 'regulation_id,entity_type,entity_id,status,value,threshold,evaluated_at',
   compliance_states: 'regulation_id,entity_type,entity_id,status,value,threshold,last_evaluated_at',
   score_runs: 'entity_type,model_kind,period_days,scores_computed,computed_at',
+  work_units: 'code,name,site_id,headcount,activities',
+  risk_entries: 'entry_no,priority,unit_id,hazard_family,situation,rating_before,rating_after,review_on',
+  risk_register_versions: 'number,site_id,reason,made_at,entries,gaps,keep_until',
   drivers: 'worker_id,status,vehicle_id,phone,licence_class,licence_expires_on',
 };
 

@@ -21,6 +21,18 @@ import { useWhere, useZoneOf, Where } from './where';
 // isNeeded says whether a record is not made without a person saying it.
 const isNeeded = (f: Field) => !!f.required && !f.default && f.type !== 'boolean';
 
+// Texts of several sentences have room for them.
+const longTexts = [
+  'notes',
+  'description',
+  'immediate_action',
+  'lessons',
+  'note',
+  'situation',
+  'existing_measures',
+  'measure',
+];
+
 // Control is one field of a form, by its type.
 export function Control({
   f,
@@ -59,7 +71,7 @@ export function Control({
   if (isCoded(f))
     return <Coded f={f} label={label} help={help} text={text} put={put} wrong={wrong} required={required} />;
   if (f.type === 'text' && !f.format)
-    return ['notes', 'description', 'immediate_action', 'lessons', 'note'].includes(f.name) ? (
+    return longTexts.includes(f.name) ? (
       <Area {...same} whole rows={3} />
     ) : (
       <Input {...same} />
