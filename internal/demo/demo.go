@@ -81,7 +81,8 @@ func writeRecords(tx *store.Tx, rows records) error {
 		return err
 	}
 	by := actor.Actor{TenantID: tx.TenantID, Role: actor.Service, KeyID: "demo"}
-	for _, name := range slices.Concat(resources[:], programmeResources[:], statutoryResources[:]) {
+	for _, name := range slices.Concat(resources[:], programmeResources[:], statutoryResources[:],
+		registerResources[:]) {
 		if name == "audit" {
 			if err := writeAudit(tx.Tx, tx.TenantID, rows[name]); err != nil {
 				return err

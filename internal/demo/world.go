@@ -91,6 +91,7 @@ func buildTenant(p profile, now time.Time) (records, error) {
 	writeProgramme(people)
 	writeCases(people)
 	w.writeUnits()
+	people.writeRegister()
 	return w.rows, nil
 }
 

@@ -39,7 +39,7 @@ func checkEntries(tx *store.Tx, changes []store.Change) error {
 		if err := checkDays(c, today.String()); err != nil {
 			return err
 		}
-		rateEntry(c.After)
+		RateEntry(c.After)
 	}
 	return nil
 }
@@ -138,8 +138,8 @@ func checkDays(c store.Change, today string) error {
 	return nil
 }
 
-// rateEntry fills the ratings of a risk and its priority.
-func rateEntry(entry store.Row) {
+// RateEntry fills the ratings of a risk and its priority.
+func RateEntry(entry store.Row) {
 	entry[ratingBefore] = safety.RiskRating(entry.Text(severityBefore), entry[likelihoodBefore])
 	entry[ratingAfter] = safety.RiskRating(entry.Text(severityAfter), entry[likelihoodAfter])
 	now, severity := entry[ratingBefore], entry.Text(severityBefore)
