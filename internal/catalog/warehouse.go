@@ -246,7 +246,8 @@ func stockMovements() Resource {
 			{Name: "uom", Format: Code, Label: "Unit"},
 			{Name: "uom_quantity", Type: Decimal, Min: "0.0001"},
 			{Name: "weight_kg", Type: Decimal, Unit: "kg", ReadOnly: true,
-				Doc: "What the goods of an item of catch weight weighed when they were received or picked."},
+				Doc: "What the goods of an item of catch weight weighed when they were received or picked; of a " +
+					"shipment their share of what was picked for its order lines."},
 			{Name: "unit_cost", Type: Decimal, Unit: Currency, Cost: true, Min: "0", Setters: managers,
 				Doc: "What one base unit cost when the movement was posted: as given, else by setting " +
 					"costing_method the item's, which may change since, or the average; of a reversal that of " +

@@ -1,10 +1,13 @@
 package warehouse
 
 import (
+	"fmt"
+
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/catchweight"
 	"holdfast/internal/warehouse/crew"
 	"holdfast/internal/warehouse/packing"
 	"holdfast/internal/warehouse/transfers"
@@ -110,6 +113,9 @@ func (k work) bookDeparture(shipments []string) error {
 		return err
 	}
 	d := &departure{work: k, shipped: map[string]decimal.Dec{}}
+	if d.weighed, err = catchweight.ReadPicked(k.Tx, lines); err != nil {
+		return err
+	}
 	if d.transit, err = transfers.OpenTransit(k.Tx, lines); err != nil {
 		return err
 	}
@@ -127,6 +133,7 @@ type departure struct {
 	moves, parted, sent []store.Row
 	consumed            []string
 	shipped             map[string]decimal.Dec // by order line
+	weighed             catchweight.Picked
 	transit             *transfers.Transit
 }
 
@@ -176,6 +183,13 @@ func (d *departure) consumeContent(l waits, c packing.Content, held []store.Row)
 			"type": "ship", "item_id": c.ItemID, "lot_id": db.Null(c.LotID), "serial": db.Null(c.Serial),
 			"owner_id": r["owner_id"], "lpn": r["lpn"], "from_zone_id": r["zone_id"], "quantity": q,
 			"ref_type": "shipments", "ref_id": c.ShipmentID, "reservation_id": id,
+		}
+		weight, err := d.weighed.Weigh(c.OrderLineID, c.LotID, c.Serial, q)
+		if err != nil {
+			return fmt.Errorf("warehouse: weight of what leaves: %w", err)
+		}
+		if weight > 0 {
+			move["weight_kg"] = weight
 		}
 		d.transit.LeadInto(move, c.OrderLineID)
 		d.moves = append(d.moves, move)

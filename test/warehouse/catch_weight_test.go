@@ -2,7 +2,10 @@ package warehouse_test
 
 import (
 	"net/http"
+	"net/url"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"holdfast/internal/testkit"
 )
@@ -136,5 +139,48 @@ func TestCatchWeightIsOfItsItemsAlone(t *testing.T) {
 		refused(t, patch(map[string]any{"weight_tolerance_pct": 101}), "weight_tolerance_pct")
 		g.patched("items?id=eq."+g.item, map[string]any{"catch_weight": true, "weight_tolerance_pct": 0},
 			http.StatusNoContent)
+	})
+}
+
+// What was weighed travels on: in the movement of each shipment, in its event of EPCIS and on its
+// delivery note, each its share. What comes back takes its share along.
+func TestCatchWeightTravels(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newCheese(t, k)
+		since := url.Values{"EQ_bizStep": {"shipping"},
+			"GE_recordTime": {list1(t, k, g.as, "items?select=id:created_at&id=eq."+g.item)}}
+		g.bin("G-A", 100, "")
+		order, line := g.order(12)
+		_, picks := g.released(order)
+		g.say("pick_line", map[string]any{"pick_line_id": picks[0], "quantity": 12, "weight_kg": 50, "to_zone_id": g.lane},
+			200, nil)
+		first, second := g.consigned(line, 9, nil), g.consigned(line, 3, nil)
+		note := g.paper("/v1/shipments/" + first + "/delivery-note.pdf")
+		note.row(t, "1", "G-1", "Goods", "", "", "9", "EA", "37.5")
+		for shipment, q := range map[string]float64{first: 9, second: 3} {
+			g.packed(shipment, line, q)
+			g.say("dispatch", map[string]any{"shipment_id": shipment}, 200, nil)
+		}
+
+		g.is("stock_movements?select=quantity,weight_kg&type=eq.ship&order=quantity&item_id=eq."+g.item,
+			`[{"quantity":3,"weight_kg":12.5},{"quantity":9,"weight_kg":37.5}]`)
+		note = g.paper("/v1/shipments/" + second + "/delivery-note.pdf")
+		note.row(t, "1", "G-1", "Goods", "", "", "3", "EA", "12.5")
+		if !note.says("Net kg") {
+			t.Errorf("no column of weights in %q", note.texts)
+		}
+		events, _ := g.told(g.as, since)
+		weights := map[string]string{}
+		for _, e := range events {
+			for _, s := range e.SensorElementList {
+				r := s.SensorReport[0]
+				weights[e.QuantityList[0].Quantity.String()] = r.Type + " " + r.Value.String() + " " + r.Uom
+			}
+		}
+		want := map[string]string{"9": "Mass 37.5 KGM", "3": "Mass 12.5 KGM"}
+		if d := cmp.Diff(want, weights); d != "" {
+			t.Errorf("weights of shipping events (-want +got):\n%s", d)
+		}
+		k.Verified(t)
 	})
 }

@@ -31,7 +31,13 @@ type happened struct {
 	ReadPoint, BizLocation struct{ ID string }
 	BizTransactionList     []struct{ Type, BizTransaction string }
 	DestinationList        []struct{ Type, Destination string }
-	ErrorDeclaration       *struct {
+	SensorElementList      []struct {
+		SensorReport []struct {
+			Type, Uom string
+			Value     json.Number
+		}
+	}
+	ErrorDeclaration *struct {
 		DeclarationTime    time.Time
 		Reason             string
 		CorrectiveEventIDs []string

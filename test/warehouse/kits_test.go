@@ -133,6 +133,12 @@ func TestKitIsSoldAsItsComponents(t *testing.T) {
 		refused(t, s.say("pack", map[string]any{"order_id": order, "lines": part(kitLine, 1)}, 409, nil), "kit", "components")
 		sent := s.ship(a, 5, b, 1, loose, 4)
 		s.stands("kit in part", kitLine, 3, 3, 1, 1, 0)
+		orderNo := list1(t, k, s.as, "orders?select=id:order_no&id=eq."+order)
+		note := s.paper("/v1/shipments/" + sent + "/delivery-note.pdf")
+		note.row(t, orderNo, "1", "G-KIT", "Kit", "1", "EA") // one of them is whole
+		note.row(t, orderNo, "G-1", "– Goods", "5", "EA")
+		note.row(t, orderNo, "G-B", "– B", "1", "EA")
+		note.row(t, orderNo, "2", "G-1", "Goods", "4", "EA")
 		k.Verified(t)
 		s.ship(a, 1, b, 2)
 		s.stands("kit that left", kitLine, 3, 3, 3, 3, 0)

@@ -99,6 +99,19 @@ type Event struct {
 	Location    *Place       `json:"bizLocation,omitempty"`
 	Papers      []Paper      `json:"bizTransactionList,omitempty"`
 	To          []Party      `json:"destinationList,omitempty"`
+	Sensors     []Sensor     `json:"sensorElementList,omitempty"`
+}
+
+// Sensor is what was measured of the goods of an event (EPCIS 2.0, 7.3.7).
+type Sensor struct {
+	Reports []Report `json:"sensorReport"`
+}
+
+// Report is a value that was measured, in a unit of UN/CEFACT Recommendation 20.
+type Report struct {
+	Type  string      `json:"type"` // Mass
+	Value json.Number `json:"value"`
+	Unit  string      `json:"uom"`
 }
 
 // Declaration says that an event which was told before is wrong, and which ones
@@ -149,11 +162,16 @@ type Goods struct {
 	Serial       string
 	Quantity     decimal.Dec // base units
 	Unit         string      // UN/CEFACT Recommendation 20
+	Weight       decimal.Dec // kg, of goods that are weighed; 0 = they are not
 }
 
 // Of puts goods into an event: a piece with a serial number by its own name,
 // everything else as a quantity of its class.
 func (e *Event) Of(g Goods) {
+	if g.Weight > 0 {
+		mass := Report{Type: "Mass", Value: json.Number(g.Weight.String()), Unit: "KGM"}
+		e.Sensors = append(e.Sensors, Sensor{Reports: []Report{mass}})
+	}
 	switch {
 	case g.Serial != "" && e.Parent == "":
 		e.EPCs = append(e.EPCs, g.pieceURI())

@@ -110,62 +110,6 @@ func (k *reading) deliveryNote(sh store.Row) (*label.Paper, error) {
 	return d, nil
 }
 
-// goodsOf is the table of what a shipment carries, a row for each lot or piece of
-// a line.
-func (k *reading) goodsOf(sh store.Row, orders map[string]store.Row) (t label.Table, err error) {
-	t = label.Table{Title: "Goods", Columns: []label.Column{{Title: "Order", Share: 6},
-		{Title: "Line", Share: 2, Right: true}, {Title: "SKU", Share: 5},
-		{Title: "Name", Share: 9}, {Title: "Lot, serial number", Share: 6}, {Title: "Expires", Share: 4},
-		{Title: "Quantity", Share: 3, Right: true},
-		{Title: "Unit", Share: 2}}}
-	lines, err := k.readRows("shipment_lines", "shipment_id = $2 ORDER BY id", sh["id"])
-	if err != nil {
-		return t, err
-	}
-	of, err := k.readReferenced("order_lines", "order_line_id", lines)
-	if err != nil {
-		return t, err
-	}
-	items, err := k.readReferenced("items", "item_id", lines)
-	if err != nil {
-		return t, err
-	}
-	parts, err := k.lotsByLine(sh, lines)
-	if err != nil {
-		return t, err
-	}
-	var named []store.Row
-	for _, list := range parts {
-		for _, s := range list {
-			named = append(named, store.Row{"lot_id": db.Null(s.lot)})
-		}
-	}
-	lots, err := k.readReferenced("lots", "lot_id", named)
-	if err != nil {
-		return t, err
-	}
-	slices.SortStableFunc(lines, func(a, b store.Row) int {
-		if c := strings.Compare(orders[a.Text("order_id")].Text("order_no"),
-			orders[b.Text("order_id")].Text("order_no")); c != 0 {
-			return c
-		}
-		return int(wholeNumber(of[a.Text("order_line_id")], "line_no") - wholeNumber(of[b.Text("order_line_id")], "line_no"))
-	})
-	for _, l := range lines {
-		ol, it := of[l.Text("order_line_id")], items[l.Text("item_id")]
-		for _, s := range parts[l.Text("id")] {
-			t.Rows = append(
-				t.Rows,
-				[]string{orders[l.Text("order_id")].Text("order_no"), fmt.Sprint(wholeNumber(ol, "line_no")), it.Text("sku"),
-					it.Text("name"),
-					joinWords(lots[s.lot].Text("lot_no"), s.serial), lots[s.lot].Text("expires_on"), s.quantity.String(),
-					it.Text("base_uom")},
-			)
-		}
-	}
-	return t, nil
-}
-
 func wholeNumber(r store.Row, name string) int64 {
 	n, _ := r[name].(int64)
 	return n

@@ -222,7 +222,7 @@ func (s *sight) readMovements() error {
 			CASE WHEN m.reversal_of IS NOT NULL
 				THEN (SELECT p.id {earlier} ORDER BY p.created_at DESC, p.id DESC LIMIT 1)
 			END,
-			{told type}, o.to_status, o.occurred_at, o.quantity, o.serial,
+			{told type}, o.to_status, o.occurred_at, o.quantity, o.weight_kg, o.serial,
 			i.id, i.gtin, i.base_uom,
 			b.id, b.lot_no, b.expires_on,
 			f.id, f.code, f.site_id,
@@ -249,12 +249,12 @@ func (s *sight) readMovements() error {
 			m := motion{
 				at: Recorded{r.Time(1), r.Text(0)}, reverses: r.Text(2), quantity: r.Dec(3), before: r.Dec(4), last: r.Text(5),
 				kind: r.Text(6), status: r.Text(7), occurred: r.Time(8),
-				goods: epcis.Goods{Quantity: r.Dec(9), Serial: r.Text(10), ItemID: r.Text(11), GTIN: r.Text(12), Unit: r.Text(13),
-					LotID: r.Text(14), LotNo: r.Text(15)},
-				expires: r.Text(16), from: location{r.Text(17), r.Text(18), r.Text(19)},
-				to:       location{r.Text(20), r.Text(21), r.Text(22)},
-				order:    commission{r.Text(23), r.Text(24), r.Text(25), r.Text(26), r.Text(27)},
-				shipment: r.Text(28), shipmentNo: r.Text(29),
+				goods: epcis.Goods{Quantity: r.Dec(9), Weight: r.Dec(10), Serial: r.Text(11), ItemID: r.Text(12),
+					GTIN: r.Text(13), Unit: r.Text(14), LotID: r.Text(15), LotNo: r.Text(16)},
+				expires: r.Text(17), from: location{r.Text(18), r.Text(19), r.Text(20)},
+				to:       location{r.Text(21), r.Text(22), r.Text(23)},
+				order:    commission{r.Text(24), r.Text(25), r.Text(26), r.Text(27), r.Text(28)},
+				shipment: r.Text(29), shipmentNo: r.Text(30),
 			}
 			s.list = append(s.list, told{at: m.at, events: s.movementEvents(m)})
 			return nil
@@ -307,7 +307,7 @@ func (s *sight) movementEvents(m motion) []epcis.Event {
 		e.Of(m.goods)
 		return []epcis.Event{e}
 	}
-	m.goods.Quantity -= m.before
+	m.goods = takeBack(m.goods, m.before)
 	return correctionEvents(e, epcis.ID(cmp.Or(m.last, m.reverses)), m.goods, m.quantity)
 }
 
@@ -338,9 +338,18 @@ func correctionEvents(e epcis.Event, held string, g epcis.Goods, q decimal.Dec) 
 		return []epcis.Event{wrong}
 	}
 	wrong.Error = epcis.Corrected(e.RecordTime, e.ID)
-	g.Quantity -= q
-	e.Of(g)
+	e.Of(takeBack(g, q))
 	return []epcis.Event{wrong, e}
+}
+
+// takeBack takes a quantity off goods, and its share off what they weigh.
+func takeBack(g epcis.Goods, q decimal.Dec) epcis.Goods {
+	left := g.Quantity - q
+	if share, err := g.Weight.MulDiv(left, g.Quantity); err == nil {
+		g.Weight = share
+	}
+	g.Quantity = left
+	return g
 }
 
 // newEvent is what every event of a record has.
