@@ -4,9 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -261,6 +263,47 @@ func TestRegisterVersion(t *testing.T) {
 		}
 		_, r = k.publish(columns{"site_id": k.Foreign(t, "sites"), "reason": "yearly"}, 404)
 		wants(t, "another tenant's site", r, 404, "site_id")
+	})
+}
+
+// Versions that are published at once have numbers of their own.
+func TestRegisterVersionsAtOnce(t *testing.T) {
+	onRegister(t, func(t *testing.T, k *register) {
+		k.Insert(t, testkit.As(actor.Safety), "risk_entries", k.entry(nil))
+		const n = 6
+		var all sync.WaitGroup
+		for range n {
+			all.Go(func() {
+				in := columns{"site_id": k.site, "reason": "yearly"}
+				r := k.Post(testkit.As(actor.Safety), "/v1/rpc/publish_register", in)
+				wants(t, "one of several at once", r, 200, "")
+			})
+		}
+		all.Wait()
+		list := testkit.List[versionRow](t, k.Kit, testkit.As(actor.Safety),
+			"risk_register_versions?select=number&order=number&site_id=eq."+k.site)
+		for i, v := range list {
+			if v.Number != int64(i+1) {
+				t.Errorf("the version at %d has the number %d", i+1, v.Number)
+			}
+		}
+		if len(list) != n {
+			t.Errorf("%d versions, want %d", len(list), n)
+		}
+	})
+}
+
+// A version is kept 40 years from the day of the tenant on which it was made: in Berlin a new
+// year has begun half an hour before midnight UTC.
+func TestRegisterVersionDay(t *testing.T) {
+	year := time.Now().Year() + 1
+	eve := func() time.Time { return time.Date(year, 12, 31, 23, 30, 0, 0, time.UTC) }
+	fromClock(t, testkit.As(actor.Safety), eve, func(k *clocked) {
+		w := k.call("POST", "/v1/rpc/publish_register", `{"reason":"yearly"}`)
+		want := fmt.Sprintf(`"keep_until":"%d-01-01"`, year+41)
+		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
+			k.Errorf("%d %.3000s, want %s", w.Code, w.Body, want)
+		}
 	})
 }
 

@@ -87,6 +87,10 @@ test('a unit and a risk are entered by pressing, published with the gaps named, 
     assert.equal(body.subarray(0, 5).toString(), '%PDF-');
     const [version] = await api(officer, `/v1/risk_register_versions?site_id=eq.${site.id}`);
     assert.deepEqual([version.number, version.gaps, version.reason], [1, 1, 'important_change']);
+
+    await page.getByRole('link', { name: /^Version 1/ }).click();
+    await page.getByText(version.sha256).waitFor();
+    assert.doesNotMatch(await page.locator('main').innerText(), /entry_no|Owner user|[0-9a-f]{8}-[0-9a-f]{4}-/i);
   });
 });
 

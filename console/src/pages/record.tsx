@@ -402,8 +402,9 @@ const quantities = [
   'qty_shipped',
   'qty_received',
 ];
-// shownFirst are the fields that the page says above the details.
+// shownFirst are the fields that the page says above the details, or in a document.
 const shownFirst = (c: Collection) => [
+  ...(c.name === 'risk_register_versions' ? ['content'] : []),
   ...(c.name === 'orders' ? quantities : []),
   ...(purposes[c.name]?.key.split(',') ?? []),
 ];
