@@ -266,6 +266,26 @@ func TestRegisterVersion(t *testing.T) {
 	})
 }
 
+// A version that no document could hold is refused before it is kept for 40 years, and one
+// just below is printed.
+func TestRegisterVersionFits(t *testing.T) {
+	onRegister(t, func(t *testing.T, k *register) {
+		officer := testkit.As(actor.Safety)
+		long := strings.Repeat("Quai ", 390)
+		row := k.entry(columns{"situation": long, "existing_measures": long, "measure": long})
+		rows := make([]columns, 110)
+		for i := range rows {
+			rows[i] = row
+		}
+		wants(t, "many risks", k.Post(officer, "/v1/risk_entries", rows), 200, "")
+		v, _ := k.publish(columns{"site_id": k.site, "reason": "yearly"}, 200)
+		readSheet(t, k.Kit, officer, "/v1/risk-register-versions/"+v.ID+"/risk-register.pdf")
+		wants(t, "more risks", k.Post(officer, "/v1/risk_entries", rows[:20]), 200, "")
+		_, r := k.publish(columns{"site_id": k.site, "reason": "yearly"}, http.StatusRequestEntityTooLarge)
+		wants(t, "a register that is too long", r, http.StatusRequestEntityTooLarge, "by site")
+	})
+}
+
 // Versions that are published at once have numbers of their own.
 func TestRegisterVersionsAtOnce(t *testing.T) {
 	onRegister(t, func(t *testing.T, k *register) {

@@ -6,7 +6,7 @@ import { date, dateTime, number } from '../lib/format';
 import { _, plural } from '../lib/i18n';
 import { queryClient, useQuery } from '../lib/query';
 import type { Row } from '../database';
-import { Badge, Button, Card, Empty, Head, LinkButton, Problem, Skeleton } from '../ui/basic';
+import { Badge, Button, Card, Empty, Head, LinkButton, Note, Problem, Skeleton } from '../ui/basic';
 import { Dialog } from '../ui/dialog';
 import { Select } from '../ui/form';
 import { toast } from '../ui/overlay';
@@ -18,6 +18,7 @@ import {
   inCell,
   isOverdue,
   likelihoods,
+  mostRead,
   readCell,
   readRegister,
   readVersions,
@@ -60,7 +61,12 @@ export function RegisterPage() {
   const catalog = useCatalog();
   const { query, route } = useLocation();
   const [dialog, setDialog] = useState<'' | 'unit' | 'entry' | 'publish'>('');
-  const read = useQuery({ queryKey: ['c', 'risk_entries', 'register'], queryFn: readRegister, meta: { live: true } });
+  const site = query['site'] ?? '';
+  const read = useQuery({
+    queryKey: ['c', 'risk_entries', 'register', site],
+    queryFn: () => readRegister(site),
+    meta: { live: true },
+  });
   const sites = useQuery({
     queryKey: ['c', 'sites', 'register'],
     queryFn: () => want(supabase.from('sites').select('id,code,name').is('archived_at', null).order('name').limit(200)),
@@ -68,9 +74,9 @@ export function RegisterPage() {
   const unitKind = catalog?.get('work_units');
   const entryKind = catalog?.get('risk_entries');
   if (!p || !catalog || !unitKind || !entryKind) return <Skeleton lines={8} />;
-  const a: Asked = { site: query['site'], unit: query['unit'], cell: query['cell'] };
+  const a: Asked = { site, unit: query['unit'], cell: query['cell'] };
   const go = (next: Asked) => route(pathOf({ ...a, ...next }), true);
-  const units = (read.data?.units ?? []).filter((u) => !a.site || u['site_id'] === a.site);
+  const units = read.data?.units ?? [];
   const shownUnits = units.filter((u) => !a.unit || u.id === a.unit);
   const ids = new Set(shownUnits.map((u) => u.id));
   const inSite = (read.data?.entries ?? []).filter((e) => units.some((u) => u.id === e['unit_id']));
@@ -100,12 +106,17 @@ export function RegisterPage() {
         ) : null}
       </Head>
       <Problem error={read.error ?? sites.error} retry={() => (void read.refetch(), void sites.refetch())} />
+      {(read.data?.entries.length ?? 0) >= mostRead ? (
+        <Note kind="warn">
+          {_('The {n} largest risks are shown: choose a site to see the rest.', { n: number(mostRead) })}
+        </Note>
+      ) : null}
       {names.length > 1 ? (
         <div class="row register-filter">
           <Select
             label={_('Site')}
-            value={a.site ?? ''}
-            put={(site) => go({ site, unit: '', cell: '' })}
+            value={site}
+            put={(to) => go({ site: to, unit: '', cell: '' })}
             options={[['', _('Every site')], ...names]}
           />
         </div>
@@ -148,14 +159,14 @@ export function RegisterPage() {
           </Empty>
         </>
       )}
-      <Versions sites={new Map(names)} site={a.site ?? ''} />
+      <Versions sites={new Map(names)} site={site} />
       {dialog === 'unit' ? (
         <Dialog kind="wide" title={newOf('work_units')} close={shut}>
           <RecordForm
             c={unitKind}
             fields={writable(unitKind, p.collections['work_units'], true)}
             base={null}
-            preset={a.site ? { site_id: a.site } : undefined}
+            preset={site ? { site_id: site } : undefined}
             cancel={shut}
             done={(r) => {
               shut();
@@ -168,7 +179,7 @@ export function RegisterPage() {
       {dialog === 'entry' ? (
         <NewEntry c={entryKind} unit={a.unit ?? ''} close={shut} done={done} />
       ) : null}
-      {dialog === 'publish' ? <Publish sites={names} site={a.site ?? ''} close={shut} done={done} /> : null}
+      {dialog === 'publish' ? <Publish sites={names} site={site} close={shut} done={done} /> : null}
     </>
   );
 }

@@ -1032,4 +1032,5 @@ export const dePages: Record<string, string> = {
   'Nothing was published yet. A version is due each year, after important changes and on new information.': 'Noch nichts wurde veröffentlicht. Eine Fassung ist jedes Jahr fällig, nach einer wesentlichen Änderung und bei neuen Erkenntnissen.',
   'kept until {day}': 'aufbewahrt bis {day}',
   'Which register': 'Welche Gefährdungsbeurteilung',
+  'The {n} largest risks are shown: choose a site to see the rest.': 'Die {n} größten Risiken sind zu sehen: Wähle einen Standort, um die übrigen zu sehen.',
 };

@@ -1074,4 +1074,5 @@ export const frPages: Record<string, string> = {
   'Nothing was published yet. A version is due each year, after important changes and on new information.': 'Rien n’a encore été publié. Une version est due chaque année, après un aménagement important et sur information nouvelle.',
   'kept until {day}': 'conservée jusqu’au {day}',
   'Which register': 'Quel document',
+  'The {n} largest risks are shown: choose a site to see the rest.': 'Les {n} risques les plus grands sont montrés : choisissez un site pour voir les autres.',
 };

@@ -1,4 +1,4 @@
-import { want, supabase } from '../lib/client';
+import { records, supabase, want } from '../lib/client';
 import { today } from '../lib/zone';
 import type { Row } from '../database';
 
@@ -6,8 +6,8 @@ import type { Row } from '../database';
 export const severities = ['low', 'medium', 'high', 'critical'] as const;
 export const likelihoods = [1, 2, 3, 4, 5] as const;
 
-// The register is read as a whole: so many units and risks, which is more than a version may have.
-const mostRead = 1000;
+// So many units and risks are read at once, which is as many as a version may have.
+export const mostRead = 1000;
 
 export type When = 'before' | 'after';
 
@@ -31,13 +31,19 @@ export interface Register {
   entries: Row[];
 }
 
-// readRegister reads the work units and risks in use.
-export async function readRegister(): Promise<Register> {
-  const [units, entries] = await Promise.all([
-    want(supabase.from('work_units').select('*').is('archived_at', null).order('code').limit(mostRead)),
-    want(supabase.from('risk_entries').select('*').is('archived_at', null).order('entry_no').limit(mostRead)),
+// readRegister reads the work units and risks in use, of a site or of the whole organisation: the largest risks first.
+export async function readRegister(site: string): Promise<Register> {
+  let units = records('work_units').select('*').is('archived_at', null);
+  let entries = records('risk_entries').select('*,unit:unit_id!inner(site_id)').is('archived_at', null);
+  if (site) {
+    units = units.eq('site_id', site);
+    entries = entries.eq('unit.site_id', site);
+  }
+  const [u, e] = await Promise.all([
+    want(units.order('code').limit(mostRead)),
+    want(entries.order('rating_now', { ascending: false, nullsFirst: true }).limit(mostRead)),
   ]);
-  return { units, entries };
+  return { units: u, entries: e };
 }
 
 export const versionColumns =

@@ -207,7 +207,9 @@ func readUnits(tx *store.Tx, site string) ([]Unit, error) {
 		}
 		list[i].Zones = []Named{}
 		for _, zone := range u.ZoneIDs {
-			list[i].Zones = append(list[i].Zones, zoneNames[zone])
+			if at, found := zoneNames[zone]; found {
+				list[i].Zones = append(list[i].Zones, at)
+			}
 		}
 	}
 	return list, nil

@@ -29,10 +29,12 @@ type PublishOut struct {
 	Gaps    []Gap       `json:"gaps" doc:"Risks without a rating or without anybody responsible."`
 }
 
-// Bounds of a version.
+// Bounds of a version, which is printed as a whole: what no document would hold is published
+// by site.
 const (
-	mostEntries = 1000 // of one version, which is printed as a whole
-	gapsNamed   = 10   // in a refusal
+	mostEntries = 1000
+	mostBytes   = 700 << 10 // of content
+	gapsNamed   = 10        // in a refusal
 )
 
 // Verbs is the table of what is done with the register besides changing its records.
@@ -169,6 +171,11 @@ func (c *Content) row(tx *store.Tx, site string) (store.Row, error) {
 	raw, hash, err := c.canonical()
 	if err != nil {
 		return nil, err
+	}
+	if len(raw) > mostBytes {
+		return nil, fault.New(fault.TooLarge, "54000",
+			"a version holds %d kB at most, the register would be %d kB: publish it by site, or say less",
+			mostBytes>>10, len(raw)>>10)
 	}
 	return store.Row{"number": c.Number, siteColumn: db.Null(site), "reason": c.Reason, "note": db.Null(c.Note),
 		madeColumn: c.MadeAt, "made_by": db.Null(c.MadeBy), "units": int64(len(c.Units)), "entries": c.entryCount(),
