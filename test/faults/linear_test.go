@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,6 +42,7 @@ func linearRounds(t *testing.T) int {
 // stocked is an item of the floor by its ids.
 type stocked struct {
 	id     string
+	lane   string // where picked goods are put
 	lots   [modelLots]string
 	places [modelPlaces]string
 	orders [modelOrders]string
@@ -69,7 +71,8 @@ type floor struct {
 	answered atomic.Int64
 	mu       sync.Mutex
 	history  [linearItems][]porcupine.Operation
-	seen     map[string]int // answers by kind, "refused" and "silent" among them
+	picks    [linearItems][]deed // of pick lines that nobody has picked
+	seen     map[string]int      // answers by kind, "refused" and "silent" among them
 }
 
 // asked sends one request, once: what was not answered is not sent again.
@@ -121,6 +124,7 @@ func (f *floor) furnish(v *program.Server) {
 		for p := range i.places {
 			i.places[p] = f.made(v, "zones", map[string]any{"code": fmt.Sprintf("%s-%d", tag, p), "name": tag, "kind": "bin"})
 		}
+		i.lane = f.made(v, "zones", map[string]any{"code": tag + "-L", "name": tag, "kind": "staging"})
 		for o := range i.orders {
 			i.orders[o] = f.made(v, "orders", map[string]any{"type": "outbound", "party_name": tag})
 			i.lines[o] = f.made(v, "order_lines", map[string]any{"order_id": i.orders[o], "line_no": 1, "item_id": i.id,
@@ -142,6 +146,13 @@ func (f *floor) request(d deed, i stocked) map[string]any {
 	place := func(s int) string { return i.places[s%modelPlaces] }
 	in := map[string]any{"item_id": i.id, "lot_id": i.lots[d.from/modelPlaces], "quantity": d.q}
 	switch d.kind {
+	case "pick":
+		in = map[string]any{"pick_line_id": d.id, "quantity": d.q, "to_zone_id": i.lane}
+	case "ship":
+		in = map[string]any{"shipment_id": d.id}
+	case "count":
+		in["zone_id"], in["counted"] = place(d.from), d.q
+		delete(in, "quantity")
 	case "adjust":
 		in["zone_id"], in["reason_code"] = place(d.from), "chance"
 	case "move":
@@ -153,15 +164,15 @@ func (f *floor) request(d deed, i stocked) map[string]any {
 }
 
 var linearVerbs = map[string]string{"adjust": "adjust_stock", "move": "move_stock", "allocate": "allocate_order",
-	"deallocate": "deallocate_order"}
+	"deallocate": "deallocate_order", "pick": "pick_line", "ship": "dispatch"}
 
 // chosen is something to do by chance. A move stays within its lot.
 func chosen(r *rand.Rand) deed {
-	kinds := []string{"adjust", "adjust", "adjust", "move", "move", "allocate", "allocate", "deallocate", "levels",
-		"levels", "promised", "total"}
+	kinds := strings.Fields("adjust adjust adjust move move allocate allocate deallocate count pick pick pick ship ship " +
+		"levels levels promised carried total")
 	d := deed{kind: kinds[r.IntN(len(kinds))], from: r.IntN(modelSpots), order: r.IntN(modelOrders), q: 1 + r.IntN(3)}
 	d.to = d.from/modelPlaces*modelPlaces + (d.from+1+r.IntN(modelPlaces-1))%modelPlaces
-	if d.kind == "adjust" && r.IntN(2) == 0 {
+	if d.kind == "adjust" && r.IntN(3) == 0 {
 		d.q = -d.q
 	}
 	return d
@@ -182,8 +193,11 @@ func (f *floor) do(c *http.Client, url string, d deed, i stocked) (t told, err e
 	switch d.kind {
 	case "levels":
 		path = "/v1/stock_levels?select=lot_id,zone_id,quantity,reserved&item_id=eq." + i.id
-	case "promised":
-		path = "/v1/reservations?select=lot_id,zone_id,quantity&state=eq.active&order_line_id=eq." + i.lines[d.order]
+	case "promised", "carried":
+		path = "/v1/reservations?select=lot_id,zone_id,quantity&state=eq.active&picked=eq." +
+			strconv.FormatBool(d.kind == "carried") + "&order_line_id=eq." + i.lines[d.order]
+	case "count":
+		method, path, in = "POST", "/v1/stock_counts", f.request(d, i)
 	case "total":
 		path = "/v1/items?select=on_hand,available&id=eq." + i.id
 	default:
@@ -193,19 +207,23 @@ func (f *floor) do(c *http.Client, url string, d deed, i stocked) (t told, err e
 	switch {
 	case err != nil:
 		return told{silent: true}, nil
-	case status == http.StatusConflict && strings.Contains(string(body), `"HF002"`):
+	case status == http.StatusConflict && isRefusal(d, string(body)):
 		return told{refused: true}, nil
-	case status != http.StatusOK:
+	case status != http.StatusOK && status != http.StatusCreated:
 		return t, fmt.Errorf("%s: %d %s", d.kind, status, body)
 	}
 	var rows []amount
 	switch d.kind {
-	case "levels", "promised":
+	case "levels", "promised", "carried":
 		err = json.Unmarshal(body, &rows)
 	case "allocate":
 		var out struct{ Reservations []amount }
 		err = json.Unmarshal(body, &out)
 		rows = out.Reservations
+	case "ship":
+		var out struct{ Shipments []struct{ OK bool } }
+		err = json.Unmarshal(body, &out)
+		t.refused = err == nil && len(out.Shipments) == 1 && !out.Shipments[0].OK
 	case "total":
 		var out []struct {
 			OnHand    int `json:"on_hand"`
@@ -216,6 +234,12 @@ func (f *floor) do(c *http.Client, url string, d deed, i stocked) (t told, err e
 		}
 	}
 	for _, a := range rows {
+		if lot := slices.Index(i.lots[:], a.LotID); lot >= 0 && a.ZoneID == i.lane {
+			if t.lane[lot] += a.Quantity; d.kind == "levels" && a.Reserved != a.Quantity {
+				return t, fmt.Errorf("goods in the lane that are nobody's: %s", body)
+			}
+			continue
+		}
 		s := i.spot(a.LotID, a.ZoneID)
 		if s < 0 {
 			return t, fmt.Errorf("%s: a place that is not the item's: %s", d.kind, body)
@@ -227,6 +251,18 @@ func (f *floor) do(c *http.Client, url string, d deed, i stocked) (t told, err e
 		}
 	}
 	return t, err
+}
+
+// isRefusal reports a refusal that the model knows: for want of stock, of an order that is
+// completed, and of what another client was faster with.
+func isRefusal(d deed, body string) bool {
+	switch d.kind {
+	case "pick", "ship", "count":
+		return true
+	case "allocate":
+		return strings.Contains(body, "is completed")
+	}
+	return strings.Contains(body, `"HF002"`)
 }
 
 // record does a deed and notes when it was asked for and answered.
@@ -267,10 +303,12 @@ func (f *floor) look(url string) (now [linearItems]shelf) {
 		now[n].on = t.on
 		for o := range modelOrders {
 			t, ok := f.record(c, linearClients, url, n, deed{kind: "promised", order: o})
-			if !ok {
+			in, carried := f.record(c, linearClients, url, n, deed{kind: "carried", order: o})
+			if !ok || !carried {
 				f.Fatal("the state cannot be read")
 			}
-			now[n].of[o] = t.held
+			now[n].of[o], now[n].lane[o] = t.held, in.lane
+			now[n].gone[o] = f.shipped(c, url, f.items[n].lines[o])
 		}
 	}
 	return now
@@ -288,7 +326,12 @@ func (f *floor) load(nodes []*program.Server, victim int) {
 			c := &http.Client{Transport: &http.Transport{}, Timeout: time.Minute}
 			defer c.CloseIdleConnections()
 			for !over.Load() {
-				if _, ok := f.record(c, n, url, r.IntN(linearItems), chosen(r)); !ok {
+				item := r.IntN(linearItems)
+				d, ok := f.prepare(c, url, item, chosen(r))
+				if !ok {
+					continue
+				}
+				if _, ok := f.record(c, n, url, item, d); !ok {
 					return
 				}
 				f.answered.Add(1)
