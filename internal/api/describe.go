@@ -54,6 +54,7 @@ type describedField struct {
 	Unit     string   `json:"unit,omitempty"`
 	Default  string   `json:"default,omitempty"`
 	OneOf    []string `json:"one_of,omitempty"`
+	Codes    string   `json:"codes,omitempty"` // list of which one_of are the codes
 	Min      string   `json:"min,omitempty"`
 	Max      string   `json:"max,omitempty"`
 	MaxLen   int      `json:"max_len,omitempty"`
@@ -151,8 +152,8 @@ func describeResource(r *catalog.Resource) described {
 func viewField(f *catalog.Field) describedField {
 	d := describedField{Name: f.Name, Type: f.Type.String(), Format: formatNames[f.Format],
 		Label: f.Label, Doc: f.Doc, Unit: f.Unit, Default: f.Default,
-		OneOf: f.OneOf, Min: f.Min, Max: f.Max, MaxLen: f.MaxLen, Ref: f.Ref, Names: f.Names, Required: f.Required,
-		ReadOnly: f.ReadOnly, Fixed: f.Fixed}
+		OneOf: f.OneOf, Codes: f.Codes, Min: f.Min, Max: f.Max, MaxLen: f.MaxLen, Ref: f.Ref, Names: f.Names,
+		Required: f.Required, ReadOnly: f.ReadOnly, Fixed: f.Fixed}
 	if f.Shape != nil && !f.ReadOnly {
 		d.List, d.Parts = viewParts(f.Shape)
 	}

@@ -20,7 +20,7 @@ var layers = []struct {
 	why      string
 	packages []string
 }{
-	{"values", "words every package needs", []string{"fault", "actor", "decimal", "suggest", "jobtitle"}},
+	{"values", "words every package needs", []string{"fault", "actor", "decimal", "suggest", "jobtitle", "coding"}},
 	{"GS1 keys", "keys and element strings of GS1, which formats of fields and the scanner share", []string{"gs1"}},
 	{"foundations", "settings, memory and secrets, the structure of JSON, the header Prefer, the calendar, no feature; " +
 		"a connection that may be away",

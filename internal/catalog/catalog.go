@@ -75,6 +75,7 @@ type Field struct {
 	Required bool     // never null
 	Default  string   // literal for an absent value; "" = null (or an error when Required)
 	OneOf    []string // closed set of a Text field
+	Codes    string   // list of package coding that OneOf is made of; people are shown its names
 	Min, Max string   // inclusive decimal bounds of a number; "" = none
 	MaxLen   int      // characters of a text, elements of an array; 0 = the format's limit
 	Ref      string   // resource this id points to; the reference stays in the tenant

@@ -1,6 +1,9 @@
 package catalog
 
-import "holdfast/internal/actor"
+import (
+	"holdfast/internal/actor"
+	"holdfast/internal/coding"
+)
 
 // statutoryResources are the records that regulations on recording injuries ask for.
 // They hold health data, so their grants are narrower than the incident's: the
@@ -73,6 +76,14 @@ func oshaCases() Resource {
 			{Name: "what_happened", MaxLen: 5000, Doc: "301 item 15."},
 			who(Field{Name: "injury_detail", MaxLen: 5000, Doc: "301 item 16: what the injury or illness was."}),
 			{Name: "object_substance", MaxLen: 1000, Doc: "301 item 17: what directly harmed the employee."},
+			who(codeOf(coding.TypeOfInjury, Field{Name: "injury_type", Label: "Type of injury",
+				Doc: "In European statistics (ESAW)."})),
+			who(codeOf(coding.PartOfBody, Field{Name: "body_part", Label: "Part of the body",
+				Doc: "In European statistics (ESAW)."})),
+			codeOf(coding.Deviation, Field{Name: "deviation",
+				Doc: "What went wrong (ESAW); from the categories of the incident when absent."}),
+			codeOf(coding.Contact, Field{Name: "contact_mode",
+				Doc: "How it did harm (ESAW); from the categories of the incident when absent."}),
 			{Name: "death_date", Type: Date},
 			{Name: "death_time", Format: Name, MaxLen: 5, Doc: "HH:MM, local."},
 			{Name: "death_known_at", Type: Time, Doc: "When the employer learned of it."},
@@ -186,4 +197,10 @@ func oshaSummaries() Resource {
 			{From: []string{"certified"}, To: "submitted", Roles: officers},
 		}},
 	}
+}
+
+// codeOf is a field that takes a code of a list.
+func codeOf(list string, f Field) Field {
+	f.Codes, f.OneOf = list, coding.CodesOf(list)
+	return f
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"math"
 	"net/mail"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"holdfast/internal/catalog"
+	"holdfast/internal/coding"
 	"holdfast/internal/decimal"
 	"holdfast/internal/gs1"
 )
@@ -64,6 +66,10 @@ func checkText(f *catalog.Field, s string) (string, string) {
 			if x == s {
 				return s, ""
 			}
+		}
+		if f.Codes != "" {
+			return s, fmt.Sprintf("is none of the %d codes that there are; the nearest are %s", len(f.OneOf),
+				strings.Join(coding.Nearest(f.Codes, s), ", "))
 		}
 		return s, "must be one of " + strings.Join(f.OneOf, ", ")
 	}

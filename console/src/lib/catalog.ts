@@ -15,6 +15,7 @@ export interface Field {
   unit?: string;
   default?: string;
   one_of?: string[];
+  codes?: string;
   min?: string;
   max?: string;
   max_len?: number;

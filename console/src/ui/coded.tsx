@@ -2,7 +2,8 @@ import { useId } from 'preact/hooks';
 import type { Field } from '../lib/catalog';
 import { useUoms } from '../lib/handling';
 import { language } from '../lib/i18n';
-import { Input } from './form';
+import { useQuery } from '../lib/query';
+import { Input, Select } from './form';
 import type { FieldGiven } from './given';
 
 type Choice = readonly [code: string, name: string];
@@ -56,6 +57,27 @@ const isUnit = (f: Field) => ['uom', 'base_uom', 'price_uom'].includes(f.name);
 
 // isCoded says of a field that it takes a code of a known list: a country, a currency, a time zone, a unit.
 export const isCoded = (f: Field) => !!lists[f.format ?? ''] || isUnit(f);
+
+// Classified is the control of a code of a closed list, whose names are read when one is asked for.
+export function Classified({
+  f,
+  label,
+  help,
+  text,
+  put,
+  wrong,
+  required,
+}: FieldGiven & { label: string; help?: string; required?: boolean }) {
+  const names = useQuery({
+    queryKey: ['codes', f.codes, language.get()],
+    queryFn: async () => (await import('./codes')).namesOf(f.codes ?? ''),
+    staleTime: Infinity,
+  }).data;
+  const named = (code: string) => [code, names?.get(code)].filter(Boolean).join(' ');
+  const options = (f.one_of ?? []).filter(Boolean).map((code) => [code, named(code)] as [string, string]);
+  const given = { label, help, text, wrong, required, put };
+  return <Select {...given} value={text} options={required ? options : [['', '–'], ...options]} />;
+}
 
 function useUnits(enabled: boolean): Choice[] {
   const rows = useUoms(enabled) ?? [];

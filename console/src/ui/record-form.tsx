@@ -9,7 +9,7 @@ import { _ } from '../lib/i18n';
 import type { Row } from '../database';
 import { Button, Note, Problem } from './basic';
 import { Area, Check, Input, Moment, Select } from './form';
-import { Coded, isCoded } from './coded';
+import { Classified, Coded, isCoded } from './coded';
 import { DocumentField } from './document';
 import { Kept } from './kept';
 import { ListField } from './list-field';
@@ -55,6 +55,8 @@ export function Control({
   if (f.ref || (f.names && f.type === 'uuid'))
     return <Reference f={f} text={text} put={put} wrong={wrong} start={start} required={required} />;
   if (f.type === 'array') return <ListField f={f} text={text} put={put} wrong={wrong} />;
+  if (f.codes)
+    return <Classified f={f} label={label} help={help} text={text} put={put} wrong={wrong} required={required} />;
   if (f.one_of)
     return (
       <Select

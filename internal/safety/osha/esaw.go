@@ -1,6 +1,7 @@
 package osha
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,6 +28,14 @@ const (
 	unknownAgent  = "00.02" // material agents
 )
 
+// Columns of a case that hold codes of the methodology.
+const (
+	injuryTypeColumn = "injury_type"
+	bodyPartColumn   = "body_part"
+	deviationColumn  = "deviation"
+	contactColumn    = "contact_mode"
+)
+
 // deviations and contacts are what an incident's categories say of how it came
 // about, as groups of the methodology's classifications. What a category leaves
 // open is not guessed.
@@ -42,9 +51,10 @@ var (
 // and place NUTS, each as the record has it, or empty. Sex is 1 male, 2 female;
 // the size is that of the local unit on the day: 1 from one employee, 2 from 10,
 // 3 from 50, 4 from 250, 5 from 500. Days lost are 004 to 182, 997 from 183 on, and
-// 998 for a fatal accident. Type of injury,
-// part of the body, nationality, workstation, environment, process, activity and
-// material agents are in no record: their codes say so.
+// 998 for a fatal accident. Type of injury, part of the body, deviation and contact are
+// the case's codes; without those the last two follow from the incident's categories.
+// Nationality, workstation, environment, process, activity and material agents are in no
+// record: their codes say so.
 func (b *Books) ESAW(ctx context.Context, a actor.Actor, p Pick) (*Sheet, error) {
 	rows, err := b.readAbsences(ctx, a, p)
 	if err != nil {
@@ -80,8 +90,11 @@ func (r accident) esawRow() []string {
 	return []string{r.Incident.Text("incident_no"), site.Text("name"), site.Text("country"), site.Text("nace"), r.worker.Text("isco"), r.ageInYears(),
 		knownCode(map[string]string{"M": "1", "F": "2"}, unknownDigit,
 			c.Text("sex")), notSpecified, knownCode(map[string]string{"employee": "300", "agency": "300"}, unspecified, r.worker.Text("employment")),
-		sizeClass(r.staff), site.Text("nuts"), day.Format("20060102"), hour, unspecified, noInformation, lost, notSpecified, unspecified, noInformation,
-		noInformation, unknownAgent, knownCode(deviations, noInformation, tags...), unknownAgent, knownCode(contacts, noInformation, tags...), unknownAgent}
+		sizeClass(r.staff), site.Text("nuts"), day.Format("20060102"), hour,
+		cmp.Or(c.Text(injuryTypeColumn), unspecified), cmp.Or(c.Text(bodyPartColumn), noInformation),
+		lost, notSpecified, unspecified, noInformation, noInformation, unknownAgent,
+		cmp.Or(c.Text(deviationColumn), knownCode(deviations, noInformation, tags...)), unknownAgent,
+		cmp.Or(c.Text(contactColumn), knownCode(contacts, noInformation, tags...)), unknownAgent}
 }
 
 // longestLost is the most days that a number of days lost stands for; more are as a
