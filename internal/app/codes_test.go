@@ -19,7 +19,8 @@ func TestAccidentsAreCoded(t *testing.T) {
 		l := givenSite(t, k, "HAM", "DE", "Europe/Berlin")
 		incident := l.addInjury(at, map[string]any{"category_tags": []string{"fall_height"}})
 		c := k.Insert(t, officer, "osha_cases", map[string]any{"incident_id": incident, "site_id": l.site,
-			"employee_name": "Ada", "job_title": "Picker", "description": "Fall", "where_occurred": "Ramp", "recordable": "yes", "basis": "days_away", "outcome": "days_away",
+			"employee_name": "Ada", "job_title": "Picker", "description": "Fall", "where_occurred": "Ramp",
+			"recordable": "yes", "basis": "days_away", "outcome": "days_away",
 			"illness_type": "injury", "away_from": at.AddDate(0, 0, 1).Format(time.DateOnly),
 			"away_until": at.AddDate(0, 0, 9).Format(time.DateOnly)})
 		s := &story{k: k, site: l.site, injured: at}

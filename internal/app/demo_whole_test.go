@@ -34,7 +34,7 @@ func TestWholeDemonstration(t *testing.T) {
 				Shiftless int64   `json:"lines_without_shift"`
 			}
 		}
-		setLeast(t, k, 1) // its pickers are too few for a rate that is nobody's own
+		setLeast(t, k, 2) // its pickers are too few for a rate that is nobody's own
 		k.Get(manager, "/functions/v1/warehouse-kpis?days=7").JSON(t, &kpis)
 		within("lines picked in an hour", kpis.KPIs.Rate, 40, 120)
 		within("lines picked in a week", float64(kpis.KPIs.Lines), 1500, 9000)
