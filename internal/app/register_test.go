@@ -228,7 +228,7 @@ func TestRegisterVersion(t *testing.T) {
 
 		whole := k.Insert(t, officer, "risk_entries", k.entry(nil))
 		gap := k.Insert(t, officer, "risk_entries", k.entry(columns{"severity_before": nil, "severity_after": nil,
-			"owner_user_id": nil, "situation": "Bruit"}))
+			"owner_user_id": nil, "situation": "Bruit <&> \u2028 ü"}))
 		no := first(t, k.Kit, "/v1/risk_entries?select=entry_no&id=eq."+gap, "entry_no")
 		_, r = k.publish(yearly(nil), 409)
 		wants(t, "gaps", r, 409, no+" of UT-QUAI has no rating and has nobody responsible")

@@ -167,7 +167,7 @@ func (p *pred) bindDocument(f *catalog.Field, value string) error {
 	if !json.Valid([]byte(value)) || len(value) > maxDocument || checkNesting([]byte(value)) != nil {
 		return refuseSyntax(f, value)
 	}
-	text, reason := normalizeJSON([]byte(value))
+	text, reason := NormalizeDocument([]byte(value))
 	if reason != "" || holdsNUL(text) {
 		return refuseSyntax(f, value)
 	}

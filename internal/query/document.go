@@ -8,12 +8,12 @@ import (
 	"holdfast/internal/db"
 )
 
-// normalizeJSON writes a JSON text in the one form in which documents are stored: no
+// NormalizeDocument writes a JSON text in the one form in which documents are stored: no
 // blanks, strings with the escapes that JSON demands and no others, and of a
 // member that is given twice the last, as PostgreSQL's jsonb has it. Both
 // engines read it alike then. What one of them could not read is refused, with
 // the reason: half of a surrogate pair, and a number beyond any double.
-func normalizeJSON(raw []byte) (text []byte, reason string) {
+func NormalizeDocument(raw []byte) (text []byte, reason string) {
 	t := &tidier{decoder: decoder{in: raw}, out: make([]byte, 0, len(raw))}
 	t.writeValue()
 	return t.out, t.reason

@@ -162,7 +162,7 @@ func jsonText(f *catalog.Field, raw []byte) (any, error) {
 	if !json.Valid(raw) {
 		return nil, refuseSyntax(f, string(raw))
 	}
-	text, reason := normalizeJSON(raw)
+	text, reason := NormalizeDocument(raw)
 	if reason != "" {
 		return nil, refuseValue(f, "22P02", "column %q cannot hold this JSON: %s", f.Name, reason)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"holdfast/internal/query"
+	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
 
@@ -91,10 +92,16 @@ type Gap struct {
 	Owner   bool   `json:"owner" doc:"Nobody is responsible."`
 }
 
-// canonical writes a version's content as it is kept, and its hash.
-func (c *Content) canonical() (raw json.RawMessage, hash string, err error) {
-	if raw, err = json.Marshal(c); err != nil {
+// writeContent writes a version's content as it is stored and answered, and its hash.
+func (c *Content) writeContent() (raw json.RawMessage, hash string, err error) {
+	text, err := json.Marshal(c)
+	if err != nil {
 		return nil, "", fmt.Errorf("register: write a version: %w", err)
+	}
+	// json.Marshal escapes characters that the store writes as they are.
+	raw, reason := query.NormalizeDocument(text)
+	if reason != "" {
+		return nil, "", fmt.Errorf("register: write a version: %s", reason)
 	}
 	sum := sha256.Sum256(raw)
 	return raw, hex.EncodeToString(sum[:]), nil
@@ -135,28 +142,13 @@ type (
 	}
 )
 
-// decodeRows reads rows into structs by the names of their columns.
-func decodeRows[T any](rows []store.Row) ([]T, error) {
-	list := make([]T, len(rows))
-	for i, row := range rows {
-		raw, err := json.Marshal(row)
-		if err == nil {
-			err = json.Unmarshal(raw, &list[i])
-		}
-		if err != nil {
-			return nil, fmt.Errorf("register: read a row: %w", err)
-		}
-	}
-	return list, nil
-}
-
 // readNamed reads what records of a collection are called, by their ids.
 func readNamed(tx *store.Tx, resource string, ids []string) (map[string]Named, error) {
 	rows, err := tx.Rows(resource, "id IN {ids $2}", query.List(ids))
 	if err != nil {
 		return nil, fmt.Errorf("register: read %s: %w", resource, err)
 	}
-	list, err := decodeRows[Named](rows)
+	list, err := safety.DecodeRows[Named](rows)
 	names := make(map[string]Named, len(list))
 	for _, x := range list {
 		names[x.ID] = x
@@ -175,7 +167,7 @@ func readUnits(tx *store.Tx, site string) ([]Unit, error) {
 	if err != nil {
 		return nil, fmt.Errorf("register: read units: %w", err)
 	}
-	units, err := decodeRows[unitRow](rows)
+	units, err := safety.DecodeRows[unitRow](rows)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +213,7 @@ func readEntries(tx *store.Tx, units []string) (map[string][]Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("register: read risks: %w", err)
 	}
-	list, err := decodeRows[entryRow](rows)
+	list, err := safety.DecodeRows[entryRow](rows)
 	if err != nil {
 		return nil, err
 	}

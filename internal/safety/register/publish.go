@@ -168,7 +168,7 @@ func (c *Content) row(tx *store.Tx, site string) (store.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, hash, err := c.canonical()
+	raw, hash, err := c.writeContent()
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/safety"
 	"holdfast/internal/safety/register"
 )
 
@@ -56,7 +57,7 @@ func (x *registerSheet) readVersion(id string) error {
 	if len(rows) == 0 {
 		return fault.New(fault.NotFound, "PGRST116", "there is no such record")
 	}
-	versions, err := decodeRows[versionRow](rows)
+	versions, err := safety.DecodeRows[versionRow](rows)
 	if err != nil {
 		return err
 	}

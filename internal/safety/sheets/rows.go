@@ -1,11 +1,6 @@
 package sheets
 
-import (
-	"encoding/json"
-	"fmt"
-
-	"holdfast/internal/store"
-)
+import "encoding/json"
 
 // incidentRow is an incident as its reader sees it: what is hidden from him is empty.
 type incidentRow struct {
@@ -176,20 +171,4 @@ type named struct {
 	Site     string `json:"site_id"`
 	Country  string `json:"country"`
 	Timezone string `json:"timezone"`
-}
-
-// decodeRows reads rows into a type by the names of their fields. A field that the type
-// lacks is not read; an empty one is the type's zero value.
-func decodeRows[T any](rows []store.Row) ([]T, error) {
-	list := make([]T, len(rows))
-	for i, row := range rows {
-		raw, err := json.Marshal(row)
-		if err == nil {
-			err = json.Unmarshal(raw, &list[i])
-		}
-		if err != nil {
-			return nil, fmt.Errorf("sheets: read a row: %w", err)
-		}
-	}
-	return list, nil
 }

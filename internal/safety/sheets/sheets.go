@@ -19,6 +19,7 @@ import (
 	"holdfast/internal/localtime"
 	"holdfast/internal/pdf"
 	"holdfast/internal/query"
+	"holdfast/internal/safety"
 	"holdfast/internal/safety/evidence"
 	"holdfast/internal/safety/photo"
 	"holdfast/internal/store"
@@ -122,7 +123,7 @@ func readVisible[T any](k *reading, resource, where, order string, args ...any) 
 	for i := range rows {
 		rows[i] = k.maskRow(resource, rows[i])
 	}
-	return decodeRows[T](rows)
+	return safety.DecodeRows[T](rows)
 }
 
 // readsAll reports that the caller reads all rows of a resource: what is not there for them is
@@ -151,7 +152,7 @@ func (k *reading) readPhotos(resource, where string, args ...any) ([]photoRow, e
 	if err != nil {
 		return nil, err
 	}
-	return decodeRows[photoRow](rows)
+	return safety.DecodeRows[photoRow](rows)
 }
 
 // isVisible reports a field that the caller sees.
