@@ -26,12 +26,7 @@ const (
 )
 
 // Code is an entry of a list.
-type Code struct {
-	Code    string `json:"code"`
-	English string `json:"en"`
-	German  string `json:"de"`
-	French  string `json:"fr"`
-}
+type Code struct{ Code, English, German, French string }
 
 var lists = readLists()
 
@@ -39,7 +34,7 @@ func readLists() map[string][]Code {
 	var file struct {
 		Lists []struct {
 			Name  string
-			Codes []Code
+			Codes [][]string // code, English, German, French; or the code alone
 		}
 	}
 	if err := json.Unmarshal(esawFile, &file); err != nil {
@@ -47,7 +42,13 @@ func readLists() map[string][]Code {
 	}
 	out := map[string][]Code{}
 	for _, list := range file.Lists {
-		out[list.Name] = list.Codes
+		for _, c := range list.Codes {
+			if len(c) == 1 {
+				group := c[0][:len(c[0])-1] + "0"
+				c = []string{c[0], "Other of group " + group, "Andere der Gruppe " + group, "Autres du groupe " + group}
+			}
+			out[list.Name] = append(out[list.Name], Code{c[0], c[1], c[2], c[3]})
+		}
 	}
 	return out
 }

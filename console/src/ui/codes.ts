@@ -1,9 +1,14 @@
-import esaw from '../../../internal/coding/esaw.json';
+import { lists } from '../../../internal/coding/esaw.json';
 import { language } from '../lib/i18n';
+
+// A code without names is for all others of its group.
+const others = ['Other of group', 'Andere der Gruppe', 'Autres du groupe'];
 
 // namesOf says what the codes of a list are called in the language of the person.
 export function namesOf(list: string): Map<string, string> {
-  const spoken = language.get();
-  const codes = esaw.lists.find((x) => x.name === list)?.codes ?? [];
-  return new Map(codes.map((c) => [c.code, spoken === 'de' ? c.de : spoken === 'fr' ? c.fr : c.en]));
+  const spoken = Math.max(['en', 'de', 'fr'].indexOf(language.get()), 0);
+  const codes = lists.find((x) => x.name === list)?.codes ?? [];
+  return new Map(
+    codes.map(([code = '', ...names]) => [code, names[spoken] ?? `${others[spoken]} ${code.slice(0, -1)}0`]),
+  );
 }
