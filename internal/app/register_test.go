@@ -114,6 +114,8 @@ func TestRegisterRefuses(t *testing.T) {
 			{"a check of what is not made", risks, with(columns{"measure_done_on": nil}), 400, "effect_checked_on"},
 			{"a check to come", risks, with(columns{"effect_checked_on": k.dayFromNow(1)}), 400, "effect_checked_on"},
 			{"a check without a result", risks, with(columns{"effective": nil}), 400, "effective"},
+			{"a measure of blanks", risks, k.entry(columns{"measure": " \t "}), 400, "measure"},
+			{"a situation of blanks", risks, k.entry(columns{"situation": "  "}), 400, "situation"},
 			{"a measure that is not there", risks, k.entry(columns{"measure": nil}), 400, "control_level"},
 			{"a family off the list", risks, k.entry(columns{"hazard_family": "ghosts"}), 400, "hazard_family"},
 			{"a priority of the caller's", risks, k.entry(columns{"priority": "low"}), 400, "priority"},
@@ -190,6 +192,73 @@ func TestRegisterPriority(t *testing.T) {
 	})
 }
 
+// What a check found holds for what was checked: a change of the measure, of its day or of what
+// is expected of it forgets the check, unless the change names a new one.
+func TestRegisterCheckHoldsForItsMeasure(t *testing.T) {
+	onRegister(t, func(t *testing.T, k *register) {
+		officer := testkit.As(actor.Safety)
+		type checked struct {
+			On       *string `json:"effect_checked_on"`
+			Works    *bool   `json:"effective"`
+			Now      int64   `json:"rating_now"`
+			Priority string  `json:"priority"`
+			Measure  string  `json:"measure"`
+		}
+		for _, c := range []struct {
+			what   string
+			set    columns
+			isKept bool
+			now    int64
+		}{
+			{"another measure", columns{"measure": "Feux"}, false, 16},
+			{"another severity", columns{"severity_after": "high"}, false, 16},
+			{"another likelihood", columns{"likelihood_after": 2}, false, 16},
+			{"another day", columns{"measure_done_on": k.dayFromNow(-8)}, false, 16},
+			{"no day", columns{"measure_done_on": nil}, false, 16},
+			{"a new check with it", columns{"likelihood_after": 2, "effect_checked_on": k.dayFromNow(0)}, true, 8},
+			{"another situation", columns{"situation": "Piétons"}, true, 4},
+			{"the same measure with blanks", columns{"measure": " Barrières "}, true, 4},
+		} {
+			id := k.Insert(t, officer, "risk_entries", k.entry(columns{"measure_done_on": k.dayFromNow(-9),
+				"effect_checked_on": k.dayFromNow(-5), "effective": true}))
+			wants(t, c.what, k.patch(officer, "risk_entries?id=eq."+id, c.set), 200, "")
+			got := testkit.List[checked](t, k.Kit, officer, "risk_entries?id=eq."+id)[0]
+			isKept := got.On != nil && got.Works != nil && *got.Works
+			if isKept != c.isKept || (got.On == nil) != (got.Works == nil) || got.Now != c.now ||
+				strings.TrimSpace(got.Measure) != got.Measure {
+				text, _ := json.Marshal(got)
+				t.Errorf("%s: %s, want a check that is kept %v and the rating %d", c.what, text, c.isKept, c.now)
+			}
+		}
+	})
+}
+
+// What is archived is left as it is: a site that is archived has no new version, and the risks
+// of an archived unit can only be archived.
+func TestRegisterLeavesWhatIsArchived(t *testing.T) {
+	onRegister(t, func(t *testing.T, k *register) {
+		officer := testkit.As(actor.Safety)
+		id := k.Insert(t, officer, "risk_entries", k.entry(nil))
+		const moment = "2026-01-01T00:00:00Z"
+		archive := func(path string, at any) testkit.Response {
+			return k.patch(testkit.As(actor.Admin), path, columns{"archived_at": at})
+		}
+		site, unit, risk := "sites?id=eq."+k.site, "work_units?id=eq."+k.unit, "risk_entries?id=eq."+id
+		wants(t, "an archived site", archive(site, moment), 200, "")
+		_, r := k.publish(columns{"site_id": k.site, "reason": "yearly"}, 409)
+		wants(t, "a version of an archived site", r, 409, "site_id names LILLE, which is archived")
+		wants(t, "a site in use again", archive(site, nil), 200, "")
+		k.publish(columns{"site_id": k.site, "reason": "yearly"}, 200)
+
+		wants(t, "an archived unit", archive(unit, moment), 200, "")
+		wants(t, "a change of its risk", k.patch(officer, risk, columns{"likelihood_before": 5}), 409, "UT-QUAI")
+		wants(t, "its risk closed", archive(risk, moment), 200, "")
+		wants(t, "its risk opened again", archive(risk, nil), 409, "unit_id")
+		wants(t, "a unit in use again", archive(unit, nil), 200, "")
+		wants(t, "its risk in use again", archive(risk, nil), 200, "")
+	})
+}
+
 // versionRow is a version as a leader reads it.
 type versionRow struct {
 	ID      string          `json:"id"`
@@ -234,6 +303,7 @@ func TestRegisterVersion(t *testing.T) {
 		wants(t, "gaps", r, 409, no+" of UT-QUAI has no rating and has nobody responsible")
 		_, r = k.publish(yearly(columns{"accept_gaps": true, "dry_run": true}), 200)
 		wants(t, "gaps of a dry run", r, 200, no)
+		wants(t, "a dry run without the copy", r, 200, `"content":null`)
 		if n := k.Counted(t, "risk_register_versions"); n != 0 {
 			t.Errorf("%d versions after a dry run", n)
 		}
@@ -282,7 +352,9 @@ func TestRegisterVersionFits(t *testing.T) {
 		readSheet(t, k.Kit, officer, "/v1/risk-register-versions/"+v.ID+"/risk-register.pdf")
 		wants(t, "more risks", k.Post(officer, "/v1/risk_entries", rows[:20]), 200, "")
 		_, r := k.publish(columns{"site_id": k.site, "reason": "yearly"}, http.StatusRequestEntityTooLarge)
-		wants(t, "a register that is too long", r, http.StatusRequestEntityTooLarge, "by site")
+		wants(t, "a register that is too long", r, http.StatusRequestEntityTooLarge, "archive the risks of this site")
+		_, r = k.publish(columns{"reason": "yearly"}, http.StatusRequestEntityTooLarge)
+		wants(t, "an organisation's that is too long", r, http.StatusRequestEntityTooLarge, "publish it by site")
 	})
 }
 
@@ -364,7 +436,9 @@ func TestRegisterVersionIsKept(t *testing.T) {
 		wants(t, "sent in the future", set("sent_on", k.dayFromNow(1)), 400, "sent_on")
 		wants(t, "sent", set("sent_on", k.dayFromNow(0)), 200, k.dayFromNow(0))
 		wants(t, "sent again", set("sent_on", nil), 409, "sent_on")
-		wants(t, "consulted", set("consulted_on", k.dayFromNow(-3)), 200, k.dayFromNow(-3))
+		wants(t, "consulted before it was made", set("consulted_on", k.dayFromNow(-1)), 400, "consulted_on")
+		wants(t, "consulted in the future", set("consulted_on", k.dayFromNow(1)), 400, "consulted_on")
+		wants(t, "consulted", set("consulted_on", k.dayFromNow(0)), 200, k.dayFromNow(0))
 		wants(t, "sent by a manager", k.patch(testkit.As(actor.Manager), "risk_register_versions?id=eq."+v.ID,
 			columns{"consulted_on": k.dayFromNow(0)}), 403, "")
 

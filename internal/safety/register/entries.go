@@ -2,6 +2,7 @@ package register
 
 import (
 	"fmt"
+	"strings"
 
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
@@ -25,6 +26,12 @@ func checkEntries(tx *store.Tx, changes []store.Change) error {
 	if err := refuseArchivedUnits(tx, changes); err != nil {
 		return err
 	}
+	for _, c := range changes {
+		if err := trimTexts(c); err != nil {
+			return err
+		}
+		dropCheck(c)
+	}
 	today, err := safety.ReadToday(tx.Tx, tx.TenantID, tx.Now())
 	if err != nil {
 		return fmt.Errorf("register: read the tenant's day: %w", err)
@@ -44,12 +51,13 @@ func checkEntries(tx *store.Tx, changes []store.Change) error {
 	return nil
 }
 
-// refuseArchivedUnits refuses new risks of units that are archived. It locks the units, so that
-// none is archived meanwhile.
+// refuseArchivedUnits refuses risks of units that are archived, new ones and changes of those
+// that are there: no version would say what is changed. A risk may still be closed, which is
+// to archive it. It locks the units, so that none is archived meanwhile.
 func refuseArchivedUnits(tx *store.Tx, changes []store.Change) error {
 	var ids []string
 	for _, c := range changes {
-		if c.Op == store.Insert {
+		if isClosed := c.Op == store.Update && c.After[archivedColumn] != nil; !isClosed {
 			ids = append(ids, c.After.Text(unitColumn))
 		}
 	}
@@ -63,11 +71,37 @@ func refuseArchivedUnits(tx *store.Tx, changes []store.Change) error {
 	for _, unit := range units {
 		if unit[archivedColumn] != nil {
 			return fault.New(fault.Conflict, safety.CodeGuard, "unit_id names %s, which is archived: "+
-				"take the unit back into use, or choose another one", unit.Text(codeColumn)).
+				"take the unit back into use; its risks can only be archived", unit.Text(codeColumn)).
 				At(unitColumn, "is archived")
 		}
 	}
 	return nil
+}
+
+// trimTexts takes blanks off the ends of what a risk says, and refuses blanks alone.
+func trimTexts(c store.Change) error {
+	for _, field := range [...]string{situationColumn, measureColumn} {
+		said, isText := c.After[field].(string)
+		if !isText || (c.Op == store.Update && !safety.IsChanged(c, field)) {
+			continue
+		}
+		if said = strings.TrimSpace(said); said == "" {
+			return refuseField(field, "has nothing but blanks")
+		}
+		c.After[field] = said
+	}
+	return nil
+}
+
+// dropCheck forgets what a check found when what was checked changes, unless the same change
+// names a new check: the risk counts as it is without the measure until somebody looks again.
+func dropCheck(c store.Change) {
+	if c.Op != store.Update || safety.IsChanged(c, checkedColumn, effectiveColumn) {
+		return
+	}
+	if safety.IsChanged(c, measureColumn, doneColumn, severityAfter, likelihoodAfter) {
+		c.After[checkedColumn], c.After[effectiveColumn] = nil, nil
+	}
 }
 
 // checkRatings refuses a rating after the measure that is above the one before, or without it.

@@ -2,6 +2,7 @@ package register
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"holdfast/internal/actor"
@@ -25,7 +26,7 @@ type PublishIn struct {
 // PublishOut is the version, and what its register lacks.
 type PublishOut struct {
 	verb.Answer
-	Version verb.Record `json:"version" record:"risk_register_versions"`
+	Version verb.Record `json:"version" record:"risk_register_versions" doc:"Without content; its collection has it."`
 	Gaps    []Gap       `json:"gaps" doc:"Risks without a rating or without anybody responsible."`
 }
 
@@ -72,7 +73,9 @@ func Publish(c *verb.Call, in *PublishIn) (*PublishOut, error) {
 	if err := c.Flush(); err != nil {
 		return nil, fmt.Errorf("register: keep a version: %w", err)
 	}
-	return &PublishOut{Version: c.Record(Versions, made[0]), Gaps: content.Gaps}, nil
+	answer := maps.Clone(made[0])
+	delete(answer, contentColumn)
+	return &PublishOut{Version: c.Record(Versions, answer), Gaps: content.Gaps}, nil
 }
 
 // lockTenantSQL makes the publications of a tenant wait for each other. $1 tenant.
@@ -93,8 +96,13 @@ const lastNumberSQL = `
 // takeNumber is the number of the next version of a register.
 func takeNumber(c *verb.Call, site string) (number int64, err error) {
 	if site != "" {
-		if _, err := c.One("sites", siteColumn, site); err != nil {
+		at, err := c.One("sites", siteColumn, site)
+		if err != nil {
 			return 0, err
+		}
+		if at[archivedColumn] != nil {
+			return 0, safety.NotReady("site_id names %s, which is archived: take the site back into use, or choose "+
+				"another one", at.Text(codeColumn)).At(siteColumn, "is archived")
 		}
 	}
 	c.Queue(lockTenantSQL, []any{c.TenantID}, func(*db.Row) error { return nil })
@@ -134,13 +142,21 @@ func (c *Content) refuseUnfit(acceptsGaps bool) error {
 			"the register has no risk in use there: enter what may hurt people before it is published")
 	case n > mostEntries:
 		return fault.New(fault.TooLarge, "54000",
-			"a version has %d risks at most, the register has %d: publish it by site", mostEntries, n)
+			"a version has %d risks at most, the register has %d: %s", mostEntries, n, c.adviseOnSize())
 	case len(c.Gaps) == 0 || acceptsGaps:
 		return nil
 	}
 	const advice = "complete them, or say accept_gaps and the version lists them"
 	return safety.NotReady("%d risks are not complete: %s; %s", len(c.Gaps), describeGaps(c.Gaps), advice).
 		At("accept_gaps", "is not said")
+}
+
+// adviseOnSize says how a register that is too large can be published.
+func (c *Content) adviseOnSize() string {
+	if c.Site == nil {
+		return "publish it by site"
+	}
+	return "archive the risks of this site that are over, shorten their texts, or give some units a site of their own"
 }
 
 // describeGaps names risks and what they lack.
@@ -174,10 +190,10 @@ func (c *Content) row(tx *store.Tx, site string) (store.Row, error) {
 	}
 	if len(raw) > mostBytes {
 		return nil, fault.New(fault.TooLarge, "54000",
-			"a version holds %d kB at most, the register would be %d kB: publish it by site, or say less",
-			mostBytes>>10, len(raw)>>10)
+			"a version holds %d kB at most, the register would be %d kB: %s",
+			mostBytes>>10, len(raw)>>10, c.adviseOnSize())
 	}
 	return store.Row{"number": c.Number, siteColumn: db.Null(site), "reason": c.Reason, "note": db.Null(c.Note),
 		madeColumn: c.MadeAt, "made_by": db.Null(c.MadeBy), "units": int64(len(c.Units)), "entries": c.entryCount(),
-		"gaps": int64(len(c.Gaps)), "content": raw, "sha256": hash, keepColumn: keepUntil(today).String()}, nil
+		"gaps": int64(len(c.Gaps)), contentColumn: raw, "sha256": hash, keepColumn: keepUntil(today).String()}, nil
 }

@@ -38,6 +38,7 @@ const (
 	ratingNow        = "rating_now"
 	priorityColumn   = "priority"
 
+	situationColumn = "situation"
 	measureColumn   = "measure"
 	levelColumn     = "control_level"
 	dueColumn       = "measure_due_on"
@@ -50,6 +51,7 @@ const (
 	sentColumn      = "sent_on"
 	consultedColumn = "consulted_on"
 	madeColumn      = "made_at"
+	contentColumn   = "content"
 )
 
 // Effects returns the consequences of changes to the register, for store.New.

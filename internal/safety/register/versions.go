@@ -62,7 +62,8 @@ func refuseEarly(tx *store.Tx, version store.Row) error {
 }
 
 // checkDaysOf holds the days of a version, on which it was sent and the works council was
-// consulted: they are said once, and lie between its making and today.
+// consulted: each is said once, and lies between the day of the tenant on which the version
+// was made and today.
 func checkDaysOf(tx *store.Tx, c store.Change) error {
 	for _, field := range [...]string{sentColumn, consultedColumn} {
 		if !safety.IsChanged(c, field) {
@@ -83,7 +84,7 @@ func checkDaysOf(tx *store.Tx, c store.Change) error {
 		if err != nil {
 			return fmt.Errorf("register: the moment of a version: %w", err)
 		}
-		if made := localtime.DateOf(at, zone); field == sentColumn && c.After.Text(field) < made.String() {
+		if made := localtime.DateOf(at, zone); c.After.Text(field) < made.String() {
 			return refuseField(field, "lies before the version was made, on %s", made)
 		}
 	}
