@@ -115,7 +115,7 @@ func (l *lite) migrate(apply bool) (err error) {
 			return err
 		}
 	}
-	if err := l.describeIndexes(len(steps) > 0); err != nil {
+	if err := l.describeIndexes(); err != nil {
 		return err
 	}
 	return w.execText("COMMIT")

@@ -2,6 +2,7 @@ package db
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,45 +51,71 @@ const indexPartsSQL = `
 	ORDER BY tables.name, list.name, part.seqno`
 
 // describeIndexes writes what the planner is told of indexes that begin with the tenant, where
-// the schema has changed or nothing was ever written. The connections that are opened behind it
-// plan by that.
-func (l *lite) describeIndexes(hasChanged bool) error {
-	isWritten := false
-	err := l.writer.queryRows("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat1'", nil, func(*Row) error {
-		isWritten = true
-		return nil
-	})
-	if err != nil || isWritten && !hasChanged {
+// that is not what stands there: after a migration, and after an ANALYZE by somebody else. The
+// connections that are opened behind it plan by that.
+func (l *lite) describeIndexes() error {
+	wanted, err := l.listStatistics()
+	if err != nil {
 		return err
 	}
-	indexes := map[string][]indexPart{}
-	err = l.writer.queryRows(indexPartsSQL, nil, func(r *Row) error {
-		p := indexPart{table: r.Text(0), index: r.Text(1), isUnique: r.Int(2) == 1, column: r.Text(3)}
-		indexes[p.index] = append(indexes[p.index], p)
+	isThere := false
+	err = l.writer.queryRows("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat1'", nil, func(*Row) error {
+		isThere = true
 		return nil
 	})
 	if err != nil {
 		return err
 	}
+	if isThere {
+		written := map[string]statistic{}
+		err := l.writer.queryRows("SELECT tbl, idx, stat FROM sqlite_stat1", nil, func(r *Row) error {
+			written[r.Text(1)] = statistic{r.Text(0), r.Text(2)}
+			return nil
+		})
+		if err != nil || maps.Equal(wanted, written) {
+			return err
+		}
+	}
+
 	// The table of statistics is made by ANALYZE alone; the smallest table is soon read.
 	for _, text := range []string{"ANALYZE schema_migrations", "DELETE FROM sqlite_stat1"} {
 		if err := l.writer.execText(text); err != nil {
 			return err
 		}
 	}
-	for name, parts := range indexes {
-		if parts[0].column != "tenant_id" || slices.Contains(unplannedTables, parts[0].table) {
-			continue
-		}
+	for index, s := range wanted {
 		err := l.writer.runOne(stmt{
 			sql:  "INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ($1, $2, $3)",
-			args: []any{parts[0].table, name, describeIndex(parts)},
+			args: []any{s.table, index, s.text},
 		})
 		if err != nil {
-			return fmt.Errorf("db: statistics of %s: %w", name, err)
+			return fmt.Errorf("db: statistics of %s: %w", index, err)
 		}
 	}
 	return l.writer.execText("ANALYZE sqlite_schema")
+}
+
+// statistic is what the planner is told of an index.
+type statistic struct{ table, text string }
+
+// listStatistics lists what the planner is to be told, by index.
+func (l *lite) listStatistics() (map[string]statistic, error) {
+	indexes := map[string][]indexPart{}
+	err := l.writer.queryRows(indexPartsSQL, nil, func(r *Row) error {
+		p := indexPart{table: r.Text(0), index: r.Text(1), isUnique: r.Int(2) == 1, column: r.Text(3)}
+		indexes[p.index] = append(indexes[p.index], p)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	wanted := map[string]statistic{}
+	for index, parts := range indexes {
+		if parts[0].column == "tenant_id" && !slices.Contains(unplannedTables, parts[0].table) {
+			wanted[index] = statistic{parts[0].table, describeIndex(parts)}
+		}
+	}
+	return wanted, nil
 }
 
 // describeIndex is the text of an index's statistics: how many rows the table has, and how many

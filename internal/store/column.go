@@ -1,6 +1,10 @@
 package store
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
 
 // TextColumn lists a text column of rows.
 func TextColumn(rows []Row, field string) []string {
@@ -9,6 +13,11 @@ func TextColumn(rows []Row, field string) []string {
 		out[i] = r.Text(field)
 	}
 	return out
+}
+
+// SortByID puts rows in the order in which they were made.
+func SortByID(rows []Row) {
+	slices.SortFunc(rows, func(a, b Row) int { return strings.Compare(a.Text("id"), b.Text("id")) })
 }
 
 // Texts are the texts of an array, as a row keeps it.

@@ -1,8 +1,6 @@
 package warehouse
 
 import (
-	"slices"
-
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
@@ -86,14 +84,13 @@ func (b *back) lockAndReadPicked(picks []store.Row) error {
 	return b.readBarePicks(bare)
 }
 
-// barePicksSQL takes the movements of pick lines $2, none of which is from before $3: no index
-// names what a movement is of.
+// barePicksSQL takes the movements of items $3 that picked pick lines $2. No index names what a
+// movement is of, so that its item leads to it.
 const barePicksSQL = `
-	created_at >= $3
+	item_id IN {ids $3}
 		AND type = 'pick'
 		AND ref_type = 'pick_lines'
-		AND ref_id IN {ids $2}
-	ORDER BY created_at, id`
+		AND ref_id IN {ids $2}`
 
 // readBarePicks reads how goods came to their lane that were picked for no order line.
 func (b *back) readBarePicks(picks []store.Row) error {
@@ -101,8 +98,9 @@ func (b *back) readBarePicks(picks []store.Row) error {
 	if len(picks) == 0 {
 		return nil
 	}
-	first := slices.Min(store.TextColumn(picks, "created_at"))
-	moves, err := b.Rows("stock_movements", barePicksSQL, query.List(store.TextColumn(picks, "id")), first)
+	moves, err := b.Rows("stock_movements", barePicksSQL, query.List(store.TextColumn(picks, "id")),
+		query.List(store.TextColumn(picks, "item_id")))
+	store.SortByID(moves)
 	for _, m := range moves {
 		b.free[m.Text("ref_id")] = m
 	}

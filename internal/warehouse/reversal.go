@@ -4,6 +4,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/catchweight"
 	"holdfast/internal/warehouse/costs"
 	"holdfast/internal/warehouse/returns"
 )
@@ -91,6 +92,9 @@ func checkReversal(m, of store.Row, left decimal.Dec) *fault.Error {
 	}
 	if err := costs.CopyOfReversed(m, of); err != nil {
 		return err
+	}
+	if err := catchweight.CopyOfReversed(m, of); err != nil {
+		return refuseMovement("quantity", "what it weighs is out of range")
 	}
 	if left < 0 {
 		return fault.New(fault.Conflict, CodeOver, "only %s of that movement is left to reverse", left+m.Decimal("quantity")).

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
-	"strings"
 
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
@@ -61,7 +60,7 @@ func (w Watch) planRoute(c *verb.Call, in *PlanRouteIn) (*RouteOut, error) {
 		sets = append(sets, store.Row{"id": r["id"], "route_id": made[0]["id"], "stop_seq": int64(i + 1),
 			"driver_id": in.DriverID, "vehicle_id": in.Vehicle})
 	}
-	slices.SortFunc(sets, func(a, b store.Row) int { return strings.Compare(a.Text("id"), b.Text("id")) })
+	store.SortByID(sets)
 	if err := k.UpdateEach("shipments", sets); err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package warehouse
 
 import (
-	"slices"
 	"strings"
 
 	"holdfast/internal/decimal"
@@ -76,7 +75,7 @@ func staysBehind(k work, stops []store.Row) (map[string][]string, error) {
 			waiting = append(waiting, s)
 		}
 	}
-	slices.SortFunc(waiting, func(a, b store.Row) int { return strings.Compare(a.Text("id"), b.Text("id")) })
+	store.SortByID(waiting)
 	return k.listStaying(waiting)
 }
 

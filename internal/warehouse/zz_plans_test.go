@@ -28,6 +28,13 @@ var readWhole = []string{
 	// Few have not left yet, and few are planned.
 	"SEARCH shipment USING INDEX shipments_status_updated_at_id_idx (tenant_id=? AND status=?)",
 	"SEARCH wave USING INDEX waves_status_id_idx (tenant_id=? AND status=?)",
+	// These say of what type values are, and read nothing: WHERE 1 = 0.
+	"SCAN zones USING COVERING INDEX zones_created_at_id_idx",
+	"SCAN items USING COVERING INDEX sqlite_autoindex_items_1",
+	// The lots of all tenants are looked at each night.
+	"SCAN l USING INDEX sqlite_autoindex_lots_1",
+	// A test's own.
+	"SCAN zones",
 }
 
 // What is asked of some records does not read all of the tenant: it would cost more with each
@@ -41,7 +48,7 @@ func TestStatementsReadTheirOwnRows(t *testing.T) {
 
 	for _, s := range steps {
 		asksForSome := s.IsInner || strings.Contains(s.Statement, "json_each($")
-		if asksForSome && s.ReadsWholeTenant() && !slices.Contains(readWhole, s.Text) {
+		if (asksForSome || s.IsScan) && s.ReadsWholeTenant() && !slices.Contains(readWhole, s.Text) {
 			t.Errorf("%s in\n%s", s.Text, s.Statement)
 		}
 	}

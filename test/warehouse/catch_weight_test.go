@@ -143,41 +143,57 @@ func TestCatchWeightIsOfItsItemsAlone(t *testing.T) {
 }
 
 // What was weighed travels on: in the movement of each shipment, in its event of EPCIS and on its
-// delivery note, each its share. What comes back takes its share along.
+// delivery note, each its share of what is there, and of the last of it the rest. What has left
+// stays what it was, whatever is picked or put back afterwards; a reversal takes its share along.
 func TestCatchWeightTravels(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		g := newCheese(t, k)
 		since := url.Values{"EQ_bizStep": {"shipping"},
 			"GE_recordTime": {list1(t, k, g.as, "items?select=id:created_at&id=eq."+g.item)}}
-		g.bin("G-A", 100, "")
-		order, line := g.order(12)
+		bin := g.bin("G-A", 100, "")
+		order, line := g.order(15)
 		_, picks := g.released(order)
-		g.say("pick_line", map[string]any{"pick_line_id": picks[0], "quantity": 12, "weight_kg": 50, "to_zone_id": g.lane},
-			200, nil)
-		first, second := g.consigned(line, 9, nil), g.consigned(line, 3, nil)
-		note := g.paper("/v1/shipments/" + first + "/delivery-note.pdf")
-		note.row(t, "1", "G-1", "Goods", "", "", "9", "EA", "37.5")
-		for shipment, q := range map[string]float64{first: 9, second: 3} {
+		pick := func(q, weight float64) {
+			g.say("pick_line", map[string]any{"pick_line_id": picks[0], "quantity": q, "weight_kg": weight,
+				"to_zone_id": g.lane}, 200, nil)
+		}
+		ship := func(q float64) (shipment, note string) {
+			shipment = g.consigned(line, q, nil)
 			g.packed(shipment, line, q)
 			g.say("dispatch", map[string]any{"shipment_id": shipment}, 200, nil)
+			return shipment, "/v1/shipments/" + shipment + "/delivery-note.pdf"
 		}
 
-		g.is("stock_movements?select=quantity,weight_kg&type=eq.ship&order=quantity&item_id=eq."+g.item,
-			`[{"quantity":3,"weight_kg":12.5},{"quantity":9,"weight_kg":37.5}]`)
-		note = g.paper("/v1/shipments/" + second + "/delivery-note.pdf")
-		note.row(t, "1", "G-1", "Goods", "", "", "3", "EA", "12.5")
+		pick(6, 22)
+		waiting := g.consigned(line, 3, nil)
+		note := g.paper("/v1/shipments/" + waiting + "/delivery-note.pdf")
+		note.row(t, "1", "G-1", "Goods", "", "", "3", "EA", "11")
+		g.patched("shipments?id=eq."+waiting, map[string]any{"status": "cancelled"}, http.StatusNoContent)
+		_, first := ship(6)
+		pick(9, 37.0001)
+		_, second := ship(6)
+		g.say("unpick", map[string]any{"pick_line_id": picks[0], "quantity": 1, "to_zone_id": bin}, 200, nil)
+		ship(2)
+		note = g.paper(first)
+		note.row(t, "1", "G-1", "Goods", "", "", "6", "EA", "22")
+		note = g.paper(second)
+		note.row(t, "1", "G-1", "Goods", "", "", "6", "EA", "24.6667")
 		if !note.says("Net kg") {
 			t.Errorf("no column of weights in %q", note.texts)
 		}
+
+		const moves = "stock_movements?select=quantity,weight_kg&type=eq.ship&reversal_of=is.null&order=id&item_id=eq."
+		g.is(moves+g.item, `[{"quantity":6,"weight_kg":22},{"quantity":6,"weight_kg":24.6667},`+
+			`{"quantity":2,"weight_kg":8.4001}]`)
 		events, _ := g.told(g.as, since)
-		weights := map[string]string{}
+		var weights []string
 		for _, e := range events {
 			for _, s := range e.SensorElementList {
 				r := s.SensorReport[0]
-				weights[e.QuantityList[0].Quantity.String()] = r.Type + " " + r.Value.String() + " " + r.Uom
+				weights = append(weights, e.QuantityList[0].Quantity.String()+" "+r.Type+" "+r.Value.String()+" "+r.Uom)
 			}
 		}
-		want := map[string]string{"9": "Mass 37.5 KGM", "3": "Mass 12.5 KGM"}
+		want := []string{"6 Mass 22 KGM", "6 Mass 24.6667 KGM", "2 Mass 8.4001 KGM"}
 		if d := cmp.Diff(want, weights); d != "" {
 			t.Errorf("weights of shipping events (-want +got):\n%s", d)
 		}

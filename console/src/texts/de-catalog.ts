@@ -692,7 +692,7 @@ export const deCatalog: Record<string, string> = {
   'Weight tolerance pct': 'Gewichtstoleranz, Prozent',
   'Its pieces differ in weight: receiving and picking take what they weigh.': 'Die Stücke sind verschieden schwer: Wareneingang und Kommissionierung nehmen ihr Gewicht auf.',
   'How far the weight of a quantity may be from weight_kg x the quantity, of an item of catch weight.': 'Wie weit das Gewicht einer Menge von weight_kg x Menge abweichen darf, bei Artikeln mit verschieden schweren Stücken.',
-  'What the goods of an item of catch weight weighed when they were received or picked.': 'Was die Ware eines Artikels mit verschieden schweren Stücken beim Eingang oder bei der Entnahme wog.',
+  'What the goods of an item of catch weight weighed when they were received or picked; of a shipment their share of what was picked for its order lines.': 'Was die Ware eines Artikels mit verschieden schweren Stücken beim Eingang oder bei der Entnahme wog; beim Versand ihr Anteil an dem, was für ihre Auftragszeilen entnommen wurde.',
   'What qty_picked weighs, of an item of catch weight.': 'Was qty_picked wiegt, bei Artikeln mit verschieden schweren Stücken.',
   // kits
   'Item components': 'Bestandteile der Sets',

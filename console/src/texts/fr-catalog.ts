@@ -695,7 +695,7 @@ export const frCatalog: Record<string, string> = {
   'Weight tolerance pct': 'Tolérance de poids, pour cent',
   'Its pieces differ in weight: receiving and picking take what they weigh.': 'Ses pièces n’ont pas le même poids : la réception et le prélèvement prennent ce qu’elles pèsent.',
   'How far the weight of a quantity may be from weight_kg x the quantity, of an item of catch weight.': 'De combien le poids d’une quantité peut s’écarter de weight_kg x quantité, pour un article à poids variable.',
-  'What the goods of an item of catch weight weighed when they were received or picked.': 'Ce que pesait la marchandise d’un article à poids variable à sa réception ou à son prélèvement.',
+  'What the goods of an item of catch weight weighed when they were received or picked; of a shipment their share of what was picked for its order lines.': 'Ce que pesait la marchandise d’un article à poids variable à sa réception ou à son prélèvement ; à l’expédition, sa part de ce qui a été prélevé pour ses lignes de commande.',
   'What qty_picked weighs, of an item of catch weight.': 'Ce que pèse qty_picked, pour un article à poids variable.',
   // kits
   'Item components': 'Composants des kits',

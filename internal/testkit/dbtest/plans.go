@@ -45,6 +45,7 @@ type Step struct {
 	Statement string
 	Text      string // as SQLite words it
 	IsInner   bool   // it runs for each row of another step
+	IsScan    bool   // it reads a table whole, the rows of all tenants
 }
 
 // Explain returns the steps in which SQLite reads tables for the statements, those of one after
@@ -58,12 +59,35 @@ func (s *Statements) Explain(t testing.TB, d *db.DB) (steps []Step) {
 	}
 	s.mu.Unlock()
 	slices.Sort(texts)
+	tables, err := d.Columns(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, text := range texts {
-		if explained.MatchString(text) {
-			steps = append(steps, explainStatement(t, d, text)...)
+		if !explained.MatchString(text) {
+			continue
+		}
+		for _, s := range explainStatement(t, d, text) {
+			alias, isScan := strings.CutPrefix(s.Text, "SCAN ")
+			alias, _, _ = strings.Cut(alias, " ")
+			s.IsScan = isScan && tables[tableOf(text, alias)] != nil
+			steps = append(steps, s)
 		}
 	}
 	return steps
+}
+
+// tableOf is what a name stands for in a statement: "" for what the statement itself selects, as
+// a subquery does.
+func tableOf(text, alias string) string {
+	named := regexp.MustCompile(`(?:FROM|JOIN)\s+(\w+)(?:\s+AS)?\s+` + regexp.QuoteMeta(alias) + `\b`)
+	if m := named.FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
+	if strings.Contains(text, ") "+alias) || strings.Contains(text, ") AS "+alias) {
+		return ""
+	}
+	return alias
 }
 
 var explained = regexp.MustCompile(`^\s*(SELECT|WITH|UPDATE|DELETE)\b`)
@@ -95,9 +119,12 @@ func explainStatement(t testing.TB, d *db.DB, text string) (steps []Step) {
 // plannedSearch is a search in an index, with the columns that it compares.
 var plannedSearch = regexp.MustCompile(`^SEARCH (\S+) (?:EXISTS )?USING (?:COVERING )?INDEX \S+ \(([^)]*)\)`)
 
-// ReadsWholeTenant reports a step that reads all rows of a tenant in a table, or all that have
-// one of few values.
+// ReadsWholeTenant reports a step that reads all rows of a table, of a tenant in it, or all of
+// these that have one of few values.
 func (s Step) ReadsWholeTenant() bool {
+	if s.IsScan {
+		return true
+	}
 	m := plannedSearch.FindStringSubmatch(s.Text)
 	if m == nil {
 		return false

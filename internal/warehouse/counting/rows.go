@@ -75,18 +75,19 @@ func MissedRow(task, level store.Row) store.Row {
 	return row
 }
 
-// bookingsSQL takes the movements of counts $2 that are from $3 on: no index names what a movement
-// is of.
+// bookingsSQL takes the movements of items $3 that book counts $2. No index names what a movement
+// is of, so that its item leads to it.
 const bookingsSQL = `
-	created_at >= $3
+	item_id IN {ids $3}
 		AND ref_type = 'stock_counts'
-		AND ref_id IN {ids $2}
-	ORDER BY created_at, id`
+		AND ref_id IN {ids $2}`
 
-// ReadMovements reads the movements that book counts which this transaction has made.
+// ReadMovements reads the movements that book counts, in the order in which they were booked.
 func ReadMovements(tx *store.Tx, counts []store.Row) ([]store.Row, error) {
-	return tx.Rows("stock_movements", bookingsSQL, query.List(store.TextColumn(counts, "id")),
-		query.FormatTime(tx.Now()))
+	moves, err := tx.Rows("stock_movements", bookingsSQL, query.List(store.TextColumn(counts, "id")),
+		query.List(store.TextColumn(counts, "item_id")))
+	store.SortByID(moves)
+	return moves, err
 }
 
 // OpenTask opens a count task, unless one is open for the zone and item.

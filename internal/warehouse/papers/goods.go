@@ -22,7 +22,8 @@ type load struct {
 	items   map[string]store.Row
 	parts   map[string][]sent // by line of the shipment
 	lots    map[string]store.Row
-	picked  catchweight.Picked
+	sent    store.Row // the shipment
+	picked  *catchweight.Picked
 	whole   map[string]decimal.Dec // whole kits that the shipment has, by the kit's order line
 }
 
@@ -38,7 +39,7 @@ func (k *reading) goodsOf(sh store.Row, orders map[string]store.Row) (label.Tabl
 		{Title: "Name", Share: 9}, {Title: "Lot, serial number", Share: 6}, {Title: "Expires", Share: 4},
 		{Title: "Quantity", Share: 3, Right: true},
 		{Title: "Unit", Share: 2}}}
-	if len(g.picked) > 0 {
+	if !g.picked.IsEmpty() {
 		t.Columns = append(t.Columns, label.Column{Title: "Net kg", Share: 3, Right: true})
 	}
 
@@ -63,7 +64,7 @@ func (k *reading) goodsOf(sh store.Row, orders map[string]store.Row) (label.Tabl
 
 // readLoad reads what a shipment carries, in the order of its delivery note.
 func (k *reading) readLoad(sh store.Row, orders map[string]store.Row) (*load, error) {
-	g := &load{orders: orders}
+	g := &load{sent: sh, orders: orders}
 	var err error
 	if g.lines, err = k.readRows("shipment_lines", "shipment_id = $2 ORDER BY id", sh["id"]); err != nil {
 		return nil, err
@@ -113,7 +114,10 @@ func (k *reading) readKits(g *load) error {
 	g.whole = map[string]decimal.Dec{}
 	for _, c := range components {
 		id, each := c.Text("kit_line_id"), c.Decimal("kit_qty")
-		whole := decimal.FromInt(int64(carried[c.Text("id")] / max(each, 1)))
+		if each <= 0 {
+			continue
+		}
+		whole := decimal.FromInt(int64(carried[c.Text("id")] / each))
 		if least, ok := g.whole[id]; !ok || whole < least {
 			g.whole[id] = whole
 		}
@@ -151,7 +155,9 @@ func (g *load) placeOf(line store.Row) int64 {
 	return wholeNumber(line, "line_no")
 }
 
-func (g *load) orderNo(line store.Row) string { return g.orders[line.Text("order_id")].Text("order_no") }
+func (g *load) orderNo(line store.Row) string {
+	return g.orders[line.Text("order_id")].Text("order_no")
+}
 
 // kitRow names the kit that the next rows are components of, and how many of it are whole.
 func (g *load) kitRow(line store.Row, kit string, columns int) []string {
@@ -174,15 +180,20 @@ func (g *load) goodsRow(line store.Row, s sent) ([]string, error) {
 	}
 	row := []string{g.orderNo(line), number, item.Text("sku"), name, joinWords(lot.Text("lot_no"), s.serial),
 		lot.Text("expires_on"), s.quantity.String(), item.Text("base_uom")}
-	if len(g.picked) == 0 {
+	if g.picked.IsEmpty() {
 		return row, nil
 	}
-	weight, err := g.picked.Weigh(line.Text("order_line_id"), s.lot, s.serial, s.quantity)
-	if err != nil {
-		return nil, fmt.Errorf("papers: weight of goods: %w", err)
-	}
-	if weight == 0 {
-		return append(row, ""), nil
+	weight, err := g.weigh(line.Text("order_line_id"), s)
+	if err != nil || weight == 0 {
+		return append(row, ""), err
 	}
 	return append(row, weight.String()), nil
+}
+
+// weigh is what goods of a line weigh in kg: what left, or their share of what waits.
+func (g *load) weigh(orderLine string, s sent) (decimal.Dec, error) {
+	if g.sent["dispatched_at"] != nil {
+		return g.picked.Departed(g.sent.Text("id"), orderLine, s.lot, s.serial), nil
+	}
+	return g.picked.Take(orderLine, s.lot, s.serial, s.quantity)
 }
