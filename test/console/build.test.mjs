@@ -171,11 +171,11 @@ for (const page of ['gate', 'home'])
     });
   }
 
-// 420: links to documents, with their words in three languages, take it past 400; the design allows 480.
-test('the whole of dist is at most 420 kB gz', () => {
+// 440: the risk register, coded accidents and European rates, in three languages; the design allows 480.
+test('the whole of dist is at most 440 kB gz', () => {
   const size = sum(files(dist));
   console.log(`dist: ${size} bytes`);
-  assert.ok(size <= 420_000, `${size} bytes`);
+  assert.ok(size <= 440_000, `${size} bytes`);
 });
 
 test('dist names no other host', () => {

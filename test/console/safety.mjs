@@ -158,6 +158,9 @@ test('the injury log shows the cases of an establishment and hands out its paper
 test('an establishment outside the United States has the papers of its own law, and a manager no names', async () => {
   await as('safety@north.example', async (page) => {
     await open(page, '/console/injuries');
+    await page.getByText('Figures as Germany counts them').waitFor();
+    await page.getByText('1000-Mann-Quote').waitFor();
+    await page.getByText('ArbSchG § 6(2)').waitFor();
     for (const [says, file] of [
       ['Accidents for ESAW, without names', /^esaw-/],
       ['Accidents with more than three days of absence', /^accidents-/],

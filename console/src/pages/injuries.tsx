@@ -9,6 +9,7 @@ import { today } from '../lib/zone';
 import type { Row } from '../database';
 import { Badge, Button, Card, Empty, Head, LinkButton, Note, Problem, Skeleton } from '../ui/basic';
 import { Select } from '../ui/form';
+import { Regimes } from '../ui/regimes';
 import { hrefOf } from '../ui/value';
 import '../safety.css';
 
@@ -299,6 +300,7 @@ function European({ site, year, p }: Given & { p: Permissions }) {
           'OSHA’s forms are for establishments in the United States. Here the law counts accidents by the days of absence that follow.',
         )}
       </Note>
+      <Regimes site={site.id} year={year} p={p} />
       {p.collections['osha_cases']?.read != null ? (
         <Papers
           list={[

@@ -644,6 +644,9 @@ export const dePages: Record<string, string> = {
   'Days away': 'Tage abwesend',
   'Days restricted': 'Tage eingeschränkt',
   'Hours worked': 'Geleistete Stunden',
+  'Full-time equivalents': 'Vollzeitäquivalente',
+  'Full-time workers': 'Vollarbeiter',
+  'Figures as {country} counts them': 'Kennzahlen, wie das Land sie zählt: {country}',
   'Case': 'Fall',
   'Privacy case': 'Vertraulicher Fall',
   // a report in four steps

@@ -687,6 +687,9 @@ export const frPages: Record<string, string> = {
   'Days away': 'Jours d’absence',
   'Days restricted': 'Jours de travail restreint',
   'Hours worked': 'Heures travaillées',
+  'Full-time equivalents': 'Équivalents temps plein',
+  'Full-time workers': 'Travailleurs à temps plein',
+  'Figures as {country} counts them': 'Chiffres selon les règles du pays : {country}',
   'Case': 'Cas',
   'Privacy case': 'Cas confidentiel',
   // a report in four steps
