@@ -233,6 +233,45 @@ func TestRegisterCheckHoldsForItsMeasure(t *testing.T) {
 	})
 }
 
+// A gap is named and refuses a publication that does not accept it: a responsible person who is
+// no active member any more, and a unit without a site in the register of a site.
+func TestRegisterGaps(t *testing.T) {
+	onRegister(t, func(t *testing.T, k *register) {
+		officer, admin := testkit.As(actor.Safety), testkit.As(actor.Admin)
+		k.Insert(t, officer, "risk_entries", k.entry(columns{"owner_user_id": accountOf(t, actor.Manager)}))
+		here, everywhere := columns{"site_id": k.site, "reason": "yearly"}, columns{"reason": "yearly"}
+		refuses := func(what string, in columns, want string) {
+			t.Helper()
+			_, r := k.publish(in, 409)
+			wants(t, what, r, 409, want)
+		}
+		k.publish(here, 200)
+
+		member := "members?user_id=eq." + accountOf(t, actor.Manager)
+		const hasLeft = "of UT-QUAI has a responsible person who has left"
+		wants(t, "a member suspended", k.patch(admin, member, columns{"status": "suspended"}), 200, "")
+		refuses("a suspended person responsible", here, hasLeft)
+		refuses("the same in the whole organisation", everywhere, hasLeft)
+		wants(t, "a member back", k.patch(admin, member, columns{"status": "active"}), 200, "")
+		k.publish(here, 200)
+
+		k.Insert(t, officer, "work_units", columns{"code": "UT-ROUTE", "name": "Route"})
+		k.publish(everywhere, 200)
+		refuses("a unit without a site", here, "UT-ROUTE is at no site")
+		gone := testkit.Request{Method: "DELETE", Path: "/v1/" + member, As: admin}
+		wants(t, "a membership that ends", k.Call(gone), 200, "")
+		refuses("who has left", here, hasLeft+", UT-ROUTE is at no site")
+		accepted := columns{"site_id": k.site, "reason": "yearly", "accept_gaps": true}
+		if v, _ := k.publish(accepted, 200); v.Gaps != 2 {
+			t.Errorf("the version lists %d gaps, want 2", v.Gaps)
+		} else {
+			text, _ := readSheet(t, k.Kit, officer, "/v1/risk-register-versions/"+v.ID+"/risk-register.pdf?language=en")
+			holdSaid(t, "the sheet", text, []string{"the responsible person has left", "UT-ROUTE",
+				"the unit is at no site"})
+		}
+	})
+}
+
 // What is archived is left as it is: a site that is archived has no new version, and the risks
 // of an archived unit can only be archived.
 func TestRegisterLeavesWhatIsArchived(t *testing.T) {

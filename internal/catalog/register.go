@@ -127,7 +127,7 @@ func registerVersions() Resource {
 			{Name: "units", Type: Int, Required: true, ReadOnly: true, Label: "Work units"},
 			{Name: "entries", Type: Int, Required: true, ReadOnly: true, Label: "Risks"},
 			{Name: "gaps", Type: Int, Required: true, ReadOnly: true,
-				Doc: "Risks that had no rating or nobody responsible; the document lists them."},
+				Doc: "Risks without a rating or an active person responsible, and units without a site; the document lists them."},
 			{Name: "content", Type: JSON, Shape: freeObject, Required: true, ReadOnly: true, Readers: leaders,
 				Doc: "The copy. People are in it by the ids of their accounts, never by name."},
 			{Name: "sha256", Format: Name, MaxLen: 64, Required: true, ReadOnly: true, Label: "SHA-256",

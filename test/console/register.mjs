@@ -65,7 +65,7 @@ test('a unit and a risk are entered by pressing, published with the gaps named, 
 
     await page.getByRole('button', { name: 'Publish' }).click();
     const ask = page.getByRole('dialog');
-    await ask.getByText('1 risk is not complete').waitFor();
+    await ask.getByText('The register has 1 gap').waitFor();
     await ask.getByText('nobody is responsible').waitFor();
     const publish = ask.getByRole('button', { name: 'Publish' });
     assert.ok(await publish.isDisabled(), 'published without a word about the gaps');

@@ -799,7 +799,7 @@ export const frCatalog: Record<string, string> = {
   'Made by': 'Établie par',
   'Work units': 'Unités de travail',
   'Risks': 'Risques évalués',
-  'Risks that had no rating or nobody responsible; the document lists them.': 'Risques sans cotation ou sans responsable ; le document les énumère.',
+  'Risks without a rating or an active person responsible, and units without a site; the document lists them.': 'Risques sans cotation ou sans responsable actif, et unités sans site ; le document les énumère.',
   'Gaps': 'Lacunes',
   'The copy. People are in it by the ids of their accounts, never by name.': 'La copie. Les personnes y figurent par l’identifiant de leur compte, jamais par leur nom.',
   'Content': 'Contenu',

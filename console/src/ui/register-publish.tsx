@@ -13,9 +13,12 @@ import { hrefOf } from './value';
 interface Gap {
   entry_id: string;
   entry_no: string;
+  unit_id: string;
   unit: string;
   rating: boolean;
   owner: boolean;
+  left: boolean;
+  site: boolean;
 }
 
 interface Published {
@@ -28,6 +31,18 @@ type Reason = (typeof reasons)[number];
 
 // A refusal names at most so many gaps; so does the question.
 const gapsShown = 10;
+
+// lacksOf says where a gap is and what is missing there.
+function lacksOf(g: Gap) {
+  if (g.site) return _('the unit is at no site');
+  const lacks = [
+    g.unit,
+    g.rating ? _('not rated') : '',
+    g.owner ? _('nobody is responsible') : '',
+    g.left ? _('the responsible person has left') : '',
+  ];
+  return lacks.filter(Boolean).join(' · ');
+}
 
 interface Given {
   sites: [id: string, name: string][];
@@ -89,17 +104,17 @@ export function Publish({ sites, site: at, close, done }: Given) {
       {gaps.length ? (
         <>
           <Note kind="warn">
-            {plural(gaps.length, '{n} risk is not complete', '{n} risks are not complete')}
+            {plural(gaps.length, 'The register has {n} gap', 'The register has {n} gaps')}
           </Note>
           <ul class="register-gaps small">
             {gaps.slice(0, gapsShown).map((g) => (
-              <li key={g.entry_id}>
-                <a href={hrefOf('risk_entries', g.entry_id)}>{g.entry_no}</a>
-                <span>
-                  {[g.unit, g.rating ? _('not rated') : '', g.owner ? _('nobody is responsible') : '']
-                    .filter(Boolean)
-                    .join(' · ')}
-                </span>
+              <li key={g.entry_id || g.unit_id}>
+                {g.site ? (
+                  <a href={hrefOf('work_units', g.unit_id)}>{g.unit}</a>
+                ) : (
+                  <a href={hrefOf('risk_entries', g.entry_id)}>{g.entry_no}</a>
+                )}
+                <span>{lacksOf(g)}</span>
               </li>
             ))}
             {gaps.length > gapsShown ? <li>{_('and {n} more', { n: gaps.length - gapsShown })}</li> : null}

@@ -83,13 +83,17 @@ type Entry struct {
 	Effective *bool  `json:"effective"`
 }
 
-// Gap is what a risk lacks to be one of a complete register.
+// Gap is what a risk lacks to be one of a complete register, or a unit to be in the register
+// of a site; that one names no risk.
 type Gap struct {
 	EntryID string `json:"entry_id"`
 	No      string `json:"entry_no"`
+	UnitID  string `json:"unit_id"`
 	Unit    string `json:"unit" doc:"Code of the work unit."`
 	Rating  bool   `json:"rating" doc:"It is not rated."`
 	Owner   bool   `json:"owner" doc:"Nobody is responsible."`
+	Left    bool   `json:"left" doc:"The responsible person has left: the membership has ended or is not active."`
+	Site    bool   `json:"site" doc:"The unit is at no site: no register of a site has it."`
 }
 
 // writeContent writes a version's content as it is stored and answered, and its hash.
@@ -107,18 +111,64 @@ func (c *Content) writeContent() (raw json.RawMessage, hash string, err error) {
 	return raw, hex.EncodeToString(sum[:]), nil
 }
 
-// listGaps lists what the risks of a version lack.
-func (c *Content) listGaps() []Gap {
+// findGaps finds what the risks of a version lack and, for the register of a site, the units
+// that are at no site.
+func (c *Content) findGaps(tx *store.Tx) error {
+	var owners []string
+	for _, u := range c.Units {
+		for _, e := range u.Entries {
+			if e.Owner != "" {
+				owners = append(owners, e.Owner)
+			}
+		}
+	}
+	active, err := readActive(tx, owners)
+	if err != nil {
+		return err
+	}
+	c.Gaps = c.listGaps(active)
+	if c.Site == nil {
+		return nil
+	}
+	rows, err := tx.Rows(Units, "archived_at IS NULL AND site_id IS NULL ORDER BY code, id")
+	if err != nil {
+		return fmt.Errorf("register: read units without a site: %w", err)
+	}
+	units, err := safety.DecodeRows[Named](rows)
+	for _, unit := range units {
+		c.Gaps = append(c.Gaps, Gap{UnitID: unit.ID, Unit: unit.Code, Site: true})
+	}
+	return err
+}
+
+// listGaps lists what the risks of a version lack; active are the accounts that are active
+// members.
+func (c *Content) listGaps(active map[string]bool) []Gap {
 	gaps := []Gap{}
 	for _, u := range c.Units {
 		for _, e := range u.Entries {
-			g := Gap{EntryID: e.ID, No: e.No, Unit: u.Code, Rating: e.RatingBefore == nil, Owner: e.Owner == ""}
-			if g.Rating || g.Owner {
+			g := Gap{EntryID: e.ID, No: e.No, UnitID: u.ID, Unit: u.Code, Rating: e.RatingBefore == nil,
+				Owner: e.Owner == "", Left: e.Owner != "" && !active[e.Owner]}
+			if g.Rating || g.Owner || g.Left {
 				gaps = append(gaps, g)
 			}
 		}
 	}
 	return gaps
+}
+
+// readActive reads which of some accounts are active members.
+func readActive(tx *store.Tx, users []string) (map[string]bool, error) {
+	rows, err := tx.Rows("members", "user_id IN {ids $2} AND status = 'active'", query.List(users))
+	if err != nil {
+		return nil, fmt.Errorf("register: read who is responsible: %w", err)
+	}
+	members, err := safety.DecodeRows[memberRow](rows)
+	active := make(map[string]bool, len(members))
+	for _, member := range members {
+		active[member.User] = true
+	}
+	return active, err
 }
 
 // entryCount counts the risks of a version.
@@ -129,8 +179,11 @@ func (c *Content) entryCount() (n int64) {
 	return n
 }
 
-// unitRow and entryRow are records of the register as the store keeps them.
+// unitRow, entryRow and memberRow are records as the store keeps them.
 type (
+	memberRow struct {
+		User string `json:"user_id"`
+	}
 	unitRow struct {
 		Unit
 		SiteID  string   `json:"site_id"`

@@ -20,14 +20,14 @@ type PublishIn struct {
 	SiteID     string `json:"site_id" format:"uuid" names:"sites" doc:"Absent for the whole organisation."`
 	Reason     string `json:"reason" required:"true" enum:"yearly important_change new_information" doc:"R4121-2."`
 	Note       string `json:"note" max:"1000" doc:"What changed, in words."`
-	AcceptGaps bool   `json:"accept_gaps" doc:"Publish although risks are not complete; the version lists them."`
+	AcceptGaps bool   `json:"accept_gaps" doc:"Publish although there are gaps; the version lists them."`
 }
 
 // PublishOut is the version, and what its register lacks.
 type PublishOut struct {
 	verb.Answer
 	Version verb.Record `json:"version" record:"risk_register_versions" doc:"Without content; its collection has it."`
-	Gaps    []Gap       `json:"gaps" doc:"Risks without a rating or without anybody responsible."`
+	Gaps    []Gap       `json:"gaps" doc:"What the register lacks to be complete."`
 }
 
 // Bounds of a version, which is printed as a whole: what no document would hold is published
@@ -46,9 +46,9 @@ func Verbs() []verb.Verb {
 }
 
 // Publish freezes the register of a site, or of the whole organisation, as its next version. A
-// register without units or risks is fault.Conflict; so is one whose risks lack a rating or
-// somebody responsible, unless the caller accepts that the version lists them: a version has to
-// be there on the day, complete or not, and has to say what it lacks.
+// register without units or risks is fault.Conflict; so is one with gaps, unless the caller
+// accepts that the version lists them: a version has to be there on the day, complete or not,
+// and has to say what it lacks.
 func Publish(c *verb.Call, in *PublishIn) (*PublishOut, error) {
 	number, err := takeNumber(c, in.SiteID)
 	if err != nil {
@@ -121,14 +121,15 @@ func (c *Content) fill(tx *store.Tx, site string) (err error) {
 	if c.Units, err = readUnits(tx, site); err != nil {
 		return err
 	}
-	c.Gaps = c.listGaps()
-	if site == "" {
-		return nil
+	if site != "" {
+		names, err := readNamed(tx, "sites", []string{site})
+		if err != nil {
+			return err
+		}
+		at := names[site]
+		c.Site = &at
 	}
-	names, err := readNamed(tx, "sites", []string{site})
-	at := names[site]
-	c.Site = &at
-	return err
+	return c.findGaps(tx)
 }
 
 // refuseUnfit refuses a register that says nothing, that is too large, or that has gaps which
@@ -146,8 +147,8 @@ func (c *Content) refuseUnfit(acceptsGaps bool) error {
 	case len(c.Gaps) == 0 || acceptsGaps:
 		return nil
 	}
-	const advice = "complete them, or say accept_gaps and the version lists them"
-	return safety.NotReady("%d risks are not complete: %s; %s", len(c.Gaps), describeGaps(c.Gaps), advice).
+	const advice = "fill them, or say accept_gaps and the version lists them"
+	return safety.NotReady("the register has %d gaps: %s; %s", len(c.Gaps), describeGaps(c.Gaps), advice).
 		At("accept_gaps", "is not said")
 }
 
@@ -159,16 +160,23 @@ func (c *Content) adviseOnSize() string {
 	return "archive the risks of this site that are over, shorten their texts, or give some units a site of their own"
 }
 
-// describeGaps names risks and what they lack.
+// describeGaps names risks and units, and what they lack.
 func describeGaps(gaps []Gap) string {
 	parts := make([]string, 0, gapsNamed+1)
 	for _, g := range gaps[:min(len(gaps), gapsNamed)] {
+		if g.Site {
+			parts = append(parts, g.Unit+" is at no site")
+			continue
+		}
 		lacks := make([]string, 0, 2)
 		if g.Rating {
 			lacks = append(lacks, "has no rating")
 		}
 		if g.Owner {
 			lacks = append(lacks, "has nobody responsible")
+		}
+		if g.Left {
+			lacks = append(lacks, "has a responsible person who has left")
 		}
 		parts = append(parts, fmt.Sprintf("%s of %s %s", g.No, g.Unit, strings.Join(lacks, " and ")))
 	}

@@ -132,19 +132,25 @@ func (x *registerSheet) countPriorities() grid {
 	return g
 }
 
-// listGaps lists the risks that were not complete.
+// listGaps lists the risks that were not complete, and the units without a site.
 func (x *registerSheet) listGaps() entries {
 	w := x.words
 	var list entries
 	for _, gap := range x.row.Content.Gaps {
-		rating, owner := "", ""
+		rating, owner, site := "", "", ""
 		if gap.Rating {
 			rating = w.sayText("not rated")
 		}
 		if gap.Owner {
 			owner = joinSaid(": ", w.sayText("Responsible"), w.sayText("nobody yet"))
 		}
-		list = append(list, entry{said: joinSaid(" · ", gap.No, gap.Unit), text: joinSaid(", ", rating, owner)})
+		if gap.Left {
+			owner = w.sayText("the responsible person has left")
+		}
+		if gap.Site {
+			site = w.sayText("the unit is at no site")
+		}
+		list = append(list, entry{said: joinSaid(" · ", gap.No, gap.Unit), text: joinSaid(", ", rating, owner, site)})
 	}
 	return list
 }
