@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/localtime"
 	"holdfast/internal/safety"
+	"holdfast/internal/safety/jurisdiction"
 	"holdfast/internal/safety/yearly"
 )
 
@@ -24,11 +25,11 @@ var done = map[string]string{
 	"osha_summary.cases_submitted": "cases_submitted_on IS NOT NULL",
 }
 
-// deadlinesSQL selects the American establishments in use, each with the years
+// deadlinesSQL selects the establishments in use that may be American, each with the years
 // that its records are about, whether the summary of the year is in the state that
 // is asked for, and its people: those of no site may be of each. $1 tenant; the
 // word is that state's condition.
-const deadlinesSQL = `
+var deadlinesSQL = jurisdiction.FillStatement(`
 	SELECT site.id, record.year, record.met, record.summary_id,
 		(
 			SELECT COUNT(*)
@@ -38,6 +39,7 @@ const deadlinesSQL = `
 				AND (workers.site_id = site.id OR workers.site_id IS NULL)
 		)
 	FROM sites AS site
+	JOIN tenants AS tenant ON tenant.id = site.tenant_id
 	LEFT JOIN (
 		SELECT summary.site_id, summary.year, CASE WHEN summary.%s THEN 1 ELSE 0 END AS met,
 			summary.id AS summary_id
@@ -49,9 +51,9 @@ const deadlinesSQL = `
 		WHERE osha_case.tenant_id = $1
 	) AS record ON record.site_id = site.id
 	WHERE site.tenant_id = $1
-		AND site.country = 'US'
+		AND {may be american}
 		AND site.archived_at IS NULL
-	ORDER BY site.id, record.year`
+	ORDER BY site.id, record.year`)
 
 // fillDeadline reads how many days the deadline of the establishment that is
 // worst off lies back, negative before it. It is unknown to a tenant that keeps

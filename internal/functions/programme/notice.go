@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/clocks"
+	"holdfast/internal/safety/jurisdiction"
 )
 
 // How long after it becomes known OSHA must be told.
@@ -20,21 +21,21 @@ const (
 // OSHA was not told of counts whatever its age. $1 tenant, $2 type of entity,
 // $3 now, $4 start of the window; the words are the column of the entity, its
 // join, and the condition on incidents without a case.
-const noticesSQL = `
+var noticesSQL = jurisdiction.FillStatement(`
 	SELECT %[1]s, coalesce(i.known_at, i.reported_at), c.osha_due_at, c.osha_told_at, c.death_date, i.id, c.in_patient_at
 	FROM incidents AS i
 	LEFT JOIN osha_cases AS c ON c.tenant_id = i.tenant_id AND c.incident_id = i.id
-	LEFT JOIN sites AS s ON s.tenant_id = i.tenant_id AND s.id = i.site_id
+	JOIN tenants AS tenant ON tenant.id = i.tenant_id
 	LEFT JOIN zones AS z ON z.tenant_id = i.tenant_id AND z.id = i.zone_id
-	LEFT JOIN sites AS p ON p.tenant_id = i.tenant_id AND p.id = z.site_id
+	LEFT JOIN sites AS site ON site.tenant_id = i.tenant_id AND site.id = coalesce(i.site_id, z.site_id)
 	%[2]s
 	WHERE i.tenant_id = $1
 		AND $2 <> ''
 		AND i.status <> 'void'
 		AND i.occurred_at <= $3
 		AND (i.occurred_at > $4 OR c.osha_told_at IS NULL)
-		AND coalesce(s.country, p.country, (SELECT n.country FROM tenants AS n WHERE n.id = $1), 'US') = 'US'
-		AND (c.osha_due_at IS NOT NULL OR (c.id IS NULL AND %[3]s))`
+		AND {may be american}
+		AND (c.osha_due_at IS NOT NULL OR (c.id IS NULL AND %[3]s))`)
 
 // fillNotices enters the hours from when a case became known until OSHA was
 // told, or until now, where OSHA has to be told within allowed. An injury that

@@ -5,6 +5,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/safety"
+	"holdfast/internal/safety/jurisdiction"
 	"holdfast/internal/score"
 	stocksites "holdfast/internal/warehouse/sites"
 )
@@ -23,11 +24,11 @@ type siteRoot struct {
 }
 
 // sitesSQL selects the zones of sites in use, each zone after those that stand for
-// its site sooner, and whether the site is in the United States. Zones of no site are
+// its site sooner, and whether the site may be in the United States. Zones of no site are
 // of the only one. $1 tenant.
-var sitesSQL = stocksites.FillStatement(`
+var sitesSQL = jurisdiction.FillStatement(stocksites.FillStatement(`
 	SELECT site.id, zone.id,
-		CASE WHEN coalesce(site.country, tenant.country, 'US') = 'US' THEN 1 ELSE 0 END
+		CASE WHEN {may be american} THEN 1 ELSE 0 END
 	FROM sites AS site
 	JOIN zones AS zone ON zone.tenant_id = site.tenant_id AND {site} = site.id
 	JOIN tenants AS tenant ON tenant.id = site.tenant_id
@@ -35,7 +36,7 @@ var sitesSQL = stocksites.FillStatement(`
 		AND zone.tenant_id = $1
 		AND site.archived_at IS NULL
 		AND zone.status <> 'archived'
-	ORDER BY site.id, CASE WHEN zone.parent_id IS NULL THEN 0 ELSE 1 END, lower(zone.code)`)
+	ORDER BY site.id, CASE WHEN zone.parent_id IS NULL THEN 0 ELSE 1 END, lower(zone.code)`))
 
 // queueSites asks for the zones that stand for the sites, if a rule is about sites.
 func (s *scan) queueSites(tx *db.Tx) {

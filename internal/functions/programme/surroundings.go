@@ -7,6 +7,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/safety"
+	"holdfast/internal/safety/jurisdiction"
 )
 
 // surroundings are what tells a zero that was counted from one that nobody
@@ -21,9 +22,9 @@ type surroundings struct {
 const logInUse = 365 * 24 * time.Hour
 
 // surroundingsSQL selects the last report and the last shift, whether there are
-// actions, and whether the tenant has establishments in the United States: a
-// tenant without sites has its own country. $1 tenant, $2 now.
-const surroundingsSQL = `
+// actions, and whether the tenant may have establishments in the United States: a
+// tenant without sites in use is in its own country. $1 tenant, $2 now.
+var surroundingsSQL = jurisdiction.FillStatement(`
 	SELECT
 		(
 			SELECT incident.reported_at
@@ -43,18 +44,12 @@ const surroundingsSQL = `
 			LIMIT 1
 		),
 		CASE WHEN EXISTS (SELECT 1 FROM actions AS act WHERE act.tenant_id = $1) THEN 1 ELSE 0 END,
-		coalesce(
-			(
-				SELECT MAX(CASE WHEN site.country = 'US' THEN 1 ELSE 0 END)
-				FROM sites AS site
-				WHERE site.tenant_id = $1
-					AND site.country IS NOT NULL
-					AND site.archived_at IS NULL
-			),
-			CASE WHEN coalesce(tenant.country, 'US') = 'US' THEN 1 ELSE 0 END
-		)
-	FROM tenants AS tenant
-	WHERE tenant.id = $1`
+		(
+			SELECT MAX(CASE WHEN {may be american} THEN 1 ELSE 0 END)
+			FROM tenants AS tenant
+			LEFT JOIN sites AS site ON site.tenant_id = tenant.id AND site.archived_at IS NULL
+			WHERE tenant.id = $1
+		)`)
 
 func (s *scan) queueSurroundings(tx *db.Tx) {
 	s.known = surroundings{}

@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/absence"
+	"holdfast/internal/safety/jurisdiction"
 	"holdfast/internal/safety/regimes"
 	"holdfast/internal/store"
 )
@@ -206,7 +207,7 @@ func (r *records) factsOf(incident string, now time.Time) *Facts {
 	f := FactsOf(regimes.Records{
 		Incident: r.incidents[incident], Case: osha, Periods: r.absences[osha.Text(idColumn)],
 		Zone: localtime.Zone(timezone), Now: now,
-	}, country)
+	}, jurisdiction.LawOf(country))
 	f.IsOthers = r.isOnly(incident, func(id string) bool { return r.isOthers[id] })
 	f.IsUnsupervised = r.isOnly(incident, func(id string) bool { return r.isOthers[id] && !r.isSupervised[id] })
 	for _, code := range [...]string{declaration, worsening} {

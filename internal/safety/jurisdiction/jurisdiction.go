@@ -38,10 +38,6 @@ const (
 // byHand are the columns with which somebody takes a regulation into their own hands.
 var byHand = []string{"code", "title", "jurisdiction", "citation", "url", "category", "rule", "severity", statusColumn}
 
-// americanCountries are the United States and the places where the OSH Act applies
-// (section 4(a), 29 U.S.C. 653(a)) that have country codes of their own.
-var americanCountries = []string{"US", "AS", "GU", "MP", "PR", "UM", "VI"}
-
 // unionCountries are the member states and those of the European Economic Area, where
 // 89/391/EEC, 2003/88/EC and (EC) 561/2006 apply too (EEA Agreement, annexes XIII and
 // XVIII). The United Kingdom left both.
@@ -50,7 +46,7 @@ var unionCountries = []string{"AT", "BE", "BG", "CY", "CZ", "DE", "DK", "EE", "E
 
 // jurisdictionOf is the jurisdiction of a country; "" where only global rules hold.
 func jurisdictionOf(country string) string {
-	if slices.Contains(americanCountries, country) {
+	if LawOf(country) == unitedStates {
 		return unitedStates
 	}
 	if slices.Contains(unionCountries, country) {
@@ -163,13 +159,13 @@ const namedSQL = `
 	WHERE id = $1`
 
 // countriesSQL selects where a tenant's sites in use are. $1 tenant.
-const countriesSQL = `
-	SELECT DISTINCT coalesce(site.country, tenant.country)
+var countriesSQL = FillStatement(`
+	SELECT DISTINCT {country}
 	FROM sites AS site
 	JOIN tenants AS tenant ON tenant.id = site.tenant_id
 	WHERE site.tenant_id = $1
 		AND site.archived_at IS NULL
-		AND coalesce(site.country, tenant.country) IS NOT NULL`
+		AND {country} IS NOT NULL`)
 
 // regulation is one that the server switches.
 type regulation struct{ id, jurisdiction, status string }

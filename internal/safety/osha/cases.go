@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/absence"
+	"holdfast/internal/safety/jurisdiction"
 	"holdfast/internal/store"
 )
 
@@ -351,11 +352,30 @@ type land struct {
 	tenant     bool
 }
 
-const queueLandSQL = `
-	SELECT zones.id, sites.country = 'US'
-	FROM zones
-	JOIN sites ON sites.tenant_id = zones.tenant_id AND sites.id = zones.site_id
-	WHERE zones.tenant_id = $1 AND zones.id IN {ids $2}`
+// landOfTenantSQL selects whether a tenant is in the United States. $1 tenant.
+var landOfTenantSQL = jurisdiction.FillStatement(`
+	SELECT {is american}
+	FROM tenants AS tenant
+	LEFT JOIN sites AS site ON FALSE
+	WHERE tenant.id = $1`)
+
+// landOfSitesSQL selects a tenant's sites in the United States. $1 tenant.
+var landOfSitesSQL = jurisdiction.FillStatement(`
+	SELECT site.id
+	FROM sites AS site
+	JOIN tenants AS tenant ON tenant.id = site.tenant_id
+	WHERE site.tenant_id = $1
+		AND {is american}`)
+
+// landOfZonesSQL selects zones that name a site, and whether that is in the United
+// States. $1 tenant, $2 ids of zones.
+var landOfZonesSQL = jurisdiction.FillStatement(`
+	SELECT zone.id, {is american}
+	FROM zones AS zone
+	JOIN sites AS site ON site.tenant_id = zone.tenant_id AND site.id = zone.site_id
+	JOIN tenants AS tenant ON tenant.id = zone.tenant_id
+	WHERE zone.tenant_id = $1
+		AND zone.id IN {ids $2}`)
 
 func queueLand(tx *db.Tx, tenant string, incidents []store.Row) *land {
 	l := &land{site: map[string]bool{}, zone: map[string]bool{}}
@@ -363,10 +383,18 @@ func queueLand(tx *db.Tx, tenant string, incidents []store.Row) *land {
 	for _, in := range incidents {
 		addID(zones, in.Text("zone_id"))
 	}
-	tx.Queue("SELECT country = 'US' FROM tenants WHERE id = $1", []any{tenant}, func(r *db.Row) error { l.tenant = r.Bool(0); return nil })
-	tx.Queue("SELECT id FROM sites WHERE tenant_id = $1 AND country = 'US'", []any{tenant}, func(r *db.Row) error { l.site[r.Text(0)] = true; return nil })
-	tx.Queue(queueLandSQL,
-		[]any{tenant, query.List(slices.Sorted(maps.Keys(zones)))}, func(r *db.Row) error { l.zone[r.Text(0)] = r.Bool(1); return nil })
+	tx.Queue(landOfTenantSQL, []any{tenant}, func(r *db.Row) error {
+		l.tenant = r.Bool(0)
+		return nil
+	})
+	tx.Queue(landOfSitesSQL, []any{tenant}, func(r *db.Row) error {
+		l.site[r.Text(0)] = true
+		return nil
+	})
+	tx.Queue(landOfZonesSQL, []any{tenant, query.List(slices.Sorted(maps.Keys(zones)))}, func(r *db.Row) error {
+		l.zone[r.Text(0)] = r.Bool(1)
+		return nil
+	})
 	return l
 }
 
