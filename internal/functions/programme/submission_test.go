@@ -59,10 +59,13 @@ func TestWhoSubmitsElectronically(t *testing.T) {
 			{offices, 250, late, no},
 			{offices, 251, late, no},
 			{warehouse, 250, late, late},
-			{"23", 20, late, no},    // a sector that is listed as a whole
-			{"49", 20, unknown, no}, // one of which some groups are
-			{nil, 19, no, no},       // too small, whatever it does
-			{nil, 20, unknown, no},  // which industry?
+			{"23", 20, late, no},              // a sector that is listed as a whole
+			{"49", 20, unknown, no},           // one of which some groups are
+			{"455110", 100, unknown, unknown}, // a code that NAICS 2017 does not know
+			{"455110", 19, no, no},
+			{"455110", 250, late, unknown},
+			{nil, 19, no, no},      // too small, whatever it does
+			{nil, 20, unknown, no}, // which industry?
 			{nil, 100, unknown, unknown},
 			{nil, 250, late, unknown},
 			{warehouse, 0, unknown, unknown}, // how many people?
@@ -135,6 +138,21 @@ func TestMostPeopleOfTheYear(t *testing.T) {
 		is("others who are not supervised", "compliant")
 		hire("YEAR", 1, store.Row{"hired_on": "2025-08-31"})
 		is("twenty on one day", "breach")
+
+		// Who left on a day that nobody wrote down may have been there from their hire on.
+		k.set("sites", site, store.Row{"naics": "541110"})
+		is("twenty of an industry that is not designated", "compliant")
+		hire("GONE", 228, store.Row{"hired_on": "2024-05-01", "status": "left"})
+		is("248 at most", "compliant")
+		hire("LATER", 9, store.Row{"hired_on": "2026-01-01", "status": "left"})
+		is("those who came after the year", "compliant")
+		hire("LONG", 3, store.Row{"status": "left"})
+		is("251 at most", "insufficient_data")
+		k.set("sites", site, store.Row{"naics": "493110"})
+		is("twenty are enough", "breach")
+		k.set("osha_summaries", k.add("osha_summaries", store.Row{"site_id": site, "year": 2025}),
+			store.Row{"peak_employees": 19})
+		is("the summary states fewer", "compliant")
 
 		k.set("sites", site, store.Row{"country": "DE"})
 		k.add("sites", store.Row{"code": "NEW", "name": "New", "country": "US", "naics": "493110"})

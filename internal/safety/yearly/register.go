@@ -40,14 +40,14 @@ const statedSQL = `
 
 // employmentsSQL counts the people whom OSHA's records are about, by when they were
 // employed: those on the payroll, and others who are supervised day to day (29 CFR
-// 1904.31, 1904.41(b)(2)). Who left on a day that nobody wrote down counts for none.
+// 1904.31, 1904.41(b)(2)), and says whether they left on a day that nobody wrote down.
 const employmentsSQL = `
-	SELECT site_id, hired_on, left_on, COUNT(*)
+	SELECT site_id, hired_on, left_on, COUNT(*),
+		CASE WHEN status = 'left' AND left_on IS NULL THEN 1 ELSE 0 END
 	FROM workers
 	WHERE tenant_id = $1
 		AND (employment <> 'contractor' OR supervised)
-		AND (status <> 'left' OR left_on IS NOT NULL)
-	GROUP BY site_id, hired_on, left_on`
+	GROUP BY site_id, hired_on, left_on, CASE WHEN status = 'left' AND left_on IS NULL THEN 1 ELSE 0 END`
 
 // QueueRegister asks for the establishments of a tenant; they are there after the next
 // flush. People of no site may be of each.
@@ -62,13 +62,20 @@ func QueueRegister(tx *db.Tx, tenant string) *Register {
 		return nil
 	})
 	tx.Queue(employmentsSQL, []any{tenant}, func(r *db.Row) error {
-		from, until, people := parseDay(r.Text(1)), parseDay(r.Text(2)), r.Int(3)
+		from, until, people, isPossible := parseDay(r.Text(1)), parseDay(r.Text(2)), r.Int(3), r.Int(4) == 1
+		add := func(e *Establishment) {
+			if isPossible {
+				e.AddPossible(from, people)
+				return
+			}
+			e.AddPeople(from, until, people)
+		}
 		if !r.Null(0) {
-			g.Of(r.Text(0)).AddPeople(from, until, people)
+			add(g.Of(r.Text(0)))
 			return nil
 		}
 		for _, e := range g.sites {
-			e.AddPeople(from, until, people)
+			add(e)
 		}
 		return nil
 	})

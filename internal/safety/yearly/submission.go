@@ -48,24 +48,31 @@ type appendix struct {
 var industries = readIndustries()
 
 func readIndustries() (file struct {
-	A appendix `json:"appendix_a"`
-	B appendix `json:"appendix_b"`
+	Groups []string // the industry groups of the edition of NAICS in use, several a line
+	A      appendix `json:"appendix_a"`
+	B      appendix `json:"appendix_b"`
 }) {
 	if err := json.Unmarshal(industriesFile, &file); err != nil {
 		panic(fmt.Sprintf("yearly: industries.json: %v", err)) // it is part of the program, and a test reads it
 	}
+	file.Groups = strings.Fields(strings.Join(file.Groups, " "))
 	return file
 }
 
+// isGroup reports whether a code of NAICS is of a group of the edition in use.
+func isGroup(naics string) bool {
+	return len(naics) >= fewestDigits && slices.Contains(industries.Groups, naics[:fewestDigits])
+}
+
 // lists says whether an industry is designated. One that is told by its sector alone is
-// known where the whole sector is.
+// known where the whole sector is; one of another edition of NAICS is not known.
 func (a *appendix) lists(naics string) Answer {
 	for _, industry := range a.Industries {
 		if strings.HasPrefix(naics, industry.NAICS) {
 			return Yes
 		}
 	}
-	if len(naics) < fewestDigits {
+	if !isGroup(naics) {
 		return Unknown
 	}
 	return No
@@ -86,6 +93,7 @@ type Establishment struct {
 type employment struct {
 	from, until time.Time
 	people      int64
+	isPossible  bool // they left, and nobody knows when
 }
 
 // StatePeople notes what the summary of a year says: the most people, 0 where it does not
@@ -99,16 +107,43 @@ func (e *Establishment) StatePeople(year int, most, average int64) {
 
 // AddPeople notes people who were employed from a day to another.
 func (e *Establishment) AddPeople(from, until time.Time, people int64) {
-	e.employments = append(e.employments, employment{from, until, people})
+	e.employments = append(e.employments, employment{from: from, until: until, people: people})
 }
 
-// mostPeople is the most people at any time of a year; 0 where nobody is on record. What
+// AddPossible notes people who were employed from a day on and have left on a day that
+// nobody wrote down.
+func (e *Establishment) AddPossible(from time.Time, people int64) {
+	e.employments = append(e.employments, employment{from: from, people: people, isPossible: true})
+}
+
+// headcount is the most people at any time of a year: those who are certain, and as many
+// as there may have been.
+type headcount struct{ certain, possible int64 }
+
+// answerBy asks of both counts of people. Where they say different things, it is not
+// known.
+func (h headcount) answerBy(ask func(people int64) Answer) Answer {
+	answer := ask(h.certain)
+	if h.certain == 0 || answer != ask(h.possible) {
+		return Unknown
+	}
+	return answer
+}
+
+// countMost counts the most people at any time of a year; 0 where nobody is on record. What
 // the summary states decides, else the day with the most people by their dates of hire
 // and of leaving, who are no fewer than the summary's average.
-func (e *Establishment) mostPeople(year int) int64 {
+func (e *Establishment) countMost(year int) headcount {
 	if n := e.peaks[year]; n > 0 {
-		return n
+		return headcount{n, n}
 	}
+	isCertain := func(m employment) bool { return !m.isPossible }
+	isAny := func(employment) bool { return true }
+	return headcount{e.peakOf(year, isCertain), e.peakOf(year, isAny)}
+}
+
+// peakOf is the most people of a year by their dates, of the employments that count.
+func (e *Establishment) peakOf(year int, counts func(employment) bool) int64 {
 	first := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
 	last := time.Date(year, 12, 31, 0, 0, 0, 0, time.UTC)
 	moves := map[time.Time]int64{}
@@ -120,7 +155,7 @@ func (e *Establishment) mostPeople(year int) int64 {
 		if until.IsZero() || until.After(last) {
 			until = last
 		}
-		if until.Before(from) {
+		if !counts(m) || until.Before(from) {
 			continue
 		}
 		moves[from] += m.people
@@ -143,31 +178,30 @@ func (e *Establishment) mostPeople(year int) int64 {
 // 1904.41(a)(1)). An establishment with 250 people that keeps a log is held to it; that
 // its industry may be exempt from the log (appendix A to subpart B) is not looked at.
 func (e *Establishment) AsksSummary(year int) Answer {
-	people := e.mostPeople(year)
-	switch {
-	case year < industries.A.FirstYear:
+	if year < industries.A.FirstYear {
 		return No
-	case people == 0:
-		return Unknown
-	case people < fewest:
-		return No
-	case people >= large:
-		return Yes
 	}
-	return industries.A.lists(e.NAICS)
+	return e.countMost(year).answerBy(func(people int64) Answer {
+		if people < fewest {
+			return No
+		}
+		if people >= large {
+			return Yes
+		}
+		return industries.A.lists(e.NAICS)
+	})
 }
 
 // AsksCases says whether the log and the incident reports of a year (forms 300 and 301)
 // are submitted (29 CFR 1904.41(a)(2)).
 func (e *Establishment) AsksCases(year int) Answer {
-	people := e.mostPeople(year)
-	switch {
-	case year < industries.B.FirstYear:
-		return No
-	case people == 0:
-		return Unknown
-	case people < casesFrom:
+	if year < industries.B.FirstYear {
 		return No
 	}
-	return industries.B.lists(e.NAICS)
+	return e.countMost(year).answerBy(func(people int64) Answer {
+		if people < casesFrom {
+			return No
+		}
+		return industries.B.lists(e.NAICS)
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // The appendices are whole: every code is two or four digits and stands once, a group of
@@ -27,9 +28,48 @@ func TestIndustries(t *testing.T) {
 			t.Errorf("appendix %s is not in the order of codes", name)
 		}
 	}
+	if len(industries.Groups) != 311 || !slices.IsSorted(industries.Groups) {
+		t.Errorf("NAICS 2017 has 311 industry groups, and %d are known", len(industries.Groups))
+	}
+	for _, x := range slices.Concat(industries.A.Industries, industries.B.Industries) {
+		if len(x.NAICS) == fewestDigits && !isGroup(x.NAICS) {
+			t.Errorf("%s of an appendix is no industry group", x.NAICS)
+		}
+	}
 	for _, x := range industries.B.Industries {
 		if industries.A.lists(x.NAICS+"10") != Yes {
 			t.Errorf("%s is in appendix B and not in A", x.NAICS)
+		}
+	}
+}
+
+// Who left on an unknown day leaves a duty open where a line lies between the people who
+// are certain and those who may have been there.
+func TestPossiblePeople(t *testing.T) {
+	const warehouse, offices = "493110", "541110"
+	for _, c := range []struct {
+		naics             string
+		certain, possible int64
+		summary, cases    Answer
+	}{
+		{warehouse, 10, 9, No, No},
+		{warehouse, 10, 10, Unknown, No},
+		{warehouse, 10, 150, Unknown, Unknown},
+		{warehouse, 20, 79, Yes, No},
+		{warehouse, 20, 80, Yes, Unknown},
+		{warehouse, 100, 200, Yes, Yes},
+		{warehouse, 0, 150, Unknown, Unknown},
+		{offices, 10, 239, No, No},
+		{offices, 10, 240, Unknown, No},
+		{offices, 250, 10, Yes, No},
+		{"455110", 10, 9, No, No},
+		{"455110", 10, 10, Unknown, No},
+	} {
+		e := &Establishment{NAICS: c.naics}
+		e.AddPeople(time.Time{}, time.Time{}, c.certain)
+		e.AddPossible(time.Time{}, c.possible)
+		if summary, cases := e.AsksSummary(2025), e.AsksCases(2025); summary != c.summary || cases != c.cases {
+			t.Errorf("%+v: %d and %d", c, summary, cases)
 		}
 	}
 }
