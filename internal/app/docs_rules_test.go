@@ -43,9 +43,7 @@ var metricWords = map[string]struct{ measures, unit, record string }{
 		"days", "Incidents and, for each injury and illness, its OSHA case: its `entered_at` ends the delay."},
 	"calendar_deadline": {"days since the deadline of the first year whose duty is not met, negative before it; " +
 		"of the establishments large enough the worst off counts",
-		"days",
-		"The annual summary of each establishment and year: certify it, enter `posted_from`, set it to submitted, " +
-			"enter `cases_submitted_on`."},
+		"days", ""}, // what to record is by its state
 	"days_since_checklist": {"days since the last completed inspection with answers, however long ago",
 		"days", "Inspections of the zone or the equipment, from a template with questions, or with a `score`."},
 	"training_coverage": {"percent of the courses that a person needs, by job title and by the equipment of their shifts, with a valid certificate",
@@ -67,6 +65,17 @@ var metricWords = map[string]struct{ measures, unit, record string }{
 		"Actions with a due day; verify what is done."},
 }
 
+// stateWords are what to record so that the summary of a year is in the state that a
+// deadline asks for.
+var stateWords = map[string]string{
+	"osha_summary.posted": "The annual summary of each establishment and year: certify it and enter `posted_from`, " +
+		"the day on which it was posted.",
+	"osha_summary.submitted": "The annual summary of each establishment and year: certify it, submit its file to " +
+		"OSHA and set its status to `submitted`.",
+	"osha_summary.cases_submitted": "The log and the incident reports of each establishment and year: submit their " +
+		"file to OSHA and enter `cases_submitted_on` in the annual summary.",
+}
+
 // windowless are the metrics that look at now, or at all that there is.
 var windowless = map[string]bool{"calendar_deadline": true, "days_since_checklist": true, "predictive_score": true,
 	"overdue_actions": true}
@@ -81,7 +90,8 @@ func rulesPage(t *testing.T) string {
 		"United States and the territories where the OSH Act applies, EU the Union and the European Economic Area; a " +
 		"site without a country is in the tenant's. Global ones are always active, and a tenant without a site keeps " +
 		"what it has. Whoever sets the status of a rule, or changes it, has it in their own hands (`follows_sites` is " +
-		"false) and no site switches it, until they set `follows_sites` again. The cited texts decide; a rule is a " +
+		"false) and no site switches it, until they set `follows_sites` again, without a status. A rule " +
+		"that somebody wrote is never switched. The cited texts decide; a rule is a " +
 		"reading of them that can be computed. How a verdict comes about: [formulas](formulas.md#verdicts).\n")
 	for _, row := range safety.ShippedRegulations(nil) {
 		r, err := safety.ParseRule(row["rule"].(json.RawMessage))
@@ -90,7 +100,14 @@ func rulesPage(t *testing.T) string {
 		if !ok {
 			t.Errorf("%s: nothing says what %s measures", row["code"], r.Metric)
 		}
-		writeRule(&b, row, r, words.measures, words.unit, words.record)
+		record := words.record
+		if r.State != "" {
+			record = stateWords[r.State]
+		}
+		if record == "" {
+			t.Errorf("%s: nothing says what to record", row["code"])
+		}
+		writeRule(&b, row, r, words.measures, words.unit, record)
 	}
 	return b.String()
 }

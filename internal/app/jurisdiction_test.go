@@ -213,6 +213,60 @@ func TestRulesInSomebodysHandsStand(t *testing.T) {
 	})
 }
 
+// Whoever names the status of a rule has it in their own hands, also the one that it has;
+// what says two things at once is refused, and a rule that somebody wrote never follows.
+func TestHandsOnRules(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		l := &lawKit{t, k, map[string]string{}}
+		officer := testkit.As(actor.Safety)
+		l.patchTenant(map[string]any{"jurisdictions": []string{}})
+		l.must(testkit.As(actor.Admin), "PATCH", "/v1/sites?archived_at=is.null", map[string]any{"country": "DE"},
+			http.StatusNoContent)
+
+		const code = "EU-561-9H"
+		type row = map[string]any
+		for _, c := range []struct {
+			when  string
+			set   row
+			code  int
+			state string // of the rule afterwards
+		}{
+			{"the review of a rule that follows", row{"review_on": "2027-01-01"}, 204, "active true"},
+			{"the status that it has", row{"status": "active"}, 204, "active false"},
+			{"another", row{"status": "draft"}, 204, "draft false"},
+			{"a status, and handed back", row{"status": "draft", "follows_sites": true}, 400, "draft false"},
+			{"another status, and handed back", row{"status": "active", "follows_sites": true}, 400, "draft false"},
+			{"handed back", row{"follows_sites": true}, 204, "active true"},
+			{"handed back again", row{"follows_sites": true}, 204, "active true"},
+			{"all that it is", row{"status": "active", "follows_sites": true}, 204, "active true"},
+			{"a draft that follows", row{"status": "draft", "follows_sites": true}, 400, "active true"},
+			{"a draft that does not", row{"status": "draft", "follows_sites": false}, 204, "draft false"},
+			{"handed back with a review", row{"follows_sites": true, "review_on": "2027-02-01"}, 204, "active true"},
+		} {
+			r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/regulations?code=eq." + code, As: officer,
+				Body: c.set})
+			if r.Status != c.code || r.Status == 400 && !strings.Contains(string(r.Body), "follows_sites") {
+				t.Errorf("%s: %d %s, want %d", c.when, r.Status, r.Body, c.code)
+			}
+			got := l.rules("&code=eq." + code)[0]
+			if state := fmt.Sprint(got.Status, " ", got.Follows); state != c.state {
+				t.Errorf("%s: the rule is %s, want %s", c.when, state, c.state)
+			}
+		}
+
+		own := row{"code": "OWN", "title": "Own", "jurisdiction": "US", "follows_sites": true,
+			"rule": json.RawMessage(`{"scope":{"entity_types":["zone"]},"metric":"incident_count",
+				"evidence":{"of":"incidents","absence":"insufficient_data"},"breach":{"op":">","value":1}}`)}
+		r := k.Post(officer, "/v1/regulations", own)
+		if r.Status != http.StatusBadRequest || !strings.Contains(string(r.Body), "follows_sites") {
+			t.Errorf("a rule of one's own that follows the sites: %d %s", r.Status, r.Body)
+		}
+		delete(own, "follows_sites")
+		k.Insert(t, officer, "regulations", own)
+		l.must(officer, "PATCH", "/v1/regulations?code=eq.OWN", row{"follows_sites": true}, http.StatusBadRequest)
+	})
+}
+
 // importUpdates uploads, processes and applies a file that changes what is there, and
 // returns its job.
 func importUpdates(t *testing.T, k *testkit.Kit, as, target, file string) string {

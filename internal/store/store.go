@@ -38,10 +38,10 @@ func (o Op) String() string { return [...]string{"insert", "update", "delete"}[o
 
 // Change is one row before and after. Before is nil on Insert, After on Delete.
 type Change struct {
-	Resource *catalog.Resource
-	Op       Op
-	Before   Row
-	After    Row
+	Resource      *catalog.Resource
+	Op            Op
+	Before, After Row
+	Given         Row // by an Update of a request: the fields that it names, also to the same value
 }
 
 // Effect is a consequence of changes to one resource, run in their transaction

@@ -28,7 +28,7 @@ func changesOf(a actor.Actor, r *catalog.Resource, rows []Row, set Row, may righ
 
 // changeOf makes one row's change.
 func changeOf(a actor.Actor, r *catalog.Resource, row, set Row, may rights) (Change, error) {
-	c := Change{Resource: r, Op: Update, Before: row, After: make(Row, len(row))}
+	c := Change{Resource: r, Op: Update, Before: row, After: make(Row, len(row)), Given: set}
 	for k, v := range row {
 		c.After[k] = v
 	}

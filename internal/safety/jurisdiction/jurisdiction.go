@@ -30,13 +30,15 @@ const (
 	resource       = "regulations"
 	followsColumn  = "follows_sites"
 	statusColumn   = "status"
+	codeColumn     = "code"
 	archivedColumn = "archived_at"
 	tenantColumn   = "tenant_id"
 	idColumn       = "id"
 )
 
 // byHand are the columns with which somebody takes a regulation into their own hands.
-var byHand = []string{"code", "title", "jurisdiction", "citation", "url", "category", "rule", "severity", statusColumn}
+var byHand = []string{codeColumn, "title", "jurisdiction", "citation", "url", "category", "rule", "severity",
+	statusColumn}
 
 // unionCountries are the member states and those of the European Economic Area, where
 // 89/391/EEC, 2003/88/EC and (EC) 561/2006 apply too (EEA Agreement, annexes XIII and
@@ -71,14 +73,35 @@ func Effects() store.Effects {
 // engineKey names the server where it switches regulations, which is no act of a person.
 const engineKey = "shipped-regulations"
 
+// isShipped reports whether a regulation of that code came with Holdfast.
+func isShipped(code string) bool {
+	isOfCode := func(row store.Row) bool { return row.Text(codeColumn) == code }
+	return slices.ContainsFunc(safety.ShippedRegulations(nil), isOfCode)
+}
+
 // noteHands notes that a regulation is in somebody's hands from now on, unless the same
-// change hands it back.
+// change hands it back. To set its status is to take it, to the one that it has too.
 func noteHands(tx *store.Tx, changes []store.Change) error {
 	if tx.KeyID == engineKey {
 		return nil
 	}
+	isServer := tx.Role == actor.Service && tx.UserID == "" && tx.KeyID == "" // a request has a user or a key
 	for _, c := range changes {
-		if c.Op == store.Update && safety.IsChanged(c, byHand...) && !safety.IsChanged(c, followsColumn) {
+		follows, _ := c.After[followsColumn].(bool)
+		isOwn := c.Op == store.Insert || safety.IsChanged(c, followsColumn) && !isShipped(c.After.Text(codeColumn))
+		if isOwn && follows && !isServer {
+			return safety.RefuseField(followsColumn, "is for shipped rules: no site switches what somebody wrote")
+		}
+		if c.Op != store.Update {
+			continue
+		}
+		_, setsStatus := c.Given[statusColumn]
+		setsFollows, _ := c.Given[followsColumn].(bool)
+		if setsFollows && setsStatus && safety.IsChanged(c, statusColumn, followsColumn) {
+			return safety.RefuseField(followsColumn, "is not set together with status: the sites say that")
+		}
+		isTaken := setsStatus || safety.IsChanged(c, byHand...)
+		if isTaken && !setsFollows && !safety.IsChanged(c, followsColumn) {
 			c.After[followsColumn] = false
 		}
 	}

@@ -356,7 +356,7 @@ type land struct {
 var landOfTenantSQL = jurisdiction.FillStatement(`
 	SELECT {is american}
 	FROM tenants AS tenant
-	LEFT JOIN sites AS site ON FALSE
+	LEFT JOIN sites AS site ON site.tenant_id = $1 AND FALSE
 	WHERE tenant.id = $1`)
 
 // landOfSitesSQL selects a tenant's sites in the United States. $1 tenant.
