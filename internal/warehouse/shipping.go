@@ -184,7 +184,7 @@ func (d *departure) consumeContent(l waits, c packing.Content, held []store.Row)
 			"owner_id": r["owner_id"], "lpn": r["lpn"], "from_zone_id": r["zone_id"], "quantity": q,
 			"ref_type": "shipments", "ref_id": c.ShipmentID, "reservation_id": id,
 		}
-		weight, err := d.weighed.Take(c.OrderLineID, c.LotID, c.Serial, q)
+		weight, err := d.weighed.TakeWeight(c.OrderLineID, c.LotID, c.Serial, q)
 		if err != nil {
 			return fmt.Errorf("warehouse: weight of what leaves: %w", err)
 		}

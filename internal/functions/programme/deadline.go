@@ -142,7 +142,7 @@ func (e *establishment) excuseYears(d *deadline, today time.Time) (isUnsure bool
 	before, first := yearly.Unknown, yearly.FirstYear(d.rule, today, &e.record)
 	e.record.AddYear(first, false)
 	for year := first; year <= today.Year(); year++ {
-		answer := d.register.Asks(fact, e.id, year)
+		answer := d.register.AskFact(fact, e.id, year)
 		if answer == yearly.Unknown && year == today.Year() {
 			answer = before
 		}

@@ -323,7 +323,7 @@ func scoreBayes(tx *db.Tx, sel selector, st *settings, m *model, g *group, now t
 
 // spanOf is the time of some days until now, where the tenant is.
 func (s *settings) spanOf(days int, now time.Time) span {
-	return span{now.Add(-time.Duration(days) * 24 * time.Hour), now, s.zone()}
+	return span{now.Add(-time.Duration(days) * 24 * time.Hour), now, s.timeZone()}
 }
 
 func readExposures(tx *db.Tx, sel selector, g *group, s span) ([]score.Exposure, error) {

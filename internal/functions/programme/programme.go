@@ -210,8 +210,8 @@ func takeJSON[T any](value []byte, into *T) {
 	}
 }
 
-// zone is the place by which the tenant counts days.
-func (s *settings) zone() *time.Location { return localtime.Zone(s.place) }
+// timeZone is the place by which the tenant counts days.
+func (s *settings) timeZone() *time.Location { return localtime.Zone(s.place) }
 
 // repairSettings replaces weights, cuts and bounds that cannot be used by the shipped
 // ones: a wrong setting must not stop the programme. Weights have the four

@@ -73,7 +73,7 @@ func (p *Programme) readTrials(ctx context.Context, a actor.Actor, now time.Time
 			}
 			t, err := trial.New(kind, panel, st.weights)
 			if err == nil {
-				err = t.ReadReports(tx, a.TenantID, now, st.zone())
+				err = t.ReadReports(tx, a.TenantID, now, st.timeZone())
 			}
 			switch {
 			case fault.HasCode(err, "too_little_data"):

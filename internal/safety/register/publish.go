@@ -56,13 +56,13 @@ func Publish(c *verb.Call, in *PublishIn) (*PublishOut, error) {
 	}
 	content := &Content{Format: contentFormat, Number: number, Reason: in.Reason, Note: in.Note,
 		MadeAt: query.FormatTime(c.Now()), MadeBy: c.UserID, Scale: catalog.RegisterScale}
-	if err := content.fill(c.Tx, in.SiteID); err != nil {
+	if err := content.readContent(c.Tx, in.SiteID); err != nil {
 		return nil, err
 	}
 	if err := content.refuseUnfit(in.AcceptGaps); err != nil {
 		return nil, err
 	}
-	row, err := content.row(c.Tx, in.SiteID)
+	row, err := content.makeRow(c.Tx, in.SiteID)
 	if err != nil {
 		return nil, err
 	}
@@ -116,8 +116,8 @@ func takeNumber(c *verb.Call, site string) (number int64, err error) {
 	return number, nil
 }
 
-// fill reads the register into a version.
-func (c *Content) fill(tx *store.Tx, site string) (err error) {
+// readContent reads the register into a version.
+func (c *Content) readContent(tx *store.Tx, site string) (err error) {
 	if c.Units, err = readUnits(tx, site); err != nil {
 		return err
 	}
@@ -186,8 +186,8 @@ func describeGaps(gaps []Gap) string {
 	return strings.Join(parts, ", ")
 }
 
-// row is a version as it is kept.
-func (c *Content) row(tx *store.Tx, site string) (store.Row, error) {
+// makeRow is a version as it is kept.
+func (c *Content) makeRow(tx *store.Tx, site string) (store.Row, error) {
 	today, _, err := readToday(tx, tx.TenantID)
 	if err != nil {
 		return nil, err

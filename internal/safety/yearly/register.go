@@ -10,22 +10,22 @@ import (
 // Register holds the establishments of a tenant, by id.
 type Register struct{ sites map[string]*Establishment }
 
-// Of returns an establishment; one that is not on record is one of which nothing is
+// FindEstablishment returns an establishment; one that is not on record is one of which nothing is
 // known.
-func (g *Register) Of(site string) *Establishment {
+func (g *Register) FindEstablishment(site string) *Establishment {
 	if e := g.sites[site]; e != nil {
 		return e
 	}
 	return &Establishment{}
 }
 
-// Asks says whether a duty, by the fact that a rule asks for, holds for the records of
+// AskFact says whether a duty, by the fact that a rule asks for, holds for the records of
 // an establishment's year.
-func (g *Register) Asks(fact, site string, year int) Answer {
+func (g *Register) AskFact(fact, site string, year int) Answer {
 	if fact == safety.SubmitsCases {
-		return g.Of(site).AsksCases(year)
+		return g.FindEstablishment(site).AsksCases(year)
 	}
-	return g.Of(site).AsksSummary(year)
+	return g.FindEstablishment(site).AsksSummary(year)
 }
 
 const industriesSQL = `
@@ -58,7 +58,7 @@ func QueueRegister(tx *db.Tx, tenant string) *Register {
 		return nil
 	})
 	tx.Queue(statedSQL, []any{tenant}, func(r *db.Row) error {
-		g.Of(r.Text(0)).StatePeople(int(r.Int(1)), r.Int(2), r.Int(3))
+		g.FindEstablishment(r.Text(0)).StatePeople(int(r.Int(1)), r.Int(2), r.Int(3))
 		return nil
 	})
 	tx.Queue(employmentsSQL, []any{tenant}, func(r *db.Row) error {
@@ -71,7 +71,7 @@ func QueueRegister(tx *db.Tx, tenant string) *Register {
 			e.AddPeople(from, until, people)
 		}
 		if !r.Null(0) {
-			add(g.Of(r.Text(0)))
+			add(g.FindEstablishment(r.Text(0)))
 			return nil
 		}
 		for _, e := range g.sites {

@@ -64,9 +64,9 @@ func isGroup(naics string) bool {
 	return len(naics) >= fewestDigits && slices.Contains(industries.Groups, naics[:fewestDigits])
 }
 
-// lists says whether an industry is designated. One that is told by its sector alone is
+// listsIndustry says whether an industry is designated. One that is told by its sector alone is
 // known where the whole sector is; one of another edition of NAICS is not known.
-func (a *appendix) lists(naics string) Answer {
+func (a *appendix) listsIndustry(naics string) Answer {
 	for _, industry := range a.Industries {
 		if strings.HasPrefix(naics, industry.NAICS) {
 			return Yes
@@ -188,7 +188,7 @@ func (e *Establishment) AsksSummary(year int) Answer {
 		if people >= large {
 			return Yes
 		}
-		return industries.A.lists(e.NAICS)
+		return industries.A.listsIndustry(e.NAICS)
 	})
 }
 
@@ -202,6 +202,6 @@ func (e *Establishment) AsksCases(year int) Answer {
 		if people < casesFrom {
 			return No
 		}
-		return industries.B.lists(e.NAICS)
+		return industries.B.listsIndustry(e.NAICS)
 	})
 }

@@ -37,7 +37,7 @@ func TestIndustries(t *testing.T) {
 		}
 	}
 	for _, x := range industries.B.Industries {
-		if industries.A.lists(x.NAICS+"10") != Yes {
+		if industries.A.listsIndustry(x.NAICS+"10") != Yes {
 			t.Errorf("%s is in appendix B and not in A", x.NAICS)
 		}
 	}

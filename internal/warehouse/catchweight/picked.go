@@ -74,7 +74,7 @@ func ReadPicked(tx *store.Tx, orderLines []string) (*Picked, error) {
 		return p, nil
 	}
 	err = tx.Query(departedSQL, args, func(r *db.Row) error {
-		p.depart(goods{r.Text(0), r.Text(1), r.Text(2)}, r.Text(3), weighed{r.Dec(4), r.Dec(5)})
+		p.noteDeparture(goods{r.Text(0), r.Text(1), r.Text(2)}, r.Text(3), weighed{r.Dec(4), r.Dec(5)})
 		return nil
 	})
 	if err != nil {
@@ -86,7 +86,7 @@ func ReadPicked(tx *store.Tx, orderLines []string) (*Picked, error) {
 // IsEmpty reports that nothing was weighed.
 func (p *Picked) IsEmpty() bool { return len(p.here) == 0 }
 
-func (p *Picked) depart(g goods, shipment string, w weighed) {
+func (p *Picked) noteDeparture(g goods, shipment string, w weighed) {
 	here := p.here[g]
 	p.here[g] = weighed{here.quantity - w.quantity, here.weight - w.weight}
 	if p.left[shipment] == nil {
@@ -96,9 +96,9 @@ func (p *Picked) depart(g goods, shipment string, w weighed) {
 	p.left[shipment][g] = weighed{before.quantity + w.quantity, before.weight + w.weight}
 }
 
-// Take takes a quantity of an order line's goods out of what is in the house, and returns what it
+// TakeWeight takes a quantity of an order line's goods out of what is in the house, and returns what it
 // weighs in kg: its share, of the last of them the rest. 0 where nothing was weighed.
-func (p *Picked) Take(orderLine, lot, serial string, quantity decimal.Dec) (decimal.Dec, error) {
+func (p *Picked) TakeWeight(orderLine, lot, serial string, quantity decimal.Dec) (decimal.Dec, error) {
 	g := goods{orderLine, lot, serial}
 	here := p.here[g]
 	if here.quantity <= 0 || here.weight <= 0 {
@@ -113,8 +113,8 @@ func (p *Picked) Take(orderLine, lot, serial string, quantity decimal.Dec) (deci
 	return share, nil
 }
 
-// Departed is what goods of an order line weigh in kg that left with a shipment.
-func (p *Picked) Departed(shipment, orderLine, lot, serial string) decimal.Dec {
+// WeighDeparted is what goods of an order line weigh in kg that left with a shipment.
+func (p *Picked) WeighDeparted(shipment, orderLine, lot, serial string) decimal.Dec {
 	return p.left[shipment][goods{orderLine, lot, serial}].weight
 }
 

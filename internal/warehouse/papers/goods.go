@@ -183,17 +183,17 @@ func (g *load) goodsRow(line store.Row, s sent) ([]string, error) {
 	if g.picked.IsEmpty() {
 		return row, nil
 	}
-	weight, err := g.weigh(line.Text("order_line_id"), s)
+	weight, err := g.weighGoods(line.Text("order_line_id"), s)
 	if err != nil || weight == 0 {
 		return append(row, ""), err
 	}
 	return append(row, weight.String()), nil
 }
 
-// weigh is what goods of a line weigh in kg: what left, or their share of what waits.
-func (g *load) weigh(orderLine string, s sent) (decimal.Dec, error) {
+// weighGoods is what goods of a line weigh in kg: what left, or their share of what waits.
+func (g *load) weighGoods(orderLine string, s sent) (decimal.Dec, error) {
 	if g.sent["dispatched_at"] != nil {
-		return g.picked.Departed(g.sent.Text("id"), orderLine, s.lot, s.serial), nil
+		return g.picked.WeighDeparted(g.sent.Text("id"), orderLine, s.lot, s.serial), nil
 	}
-	return g.picked.Take(orderLine, s.lot, s.serial, s.quantity)
+	return g.picked.TakeWeight(orderLine, s.lot, s.serial, s.quantity)
 }
