@@ -63,8 +63,8 @@ func firstHeading(text string) string {
 	return html.EscapeString(line)
 }
 
-// steps are the guides in the order of guides/README.md, by address; what else
-// is served follows them.
+// steps are the guides in the order of guides/README.md, by address; the pages for people at work
+// and what else is served follow them.
 var steps = []struct{ address, label string }{
 	{"guides", "Guides"},
 	{"guides/sign-in", "Sign in"},
@@ -77,10 +77,14 @@ var steps = []struct{ address, label string }{
 	{"guides/act-for-a-tenant", "Act for a tenant"},
 	{"guides/demonstration", "Test"},
 	{"guides/go-live", "Go live"},
+	{"use/floor", "A shift on the floor"},
+	{"use/planner", "A planner's day"},
+	{"use/safety", "The week of an EHS officer"},
 	{"api", "The API by example"},
 	{"webhooks", "Events and webhooks"},
 	{"permissions", "Who may do what"},
 	{"formulas", "Formulas"},
+	{"rules", "The shipped rules"},
 	{"operating", "For operators"},
 }
 
