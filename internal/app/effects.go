@@ -36,8 +36,8 @@ func (a *App) effectsTable() store.Effects {
 	chainEffects(e.Before, map[string]store.Effect{"settings": checkSettings})
 	domains := []store.Effects{
 		warehouse.Watch{LowStock: a.announcer.lowStock}.Effects(), safety.Effects(), training.Effects(),
-		osha.Effects(), absence.Effects(), clocks.Effects(), report.Effects(), photo.Effects(a.blobs), evidence.Effects(a.catalog, a.blobs),
-		jurisdiction.Effects(), register.Effects()}
+		osha.Effects(), absence.Effects(), clocks.Effects(), report.Effects(), photo.Effects(a.blobs),
+		evidence.Effects(a.catalog, a.blobs), jurisdiction.Effects(), register.Effects()}
 	for _, domain := range domains {
 		chainEffects(e.Before, domain.Before)
 		chainEffects(e.After, domain.After)

@@ -36,7 +36,9 @@ function describeBasis(f: Figure): string {
   return by ? `${number(f.count)} · ${by}: ${f.exposure == null ? '–' : number(f.exposure, 1)}` : '';
 }
 
-const nameCountry = (country: string) => new Intl.DisplayNames([language.get()], { type: 'region' }).of(country) ?? country;
+function nameCountry(country: string): string {
+  return new Intl.DisplayNames([language.get()], { type: 'region' }).of(country) ?? country;
+}
 
 // Regimes are the figures of accidents that the country of an establishment counts, each with what it stands on.
 export function Regimes({ site, year, p }: { site: string; year: number; p: Permissions }) {

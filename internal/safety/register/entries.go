@@ -86,7 +86,7 @@ func trimTexts(c store.Change) error {
 			continue
 		}
 		if said = strings.TrimSpace(said); said == "" {
-			return refuseField(field, "has nothing but blanks")
+			return safety.RefuseField(field, "has nothing but blanks")
 		}
 		c.After[field] = said
 	}
@@ -120,9 +120,9 @@ func comparePair(field, other string, before, after int) error {
 	case after == 0:
 		return nil
 	case before == 0:
-		return refuseField(field, "goes with %s: rate the risk as it is today first", other)
+		return safety.RefuseField(field, "goes with %s: rate the risk as it is today first", other)
 	case after > before:
-		return refuseField(field, "lies above %s: a measure does not make a risk larger", other)
+		return safety.RefuseField(field, "lies above %s: a measure does not make a risk larger", other)
 	}
 	return nil
 }
@@ -137,19 +137,19 @@ func stepOf(entry store.Row, field string) int {
 func checkMeasure(entry store.Row) error {
 	for _, field := range [...]string{levelColumn, dueColumn, doneColumn} {
 		if entry[field] != nil && entry.Text(measureColumn) == "" {
-			return refuseField(field, "goes with a measure: say what is done")
+			return safety.RefuseField(field, "goes with a measure: say what is done")
 		}
 	}
 	switch {
 	case entry[effectiveColumn] != nil && entry[checkedColumn] == nil:
-		return refuseField(effectiveColumn, "goes with effect_checked_on: say when it was checked")
+		return safety.RefuseField(effectiveColumn, "goes with effect_checked_on: say when it was checked")
 	case entry[checkedColumn] != nil && entry[effectiveColumn] == nil:
-		return refuseField(effectiveColumn, "is missing: say what the check of %s found", entry.Text(checkedColumn))
+		return safety.RefuseField(effectiveColumn, "is missing: say what the check of %s found", entry.Text(checkedColumn))
 	case entry[checkedColumn] != nil && entry[doneColumn] == nil:
-		return refuseField(checkedColumn,
+		return safety.RefuseField(checkedColumn,
 			"goes with measure_done_on: a measure is in place before its effect is checked")
 	case entry[checkedColumn] != nil && entry.Text(checkedColumn) < entry.Text(doneColumn):
-		return refuseField(checkedColumn, "lies before the measure was in place, on %s", entry.Text(doneColumn))
+		return safety.RefuseField(checkedColumn, "lies before the measure was in place, on %s", entry.Text(doneColumn))
 	}
 	return nil
 }
@@ -162,11 +162,11 @@ func checkDays(c store.Change, today string) error {
 		return entry[field] != nil && (c.Op == store.Insert || safety.IsChanged(c, field))
 	}
 	if isNew(reviewColumn) && entry.Text(reviewColumn) < today {
-		return refuseField(reviewColumn, "lies in the past: today is %s", today)
+		return safety.RefuseField(reviewColumn, "lies in the past: today is %s", today)
 	}
 	for _, field := range [...]string{doneColumn, checkedColumn} {
 		if isNew(field) && entry.Text(field) > today {
-			return refuseField(field, "lies in the future: today is %s", today)
+			return safety.RefuseField(field, "lies in the future: today is %s", today)
 		}
 	}
 	return nil

@@ -8,7 +8,6 @@
 package register
 
 import (
-	"holdfast/internal/fault"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
@@ -61,9 +60,4 @@ func Effects() store.Effects {
 		Entries:  safety.PerTenant(checkEntries),
 		Versions: guardVersions,
 	}, Unmoved: map[string]bool{Units: true, Entries: true}}
-}
-
-// refuseField is the fault of a field that cannot be right; the words follow its name.
-func refuseField(field, format string, args ...any) *fault.Error {
-	return safety.RefuseField(field, format, args...)
 }

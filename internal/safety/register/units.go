@@ -32,7 +32,7 @@ func checkUnits(tx *store.Tx, changes []store.Change) error {
 		}
 		raw, _ := c.After[zonesColumn].(json.RawMessage)
 		if err := json.Unmarshal(raw, &zonesOf[i]); err != nil {
-			return refuseField(zonesColumn, "is no list of zones")
+			return safety.RefuseField(zonesColumn, "is no list of zones")
 		}
 		all = append(all, zonesOf[i]...)
 	}
@@ -76,7 +76,7 @@ func placeUnit(unit store.Row, zones []string, places map[string]place) error {
 			unit[siteColumn] = at.site
 		}
 		if unit[siteColumn] != any(at.site) {
-			return refuseField(zonesColumn, "names %s, a zone of another site than the unit's", at.code)
+			return safety.RefuseField(zonesColumn, "names %s, a zone of another site than the unit's", at.code)
 		}
 	}
 	return nil

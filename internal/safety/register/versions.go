@@ -78,14 +78,14 @@ func checkDaysOf(tx *store.Tx, c store.Change) error {
 			return err
 		}
 		if c.After.Text(field) > today.String() {
-			return refuseField(field, "lies in the future: today is %s", today)
+			return safety.RefuseField(field, "lies in the future: today is %s", today)
 		}
 		at, err := time.Parse(db.TimeLayout, c.Before.Text(madeColumn))
 		if err != nil {
 			return fmt.Errorf("register: the moment of a version: %w", err)
 		}
 		if made := localtime.DateOf(at, zone); c.After.Text(field) < made.String() {
-			return refuseField(field, "lies before the version was made, on %s", made)
+			return safety.RefuseField(field, "lies before the version was made, on %s", made)
 		}
 	}
 	return nil
