@@ -55,16 +55,18 @@ const (
 	statusTTL   = 15 * time.Second
 )
 
-// backupIfDue makes a backup when the last good one is old enough.
+// backupIfDue makes a backup when the last good one in the place of backup_to is old
+// enough. One that somebody made by hand elsewhere does not put it off: its file may
+// be gone tomorrow.
 func (s *schedule) backupIfDue(ctx context.Context) error {
 	if s.c.BackupTo == "" {
 		return nil
 	}
-	last, err := s.readStatus(ctx)
+	last, err := s.readLastInPlace(ctx)
 	if err != nil {
 		return err
 	}
-	young := last.LastGoodAt != nil && s.now().Sub(*last.LastGoodAt) < s.c.BackupEvery
+	young := !last.IsZero() && s.now().Sub(last) < s.c.BackupEvery
 	if young && (s.ship == nil || s.ship.isFollowing()) {
 		return nil
 	}
@@ -255,6 +257,23 @@ func (s *schedule) pruneBackups(ctx context.Context, place string) error {
 		return err
 	}
 	return s.ship.pruneSegments(ctx, backend, kept)
+}
+
+// readLastInPlace returns when the newest backup in the place of backup_to was made;
+// the zero time = there is none.
+func (s *schedule) readLastInPlace(ctx context.Context) (last time.Time, err error) {
+	place, _ := Target(s.c.BackupTo)
+	err = s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		last = time.Time{}
+		return tx.Query(`
+			SELECT made_at
+			FROM backups
+			WHERE place = $1
+			ORDER BY made_at DESC
+			LIMIT 1`, []any{withoutUser(place)},
+			func(r *db.Row) error { last = r.Time(0); return nil })
+	})
+	return last, err
 }
 
 // readStatus says what the database knows of backups.

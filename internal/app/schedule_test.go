@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"holdfast/internal/backup"
 	"holdfast/internal/blob"
 	"holdfast/internal/config"
@@ -233,4 +235,45 @@ func (x *days) restored(name string, want map[string][]byte) {
 	if left, _ := filepath.Glob(filepath.Join(c.Data, "files", "*")); c.BlobURL != "" && len(left) > 0 {
 		x.Errorf("files that are in the bucket stay here too: %v", left)
 	}
+}
+
+// A backup that somebody made by hand in another place does not put off the one that
+// backup_to asks for; one in its place does.
+func TestBackupElsewhereIsNotTheSchedules(t *testing.T) {
+	dbtest.Abreast(t, func(t *testing.T, e db.Engine) {
+		place := filepath.Join(t.TempDir(), "backups")
+		x := newDays(t, dbtest.Options(t, e), place)
+		noteByHand := func(where string) {
+			t.Helper()
+			b := BackedUp{Where: where, Name: "by-hand.backup", Size: 1}
+			b.ID, b.Made = uuid.NewString(), x.now()
+			if err := noteBackup(t.Context(), x.db, b, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		countFiles := func() int {
+			t.Helper()
+			if err := x.backupIfDue(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			list, err := filepath.Glob(filepath.Join(place, "*.backup"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(list)
+		}
+
+		if err := os.MkdirAll(place, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		noteByHand(place)
+		if n := countFiles(); n != 0 {
+			t.Errorf("%d scheduled backups beside a new one in their place", n)
+		}
+		x.at = x.at.Add(2 * time.Hour)
+		noteByHand("/elsewhere")
+		if n := countFiles(); n != 1 {
+			t.Errorf("%d scheduled backups where the only new one is elsewhere", n)
+		}
+	})
 }

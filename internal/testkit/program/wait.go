@@ -27,8 +27,7 @@ func ClosedPort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// patience is how long a test waits for what goes on by itself: a node that sleeps looks for jobs
-// each half minute, and a busy machine takes its time.
+// patience is how long a test waits for what goes on by itself: a busy machine takes its time.
 const patience = 90 * time.Second
 
 // Eventually waits for a state; the limit only ends a test that would not.
