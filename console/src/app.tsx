@@ -42,6 +42,7 @@ const Trip = lazy(() => withWords(import('./pages/trip')).then((m) => m.TripPage
 const Plan = lazy(() => withWords(import('./pages/plan')).then((m) => m.PlanPage));
 const Inspection = lazy(() => import('./pages/inspection').then((m) => m.InspectionPage));
 const Compliance = lazy(() => withWords(import('./pages/compliance')).then((m) => m.CompliancePage));
+const Safety = lazy(() => withWords(import('./pages/safety')).then((m) => m.SafetyPage));
 const Risk = lazy(() => withWords(import('./pages/risk')).then((m) => m.RiskPage));
 const RiskEntity = lazy(() => withWords(import('./pages/risk')).then((m) => m.RiskEntityPage));
 const Register = lazy(() => withWords(import('./pages/register')).then((m) => m.RegisterPage));
@@ -131,6 +132,7 @@ export function App() {
             <Route path="/console/compliance" component={Compliance} />
             <Route path="/console/register" component={Register} />
             <Route path="/console/injuries" component={Injuries} />
+            <Route path="/console/safety" component={Safety} />
             <Route path="/console/risk" component={Risk} />
             <Route path="/console/risk/:kind/:id" component={RiskEntity} />
             <Route path="/console/actions" component={Actions} />

@@ -93,6 +93,12 @@ export const places: { title: string; list: Place[] }[] = [
     title: 'Safety',
     list: [
       {
+        href: '/console/safety',
+        text: 'Safety overview',
+        icon: 'shield',
+        may: (p) => p.functions['safety-overview'] === true,
+      },
+      {
         href: '/console/report',
         text: 'Make a report',
         icon: 'plus',

@@ -30,7 +30,7 @@ func newDashboard(d Deps) *dashboard {
 	return &dashboard{store: d.Store, now: d.Now, dear: d.Dear, soon: d.Soon, atOnce: d.AtOnce,
 		step: min(healthStep, d.AtOnce),
 		lists: d.Store.Lists("zones", "items", "orders", "pick_lists", "shipments", "drivers", "incidents",
-			"import_jobs", "settings"),
+			"actions", "import_jobs", "settings"),
 		reports: d.Store.Timed("reports"), due: d.Store.Timed("actions_due"),
 		checklists: d.Store.Timed("checklists_due"), completed: d.Store.Timed("shipments_completed"),
 		promised: d.Store.Timed("orders_due"),

@@ -134,6 +134,16 @@ func (d *dashboard) dashboardFunctions() []Function {
 			Doc:   "Reports, critical incidents, open and overdue actions and checklist compliance of the last days.",
 		},
 		{
+			Name: "safety-overview", Methods: []string{"GET"}, Roles: overviewRoles,
+			TTL: time.Minute, Personal: true, Dated: true,
+			In: SafetyOverviewIn{}, Out: SafetyOverviewOut{}, Run: adaptFunction(d.safetyOverview),
+			Reads: []string{"incidents", "actions", "checklist_runs", "training_assignments", "legal_clocks", "osha_cases",
+				"shifts", "workers", "zones", "equipment", "sites", "predictive_scores", "score_runs", "settings", "tenants",
+				"members"},
+			Doc: "What waits for the caller, and the calendar months up to now in figures: reports, actions and " +
+				"inspections in time, hours, recordable cases and their rates; the riskiest places and machines.",
+		},
+		{
 			Name: "safety-rates", Methods: []string{"GET"}, TTL: time.Minute, Roles: actor.Leaders,
 			In: RatesIn{}, Out: RatesOut{}, Run: adaptFunction(d.safetyRates),
 			Reads: []string{"osha_cases", "absences", "osha_summaries", "incidents", "shifts", "workers", "zones", "sites",

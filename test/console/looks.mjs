@@ -80,6 +80,7 @@ const pages = [
   ['routes', '/console/routes'],
   ['route', `/console/routes/${route.id}`],
   ['plan', '/console/plan'],
+  ['safety overview', '/console/safety'],
   ['risk', '/console/risk'],
   ['risk of a place', `/console/risk/zone/${place.id}`],
   ['compliance', '/console/compliance'],

@@ -10,6 +10,7 @@ const both = [
   'layout',
   'proof',
   'safety',
+  'safety-overview',
   'training',
   'actions',
   'register',

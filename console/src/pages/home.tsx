@@ -155,7 +155,7 @@ function Overview({ p, role }: { p?: Permissions; role: string }) {
           value={k?.overdue_actions}
           kind={k?.overdue_actions ? 'bad' : ''}
           note={k ? _('of {n} open', { n: number(k.open_actions) }) : ''}
-          href={`/console/c/actions?f=status.in.(open,in_progress,done)&f=due_at.lt.${s?.timestamp ?? ''}&order=due_at.asc`}
+          href={`/console/c/actions?f=status.in.(open,in_progress)&f=due_at.lt.${s?.timestamp ?? ''}&order=due_at.asc`}
         />
         <Tile
           name={_('Inspections done in time')}

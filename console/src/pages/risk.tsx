@@ -6,6 +6,7 @@ import { _, plural } from '../lib/i18n';
 import { useQuery } from '../lib/query';
 import type { Answer } from '../database';
 import { Badge, Card, Empty, Head, LinkButton, Note, Problem, Segments, Skeleton } from '../ui/basic';
+import { because } from '../ui/because';
 import { collectionOf, hrefOf, useCalled } from '../ui/value';
 import '../safety.css';
 
@@ -150,7 +151,7 @@ function Ranked({ s, kind, place }: { s: Score; kind: Kind; place: number }) {
         <Points terms={s.terms} />
       </span>
       <span class="wide small muted">
-        {because(s)} {confidenceOf(s.confidence)}
+        {because(s.inputs)} {confidenceOf(s.confidence)}
       </span>
     </li>
   );
@@ -170,17 +171,6 @@ function Points({ terms }: { terms: Term[] }) {
       {rest > 0 ? <span style={{ flexGrow: rest }} /> : null}
     </span>
   );
-}
-
-// because names what a score stands on.
-function because(s: Score): string {
-  const { incident_count: incidents, near_miss_count: near, shift_hours: hours } = s.inputs;
-  return _('{incidents}, {near} and {hours} in {n} days.', {
-    incidents: plural(incidents, '{n} incident', '{n} incidents'),
-    near: plural(near, '{n} near miss or hazard', '{n} near misses or hazards'),
-    hours: plural(Math.round(hours), '{n} working hour', '{n} working hours'),
-    n: s.inputs.period_days,
-  });
 }
 
 function confidenceOf(c: number): string {
@@ -223,7 +213,7 @@ export function RiskEntityPage() {
               <div class="stack">
                 <Points terms={s.terms} />
                 <p>
-                  {because(s)} {confidenceOf(s.confidence)}
+                  {because(s.inputs)} {confidenceOf(s.confidence)}
                 </p>
                 <ul class="terms">
                   {s.terms.map((t, i) => (

@@ -3,7 +3,7 @@ export const fr: Record<string, string> = {
   'That was a scan, and nothing here takes one. Close this first.': 'C’était un scan, et rien ici n’en prend. Fermez d’abord cette fenêtre.',
   'Your session has ended: somebody ended it, or it was too old. Sign in again; what you typed in this tab is kept.': 'Votre session est terminée : quelqu’un y a mis fin, ou elle était trop ancienne. Reconnectez-vous ; ce que vous avez tapé dans cet onglet est gardé.',
   'Copy': 'Copier',
-  'Make a report': 'Faire un signalement', 'Overview': 'Vue d’ensemble', 'Warehouse': 'Entrepôt',
+  'Safety overview': 'Vue sécurité', 'Make a report': 'Faire un signalement', 'Overview': 'Vue d’ensemble', 'Warehouse': 'Entrepôt',
   'Safety': 'Sécurité', 'Organisation': 'Organisation',
   'By family': 'Par domaine', 'Search or scan': 'Chercher ou scanner',
   'Keyboard shortcuts': 'Raccourcis clavier', 'Live': 'En direct', 'Connecting': 'Connexion', 'Skip to the content': 'Aller au contenu', 'Navigation': 'Navigation',

@@ -4,19 +4,22 @@ import { date, number } from '../lib/format';
 import { _, language } from '../lib/i18n';
 import { useQuery } from '../lib/query';
 import { Card, Problem, Skeleton } from './basic';
+import { Interval } from './interval';
 
 interface Figure {
   code: string;
   name: string;
   status: string;
   value: number | null;
+  low: number | null;
+  high: number | null;
   count: number;
   denominator: string;
   exposure: number | null;
   citation: string;
 }
 
-interface Regime {
+export interface Regime {
   country: string;
   from: string;
   to: string;
@@ -51,9 +54,14 @@ export function Regimes({ site, year, p }: { site: string; year: number; p: Perm
   if (!may) return null;
   if (error) return <Problem error={error} retry={() => void refetch()} />;
   if (isPending) return <Skeleton lines={5} />;
+  return <RegimeCards regimes={data.regimes} />;
+}
+
+// RegimeCards are the figures of each country.
+export function RegimeCards({ regimes }: { regimes: Regime[] }) {
   return (
     <>
-      {data.regimes.map((r) => (
+      {regimes.map((r) => (
         <Card
           key={r.country}
           flush
@@ -68,6 +76,7 @@ export function Regimes({ site, year, p }: { site: string; year: number; p: Perm
                   <br />
                   <small class="muted">{[describeBasis(f), f.citation].filter(Boolean).join(' · ')}</small>
                 </span>
+                <Interval value={f.value} low={f.low} high={f.high} />
                 <b>{f.value == null ? words(f.status) : number(f.value, 2)}</b>
               </li>
             ))}

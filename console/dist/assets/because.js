@@ -1,0 +1,1 @@
+import{cn as e,on as t}from"./console.js";function n({incident_count:n,near_miss_count:r,shift_hours:i,...a}){return t(`{incidents}, {near} and {hours} in {n} days.`,{incidents:e(n,`{n} incident`,`{n} incidents`),near:e(r,`{n} near miss or hazard`,`{n} near misses or hazards`),hours:e(Math.round(i),`{n} working hour`,`{n} working hours`),n:a.period_days})}export{n as t};
