@@ -23,6 +23,7 @@ import (
 	"holdfast/internal/api/openapi"
 	"holdfast/internal/api/page"
 	"holdfast/internal/api/route"
+	"holdfast/internal/backups/shipping"
 	"holdfast/internal/blob"
 	"holdfast/internal/cache"
 	"holdfast/internal/catalog"
@@ -129,7 +130,7 @@ type App struct {
 	analyst     analyst
 	backups     *schedule
 	guard       *installation.Guard
-	ship        *shipper // nil = the log is not shipped
+	ship        *shipping.Shipper // nil = the log is not shipped
 	now         func() time.Time
 }
 
@@ -165,12 +166,12 @@ func Open(ctx context.Context, c *config.Config, mode Mode) (*App, error) {
 		return nil, err
 	}
 	if mode == Server {
-		if a.ship, err = newShipper(c, a.now); err != nil {
+		if a.ship, err = shipping.NewShipper(c, a.now); err != nil {
 			a.fleet.leaveFleet()
 			return nil, err
 		}
 	}
-	defer a.ship.logKeeper().Close() // where the database is not opened
+	defer a.ship.LogKeeper().Close() // where the database is not opened
 	migrate := mode != Tool || !databaseExists(c)
 	if migrate && mode == Server {
 		if migrate, err = shouldMigrate(ctx, c); err != nil {
@@ -179,7 +180,7 @@ func Open(ctx context.Context, c *config.Config, mode Mode) (*App, error) {
 		}
 	}
 	a.DB, err = db.Open(ctx, db.Options{
-		Shipped: a.ship != nil, Kept: a.ship.logKeeper(), URL: c.DatabaseURL, Dir: c.Data, Exclusive: mode == Server,
+		Shipped: a.ship != nil, Kept: a.ship.LogKeeper(), URL: c.DatabaseURL, Dir: c.Data, Exclusive: mode == Server,
 		Migrate: migrate, Slow: slowLog(c, mode),
 		Pooler: c.DatabasePooler == "transaction", Observe: a.gate.Statements,
 	})
@@ -280,9 +281,9 @@ func (a *App) openFiles(ctx context.Context, mode Mode) (err error) {
 		return err
 	}
 	if a.ship != nil {
-		a.blobs, err = a.ship.joinDatabase(ctx, a.DB, a.blobs)
+		a.blobs, err = a.ship.JoinDatabase(ctx, a.DB, a.guard, a.blobs)
 	} else if mode == Server {
-		err = stopShipping(a.Config)
+		err = shipping.StopShipping(a.Config)
 	}
 	a.blobs = installation.Files{Store: a.blobs, Guard: a.guard}
 	return err
@@ -460,7 +461,7 @@ func (a *App) Close() {
 	if err := a.DB.Close(); err != nil {
 		slog.Error("close database", "error", err)
 	}
-	a.ship.noteClosed()
+	a.ship.NoteClosed()
 	a.tracer.Close()
 }
 

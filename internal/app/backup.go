@@ -14,6 +14,8 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast/internal/backup"
+	"holdfast/internal/backups"
+	"holdfast/internal/backups/shipping"
 	"holdfast/internal/blob"
 	"holdfast/internal/config"
 	"holdfast/internal/db"
@@ -28,8 +30,8 @@ type BackingUp struct {
 	Opener   backup.Opener           // of the base
 	Progress func(done, total int64) // may be nil
 
-	base *base    // instead of Base, which then need not be opened
-	ship *shipper // whose segments go on from it; nil = none do
+	base *base             // instead of Base, which then need not be opened
+	ship *shipping.Shipper // whose segments go on from it; nil = none do
 }
 
 // base is an earlier backup, in the place where the next one goes.
@@ -94,11 +96,11 @@ type making struct {
 
 // findTarget takes the address apart into a place and a name in it.
 func (m *making) findTarget() (blob.Backend, error) {
-	place, name := Target(m.b.To)
+	place, name := backups.Target(m.b.To)
 	if m.name = name; name == "" {
 		m.name = backup.Name(m.head.Made, m.head.ID)
 	}
-	m.where = withoutUser(place)
+	m.where = backups.WithoutUser(place)
 	backend, err := blob.OpenBackend(place)
 	if err != nil {
 		return nil, err
@@ -111,40 +113,6 @@ func (m *making) findTarget() (blob.Backend, error) {
 	return backend, nil
 }
 
-// Target splits the address of a backup into a directory or bucket and the name
-// in it, "" where it names none.
-func Target(to string) (place, name string) {
-	if strings.HasPrefix(to, "s3://") {
-		address, query, _ := strings.Cut(to, "?")
-		if strings.HasSuffix(address, backup.Extension) {
-			i := strings.LastIndexByte(address, '/')
-			address, name = address[:i], address[i+1:]
-		}
-		if query != "" {
-			address += "?" + query
-		}
-		return address, name
-	}
-	to = strings.TrimPrefix(to, "file://")
-	if st, err := os.Stat(to); strings.HasSuffix(to, "/") || err == nil && st.IsDir() {
-		return to, ""
-	}
-	return filepath.Dir(to), filepath.Base(to)
-}
-
-// withoutUser leaves key and secret out of an address.
-func withoutUser(address string) string {
-	scheme, rest, ok := strings.Cut(address, "://")
-	if !ok {
-		return address
-	}
-	rest, _, _ = strings.Cut(rest, "?")
-	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
-		rest = rest[i+1:]
-	}
-	return scheme + "://" + rest
-}
-
 // takeSnapshot takes the snapshot and looks at what else there is.
 func (m *making) takeSnapshot() (err error) {
 	if m.key, err = givenKey(m.c, ""); errors.Is(err, os.ErrNotExist) {
@@ -155,7 +123,7 @@ func (m *making) takeSnapshot() (err error) {
 	}
 	if m.base = m.b.base; m.b.Base != "" {
 		if m.base, err = m.openBase(); err != nil {
-			return fmt.Errorf("app: the base %s: %w", withoutUser(m.b.Base), err)
+			return fmt.Errorf("app: the base %s: %w", backups.WithoutUser(m.b.Base), err)
 		}
 	}
 	if m.scratch, err = scratchDir(m.c.Data); err != nil {
@@ -181,7 +149,7 @@ func (m *making) copyDatabase() (err error) {
 		m.snap, err = db.Copy(m.ctx, db.Options{URL: m.c.DatabaseURL, Dir: m.c.Data}, m.databasePath())
 		return err
 	}
-	if m.log, err = m.b.ship.copyBase(m.ctx, m.databasePath(), m.name); err != nil {
+	if m.log, err = m.b.ship.CopyBase(m.ctx, m.databasePath(), m.name); err != nil {
 		return err
 	}
 	m.snap, err = db.Examine(m.ctx, m.databasePath())
@@ -190,7 +158,7 @@ func (m *making) copyDatabase() (err error) {
 
 // openBase reads what an earlier backup holds.
 func (m *making) openBase() (*base, error) {
-	place, name := Target(m.b.Base)
+	place, name := backups.Target(m.b.Base)
 	if name == "" {
 		return nil, errors.New("it is a place for backups, not one of them")
 	}
@@ -211,7 +179,7 @@ func (m *making) openBase() (*base, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &base{Name: name, Place: withoutUser(place), Manifest: *held}, nil
+	return &base{Name: name, Place: backups.WithoutUser(place), Manifest: *held}, nil
 }
 
 func (m *making) databasePath() string { return filepath.Join(m.scratch, backup.Database) }

@@ -20,7 +20,36 @@ func Doctor(ctx context.Context, c *config.Config, fix bool) []doctor.Finding {
 				return err
 			})
 			return reason, err
+		},
+		Backups: func(ctx context.Context) (out doctor.BackupPlace, err error) {
+			err = onTool(ctx, c, func(a *App) (err error) {
+				out, err = a.backups.examinePlace(ctx)
+				return err
+			})
+			return out, err
 		}})
+}
+
+// examinePlace looks at the place of the backups as it is now, and notes nothing.
+func (s *schedule) examinePlace(ctx context.Context) (out doctor.BackupPlace, err error) {
+	report, err := s.lookAtPlace(ctx)
+	if err != nil {
+		return out, err
+	}
+	newest, err := s.ledger().ReadNewest(ctx)
+	if err != nil {
+		return out, err
+	}
+	standing, err := s.ledger().ReadStanding(ctx)
+	if err != nil {
+		return out, err
+	}
+	out = doctor.BackupPlace{Newest: newest.Made, Problem: report.Problem, Drill: drillPeriod(s.c),
+		TriedAt: standing.TriedAt, Failure: standing.Failure, ProvedAt: standing.ProvedAt}
+	for _, lost := range report.Lost {
+		out.Lost = append(out.Lost, lost.Name+": "+lost.Why)
+	}
+	return out, nil
 }
 
 // onTool runs f on services that are opened beside a running server, or without one.

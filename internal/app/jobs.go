@@ -31,6 +31,7 @@ func jobKinds(a *App) []job.Kind {
 			Retries: []time.Duration{backupRetry}, Run: func(ctx context.Context, _ job.Job) error {
 				return a.backups.backupIfDue(ctx)
 			}},
+		drillKind(a),
 		hourly("expire-lots", "mark lots expired after the last day of their use", func(ctx context.Context) error {
 			return warehouse.ExpireLots(ctx, a.Store)
 		}),
@@ -91,6 +92,11 @@ func jobMetrics(a *App, counts func() map[string]job.Counts) []metrics.Vector {
 
 // RunJobs makes the jobs of a kind due and does them.
 func RunJobs(ctx context.Context, a *App, kind string) (done int, err error) {
+	if kind == drillJob {
+		if err := a.backups.askForDrill(ctx); err != nil {
+			return 0, err
+		}
+	}
 	if _, err := job.Hurry(ctx, a.DB, a.now(), job.Filter{Kind: kind}); err != nil {
 		return 0, err
 	}

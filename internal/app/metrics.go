@@ -43,7 +43,7 @@ func (a *App) registerMetrics() {
 				}))
 	}
 	a.metrics.Watch(a.backups.metricValues()...)
-	a.metrics.Watch(a.ship.metricValues()...)
+	a.metrics.Watch(a.ship.MetricValues()...)
 	a.metrics.Watch(heldMetric(a.guard))
 	a.metrics.WatchVectors(jobMetrics(a, func() map[string]job.Counts { return queue().jobs })...)
 	a.metrics.Watch(

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"holdfast/internal/backups"
 	"holdfast/internal/config"
 	"holdfast/internal/identity/sms"
 	"holdfast/internal/installation"
@@ -14,11 +15,11 @@ import (
 // outsidePlaces are the places outside the data directory that the settings name.
 func outsidePlaces(c *config.Config) (out installation.Outside) {
 	if c.BlobURL != "" {
-		out.Files = installation.Place{Setting: "blob_url", Address: c.BlobURL, Shown: withoutUser(c.BlobURL)}
+		out.Files = installation.Place{Setting: "blob_url", Address: c.BlobURL, Shown: backups.WithoutUser(c.BlobURL)}
 	}
 	if c.BackupTo != "" {
-		address, _ := Target(c.BackupTo)
-		out.Backups = installation.Place{Setting: "backup_to", Address: address, Shown: withoutUser(address)}
+		address := backups.PlaceOf(c)
+		out.Backups = installation.Place{Setting: "backup_to", Address: address, Shown: backups.WithoutUser(address)}
 	}
 	return out
 }

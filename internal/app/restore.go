@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdfast/internal/backup"
+	"holdfast/internal/backups"
 	"holdfast/internal/blob"
 	"holdfast/internal/config"
 	"holdfast/internal/db"
@@ -29,6 +30,8 @@ type Restoring struct {
 	DryRun   bool       // leave nothing behind
 	Until    *time.Time // where to stop in the log that goes on from the backup; nil = at its end
 	Progress func(done, total int64)
+
+	onTrial bool // with DryRun: uploaded files are read and not kept, and PostgreSQL's archive goes into no database
 }
 
 // Restored is what became of it.
@@ -176,6 +179,9 @@ func (x *restoring) runRestore() error {
 		return err
 	}
 	x.out.Manifest = *m
+	if x.r.onTrial && x.isArchive() {
+		return errors.Join(x.compareArchive(m), x.undoRestore())
+	}
 	if err := x.compareRows(m); err != nil {
 		return err
 	}
@@ -351,7 +357,7 @@ func (x *restoring) handOver(m *backup.Manifest) error {
 			continue
 		}
 		if err := x.handOne(backend, key, p.Size); err != nil {
-			return fmt.Errorf("app: restore the file %s into %s: %w", key, withoutUser(x.c.BlobURL), err)
+			return fmt.Errorf("app: restore the file %s into %s: %w", key, backups.WithoutUser(x.c.BlobURL), err)
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/internal/backup"
+	"holdfast/internal/backups"
 	"holdfast/internal/blob"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
@@ -20,7 +21,7 @@ func (x *restoring) followLog(m *backup.Manifest) error {
 	if m.Log == nil || x.r.Until != nil && x.r.Until.Before(m.Made) {
 		return x.checkNotTooEarly(m)
 	}
-	place, _ := Target(x.r.From)
+	place, _ := backups.Target(x.r.From)
 	backend, err := blob.OpenBackend(place)
 	if err != nil {
 		return err

@@ -10,15 +10,16 @@ import (
 	"sync"
 
 	"holdfast/internal/backup"
+	"holdfast/internal/backups"
 	"holdfast/internal/blob"
 	"holdfast/internal/config"
 	"holdfast/internal/db"
 )
 
 func (x *restoring) openBackup() (blob.File, error) {
-	place, name := Target(x.r.From)
+	place, name := backups.Target(x.r.From)
 	if name == "" {
-		return nil, fmt.Errorf("app: %s names no backup, but a place for them", withoutUser(x.r.From))
+		return nil, fmt.Errorf("app: %s names no backup, but a place for them", backups.WithoutUser(x.r.From))
 	}
 	return x.fetchBackup(place, name)
 }
@@ -38,7 +39,7 @@ func (x *restoring) fetchBackup(place, name string) (blob.File, error) {
 	}
 	f, err := backend.Open(x.ctx, name)
 	if err != nil {
-		return nil, fmt.Errorf("app: restore %s/%s: %w", withoutUser(place), name, err)
+		return nil, fmt.Errorf("app: restore %s/%s: %w", backups.WithoutUser(place), name, err)
 	}
 	return f, nil
 }
@@ -51,7 +52,7 @@ func (x *restoring) checkFits() error {
 	if x.c.DatabaseURL == "" {
 		engine = db.SQLite
 	}
-	if h.Engine != string(engine) {
+	if h.Engine != string(engine) && !x.r.onTrial {
 		return fmt.Errorf("app: the backup is of %s, the settings name %s: say --database for PostgreSQL, and nothing for the embedded engine", h.Engine, engine)
 	}
 	known, err := db.Migrations()
@@ -67,8 +68,14 @@ func (x *restoring) checkFits() error {
 			return err
 		}
 	}
+	if x.r.onTrial {
+		return nil // it keeps the database alone, whose size comes before it
+	}
 	return checkDiskSpace(x.scratch, h.Bytes)
 }
+
+// isArchive reports whether the database in the backup is an archive of pg_dump.
+func (x *restoring) isArchive() bool { return x.from.Head.Engine == string(db.PostgreSQL) }
 
 // unpackPart writes one part where it belongs.
 func (x *restoring) unpackPart(name string, size int64, part io.Reader) error {
@@ -79,6 +86,11 @@ func (x *restoring) unpackPart(name string, size int64, part io.Reader) error {
 		backup.Configuration: "restored.conf"}[name]
 	if to == "" {
 		to = filepath.FromSlash(name)
+	}
+	if name == backup.Database && x.r.onTrial {
+		if err := checkDiskSpace(x.scratch, size); err != nil {
+			return err
+		}
 	}
 	if name == backup.Configuration {
 		text, err := io.ReadAll(part)
@@ -100,13 +112,17 @@ func (x *restoring) unpackPart(name string, size int64, part io.Reader) error {
 }
 
 func (x *restoring) databaseName() string {
-	if x.c.DatabaseURL != "" {
+	if x.isArchive() {
 		return backup.Database
 	}
 	return db.FileName
 }
 
 func (x *restoring) putFile(name string, r io.Reader) error {
+	if x.r.onTrial && strings.HasPrefix(filepath.ToSlash(name), backup.Files) {
+		_, err := io.Copy(io.Discard, x.countBytes(r))
+		return err // as it is: it says what is wrong with the backup
+	}
 	path := filepath.Join(x.scratch, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("app: restore: %w", err)
@@ -197,7 +213,7 @@ func (x *restoring) fetchHeld(m *backup.Manifest) error {
 }
 
 func (x *restoring) fetchFrom(base, id string, parts map[string]backup.Part) error {
-	place, _ := Target(x.r.From)
+	place, _ := backups.Target(x.r.From)
 	f, err := x.fetchBackup(place, filepath.Base(base))
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/api/auth"
 	"holdfast/internal/api/route"
 	ssoapi "holdfast/internal/api/sso"
+	"holdfast/internal/backups"
 	"holdfast/internal/config"
 	"holdfast/internal/console"
 	"holdfast/internal/fault"
@@ -78,7 +79,7 @@ func (a routeTable) operationRoutes() []route.Route {
 			Out: api.PermissionsAnswer(), Tag: "people", Query: map[string]string{"user_id": "string"},
 			Doc: "What the caller may do to each collection and function; user_id: what that member may (administrators)"},
 		{Method: "GET", Pattern: "/v1/backup-status", Who: route.SignedIn, Handle: api.Backups(a.backups.cachedStatus),
-			Out: api.BackupStatus{}, Tag: "operation", Doc: "How old the last good backup of the server is (administrators)"},
+			Out: backups.Status{}, Tag: "operation", Doc: "How old the last good backup of the server is (administrators)"},
 		{Method: "GET", Pattern: "/v1/server", Who: route.SignedIn, Handle: api.TellServer(a.describeServer),
 			Out: api.ServerAnswer{}, Tag: "operation", Doc: "Which version runs, on which database (administrators)"},
 		{Method: "DELETE", Pattern: "/v1/cache", Who: route.SignedIn, Handle: a.platform.ClearCache, Reads: true,

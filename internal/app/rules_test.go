@@ -29,8 +29,9 @@ var layers = []struct {
 		[]string{"db", "web", "ratelimit", "blob", "mail", "pdf", "outbound"}},
 	{"installation", "what the server has done, in numbers; the form of a backup; what may be wrong with an installation; " +
 		"which one it is, and what a copy leaves alone", []string{"metrics", "backup", "doctor", "installation"}},
-	{"catalog and access", "what the records are; who may pass; what nodes tell each other, who works at what, what was answered before, and who did what",
-		[]string{"catalog", "access", "cluster", "job", "idempotency", "audit"}},
+	{"catalog and access", "what the records are; who may pass; what nodes tell each other, who works at what, " +
+		"what was answered before, who did what, and which backups there are",
+		[]string{"catalog", "access", "cluster", "job", "idempotency", "audit", "backups"}},
 	{"grammar", "the request grammar, checked against the catalog; types of it for clients", []string{"query", "typegen"}},
 	{"records", "rows of any resource; what happened to them", []string{"store", "event"}},
 	{"verbs", "what a verb is: its roles, its input and answer, the transaction it runs in", []string{"verb"}},

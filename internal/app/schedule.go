@@ -16,13 +16,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"holdfast/internal/api"
 	"holdfast/internal/backup"
+	"holdfast/internal/backups"
+	"holdfast/internal/backups/shipping"
 	"holdfast/internal/blob"
 	"holdfast/internal/config"
 	"holdfast/internal/db"
 	"holdfast/internal/installation"
-	"holdfast/internal/metrics"
 )
 
 // schedule makes the backups that backup_to asks for, one node of a fleet at a
@@ -33,19 +33,31 @@ type schedule struct {
 	now func() time.Time
 
 	guard *installation.Guard
-	ship  *shipper // nil = what is committed between backups is not shipped
+	ship  *shipping.Shipper // nil = what is committed between backups is not shipped
 
 	one   sync.Mutex // backup at a time
 	tried time.Time  // when one was made for the log to go on from; used by follow alone
 
+	opener backup.Opener // of the backups that the server makes; its zero value opens none
+
 	mu     sync.Mutex
 	asked  time.Time // when kept was read
-	kept   api.BackupStatus
+	kept   backups.Status
 	failed float64 // attempts since the start
 }
 
-func newSchedule(d *db.DB, c *config.Config, ship *shipper, g *installation.Guard, now func() time.Time) *schedule {
-	return &schedule{db: d, c: c, ship: ship, guard: g, now: now}
+func newSchedule(d *db.DB, c *config.Config, ship *shipping.Shipper, g *installation.Guard,
+	now func() time.Time) *schedule {
+	s := &schedule{db: d, c: c, ship: ship, guard: g, now: now}
+	if c.BackupRecipient == "" {
+		s.opener = backup.Opener{Passphrase: c.BackupPassphrase}
+	}
+	return s
+}
+
+// ledger is what is noted of the backups in the place of backup_to.
+func (s *schedule) ledger() *backups.Ledger {
+	return &backups.Ledger{DB: s.db, Now: s.now, Place: backups.WithoutUser(backups.PlaceOf(s.c))}
 }
 
 // Pauses of the schedule.
@@ -53,21 +65,27 @@ const (
 	backupEvery = time.Minute      // is one due?
 	backupRetry = 10 * time.Minute // after one that failed
 	statusTTL   = 15 * time.Second
+	// A tenth of backup_every, within these bounds, is between two looks at the place.
+	leastBetweenLooks = time.Minute
+	mostBetweenLooks  = time.Hour
 )
 
 // backupIfDue makes a backup when the last good one in the place of backup_to is old
-// enough. One that somebody made by hand elsewhere does not put it off: its file may
-// be gone tomorrow.
+// enough, or a newer one was lost. One that somebody made by hand elsewhere does not
+// put it off: its file may be gone tomorrow.
 func (s *schedule) backupIfDue(ctx context.Context) error {
 	if s.c.BackupTo == "" {
 		return nil
 	}
-	last, err := s.readLastInPlace(ctx)
+	if err := s.lookIfDue(ctx); err != nil {
+		return err
+	}
+	last, err := s.ledger().ReadNewest(ctx)
 	if err != nil {
 		return err
 	}
-	young := !last.IsZero() && s.now().Sub(last) < s.c.BackupEvery
-	if young && (s.ship == nil || s.ship.isFollowing()) {
+	isYoung := !last.Made.IsZero() && s.now().Sub(last.Made) < s.c.BackupEvery
+	if isYoung && !last.HasLost && (s.ship == nil || s.ship.IsFollowing()) {
 		return nil
 	}
 	return s.makeBackup(ctx)
@@ -75,7 +93,7 @@ func (s *schedule) backupIfDue(ctx context.Context) error {
 
 // backupForLog makes a backup when there is none from which the log goes on.
 func (s *schedule) backupForLog(ctx context.Context) error {
-	if s.ship.isFollowing() || s.now().Sub(s.tried) < backupEvery {
+	if s.ship.IsFollowing() || s.now().Sub(s.tried) < backupEvery {
 		return nil
 	}
 	s.tried = s.now()
@@ -90,13 +108,9 @@ func (s *schedule) makeBackup(ctx context.Context) error {
 	if err := s.guard.CheckBackups(); err != nil {
 		return err
 	}
-	if !strings.Contains(s.c.BackupTo, "://") { // a folder, also one that is not there yet
-		if err := os.MkdirAll(s.c.BackupTo, 0o700); err != nil {
-			return fmt.Errorf("app: scheduled backup: %w", err)
-		}
-	}
 	secret := backup.Secret{Passphrase: s.c.BackupPassphrase, Recipient: s.c.BackupRecipient}
-	made, err := Backup(ctx, s.c, BackingUp{To: s.c.BackupTo, Secret: secret, base: s.findBase(ctx), ship: s.ship})
+	made, err := Backup(ctx, s.c, BackingUp{To: backups.AsDirectory(backups.PlaceOf(s.c)), Secret: secret,
+		base: s.findBase(ctx), ship: s.ship})
 	if err != nil {
 		s.mu.Lock()
 		s.failed++
@@ -111,7 +125,7 @@ func (s *schedule) makeBackup(ctx context.Context) error {
 	if err := s.rememberBackup(made); err != nil {
 		return err
 	}
-	return s.pruneBackups(ctx, made.Where)
+	return s.pruneBackups(ctx)
 }
 
 // lastName is the file of the data directory that says what the last scheduled
@@ -140,11 +154,11 @@ func (s *schedule) findBase(ctx context.Context) *base {
 		return nil
 	}
 	b := &base{}
-	place, _ := Target(s.c.BackupTo)
-	if json.Unmarshal(text, b) != nil || b.Place != withoutUser(place) || !b.isWorthwhile() {
+	place := backups.PlaceOf(s.c)
+	if json.Unmarshal(text, b) != nil || b.Place != backups.WithoutUser(place) || !b.isWorthwhile() {
 		return nil
 	}
-	links, err := s.countLinks(ctx, b.Manifest.ID)
+	links, err := s.ledger().CountLinks(ctx, b.Manifest.ID)
 	if err != nil || links == 0 || links >= s.c.BackupKeep {
 		return nil
 	}
@@ -172,167 +186,46 @@ func (b *base) isWorthwhile() bool {
 	return files > database
 }
 
-// countLinks counts the backups that stand on the same whole one as this, with it.
-func (s *schedule) countLinks(ctx context.Context, id string) (n int, err error) {
-	err = s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.Query(`
-			SELECT COUNT(*)
-			FROM backups
-			WHERE chain IN (SELECT chain FROM backups WHERE id = $1)`, []any{id},
-			func(r *db.Row) error { n = int(r.Int(0)); return nil })
-	})
-	return n, err
-}
-
-// noteBackup remembers a good backup, in the chain of those that it needs files
-// of.
+// noteBackup remembers a good backup.
 func noteBackup(ctx context.Context, d *db.DB, b BackedUp, scheduled bool) error {
-	return d.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		chain := b.ID
-		for _, id := range b.Bases {
-			tx.Queue("SELECT chain FROM backups WHERE id = $1", []any{id}, func(r *db.Row) error {
-				chain = r.Text(0)
-				return nil
-			})
-		}
-		if err := tx.Flush(); err != nil {
-			return err
-		}
-		_, err := tx.Exec(`
-			INSERT INTO backups (id, made_at, place, name, bytes, scheduled, chain)
-			VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-			b.ID, b.Made, b.Where, b.Name, b.Size, scheduled, chain)
-		return err
-	})
+	return backups.Add(ctx, d, backups.Note{ID: b.ID, Made: b.Made, Place: b.Where, Name: b.Name, Size: b.Size,
+		Scheduled: scheduled, Bases: slices.Collect(maps.Values(b.Bases))})
 }
 
-// pruneBackups removes the scheduled backups in a place past those that are kept, but
-// for those of a chain of which one is kept, or one was made by hand. It touches
-// no file that this installation did not make.
-func (s *schedule) pruneBackups(ctx context.Context, place string) error {
-	type old struct{ id, name string }
-	var list []old
-	err := s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.Query(`SELECT id, name FROM backups WHERE place = $1 AND scheduled = $2
-			AND chain NOT IN (SELECT chain FROM (SELECT chain FROM backups WHERE place = $1 AND scheduled = $2 ORDER BY made_at DESC, id DESC LIMIT $3) AS kept)
-			AND chain NOT IN (SELECT chain FROM backups WHERE scheduled = $4)
-			ORDER BY made_at DESC, id DESC LIMIT 1000`,
-			[]any{place, true, s.c.BackupKeep, false}, func(r *db.Row) error {
-				list = append(list, old{r.Text(0), r.Text(1)})
-				return nil
-			})
-	})
-	if err != nil || len(list) == 0 && s.ship == nil {
-		return err
-	}
-	address, _ := Target(s.c.BackupTo)
-	backend, err := blob.OpenBackend(address)
+// pruneBackups removes the scheduled backups past those that are kept. It touches no
+// file that this installation did not make.
+func (s *schedule) pruneBackups(ctx context.Context) error {
+	ledger := s.ledger()
+	surplus, err := ledger.ListSurplus(ctx, s.c.BackupKeep)
 	if err != nil {
 		return err
 	}
-	for _, b := range list {
-		if err := backend.Remove(ctx, b.name); err != nil {
+	if err := ledger.ForgetLost(ctx, s.c.BackupKeep); err != nil {
+		return err
+	}
+	if len(surplus) == 0 && s.ship == nil {
+		return nil
+	}
+	backend, err := blob.OpenBackend(backups.PlaceOf(s.c))
+	if err != nil {
+		return err
+	}
+	for _, b := range surplus {
+		if err := backend.Remove(ctx, b.Name); err != nil {
 			return err
 		}
-		err := s.db.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-			_, err := tx.Exec("DELETE FROM backups WHERE id = $1", b.id)
-			return err
-		})
-		if err != nil {
+		if err := ledger.Forget(ctx, b.ID); err != nil {
 			return err
 		}
 	}
 	if s.ship == nil {
 		return nil
 	}
-	var kept []string
-	err = s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		kept = nil
-		return tx.Query("SELECT name FROM backups WHERE place = $1", []any{place}, func(r *db.Row) error {
-			kept = append(kept, r.Text(0))
-			return nil
-		})
-	})
+	kept, err := ledger.ListNames(ctx)
 	if err != nil {
 		return err
 	}
-	return s.ship.pruneSegments(ctx, backend, kept)
-}
-
-// readLastInPlace returns when the newest backup in the place of backup_to was made;
-// the zero time = there is none.
-func (s *schedule) readLastInPlace(ctx context.Context) (last time.Time, err error) {
-	place, _ := Target(s.c.BackupTo)
-	err = s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		last = time.Time{}
-		return tx.Query(`
-			SELECT made_at
-			FROM backups
-			WHERE place = $1
-			ORDER BY made_at DESC
-			LIMIT 1`, []any{withoutUser(place)},
-			func(r *db.Row) error { last = r.Time(0); return nil })
-	})
-	return last, err
-}
-
-// readStatus says what the database knows of backups.
-func (s *schedule) readStatus(ctx context.Context) (out api.BackupStatus, err error) {
-	out = api.BackupStatus{Scheduled: s.c.BackupTo != "", EverySeconds: int64(s.c.BackupEvery.Seconds())}
-	if !out.Scheduled {
-		out.EverySeconds = 0
-	}
-	err = s.db.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.Query(`
-			SELECT made_at, bytes
-			FROM backups
-			ORDER BY made_at DESC, id DESC
-			LIMIT 1`, nil,
-			func(r *db.Row) error {
-				at, n := r.Time(0), r.Int(1)
-				age := int64(s.now().Sub(at).Seconds())
-				out.LastGoodAt, out.AgeSeconds, out.Bytes = &at, &age, &n
-				return nil
-			})
-	})
-	return out, err
-}
-
-// cachedStatus is read, kept for some seconds.
-func (s *schedule) cachedStatus(ctx context.Context) (api.BackupStatus, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.now().Sub(s.asked) < statusTTL {
-		return s.kept, nil
-	}
-	out, err := s.readStatus(ctx)
-	if err == nil {
-		s.kept, s.asked = out, s.now()
-	}
-	return out, err
-}
-
-// metricValues are the numbers that an alarm is set on.
-func (s *schedule) metricValues() []metrics.Value {
-	return []metrics.Value{
-		{Name: "holdfast_backup_age_seconds",
-			Help: "Age of the last good backup; -1 = there is none, or the database does not answer.", Read: s.lastBackupAge},
-		{Name: "holdfast_backup_failures_total", Help: "Scheduled backups that failed.", Counter: true, Read: func() float64 {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			return s.failed
-		}},
-	}
-}
-
-func (s *schedule) lastBackupAge() float64 {
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
-	defer cancel()
-	got, err := s.cachedStatus(ctx)
-	if err != nil || got.AgeSeconds == nil {
-		return -1
-	}
-	return float64(*got.AgeSeconds)
+	return s.ship.PruneSegments(ctx, backend, kept)
 }
 
 // NoteBackup remembers a backup that a command made, when the database is one

@@ -245,7 +245,10 @@ func TestBackupElsewhereIsNotTheSchedules(t *testing.T) {
 		x := newDays(t, dbtest.Options(t, e), place)
 		noteByHand := func(where string) {
 			t.Helper()
-			b := BackedUp{Where: where, Name: "by-hand.backup", Size: 1}
+			b := BackedUp{Where: where, Name: uuid.NewString() + ".backup.by-hand", Size: 1}
+			if err := os.WriteFile(filepath.Join(where, b.Name), []byte("x"), 0o600); err != nil {
+				t.Fatal(err)
+			}
 			b.ID, b.Made = uuid.NewString(), x.now()
 			if err := noteBackup(t.Context(), x.db, b, false); err != nil {
 				t.Fatal(err)
@@ -271,7 +274,7 @@ func TestBackupElsewhereIsNotTheSchedules(t *testing.T) {
 			t.Errorf("%d scheduled backups beside a new one in their place", n)
 		}
 		x.at = x.at.Add(2 * time.Hour)
-		noteByHand("/elsewhere")
+		noteByHand(t.TempDir())
 		if n := countFiles(); n != 1 {
 			t.Errorf("%d scheduled backups where the only new one is elsewhere", n)
 		}

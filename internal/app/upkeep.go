@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/internal/backoff"
+	"holdfast/internal/backups/shipping"
 	"holdfast/internal/db"
 	"holdfast/internal/heap"
 	"holdfast/internal/installation"
@@ -41,9 +42,7 @@ func (a *App) runBackground(ctx, sending context.Context) {
 		every(foldEvery, "fold counters", foldCounters(a.Store))
 	} else {
 		if a.ship != nil {
-			every(shipEvery, "ship the log", func(ctx context.Context) error {
-				return a.ship.shipRound(ctx, a.guard.CheckBackups())
-			})
+			every(shipping.Every, "ship the log", a.ship.ShipRound)
 			every(time.Second, "make a backup for the log", a.backups.backupForLog)
 		}
 		every(peerEvery, "watch other processes", a.watchPeers)

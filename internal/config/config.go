@@ -51,7 +51,7 @@ type Config struct {
 	CaptchaURL       string        `name:"captcha_url" doc:"where captchas are verified, such as https://api.hcaptcha.com/siteverify; empty = none asked for"`
 	CaptchaSecret    string        `name:"captcha_secret" secret:"true" doc:"the site's secret at that address"`
 	OAuthProviders   []Provider    `name:"oauth" secret:"true" doc:"OAUTH_<PROVIDER>_CLIENT_ID, _SECRET, _ISSUER, _DOMAINS; for Apple _TEAM_ID, _KEY_ID, ..."`
-	RateLimits       string        `name:"rate_limits" default:"on" oneof:"on off" doc:"off = no limits, for benchmarks"`
+	RateLimits       string        `name:"rate_limits" default:"on" oneof:"on off" doc:"off = none, for benchmarks"`
 	SigninLimit      string        `name:"signin_limit" default:"60/10" doc:"sign-ins of an address in a minute, and within it in 10 s; an account has twice"`
 	TrustedProxies   []string      `name:"trusted_proxies" doc:"addresses or prefixes whose X-Forwarded-For and -Proto count"`
 	ServiceAddresses []string      `name:"service_addresses" doc:"addresses or prefixes that service keys are taken from; empty = any"`
@@ -65,7 +65,8 @@ type Config struct {
 	WebhookPrivate   bool          `name:"webhook_allow_private" doc:"let webhooks call http and private addresses: for tests and closed networks"`
 	BackupTo         string        `name:"backup_to" secret:"true" doc:"where the server makes backups by itself: a directory or s3:// address"`
 	BackupEvery      time.Duration `name:"backup_every" default:"24h" doc:"how old the last backup may be before the next is made"`
-	BackupKeep       int           `name:"backup_keep" default:"7" doc:"how many of the backups that the server made are kept"`
+	BackupKeep       int           `name:"backup_keep" default:"7" doc:"how many backups of the server are kept"`
+	BackupDrill      string        `name:"backup_drill" default:"weekly" oneof:"never daily weekly monthly" doc:"how often a backup is restored on trial"`
 	BackupLog        bool          `name:"backup_log" doc:"between backups, send what is committed to backup_to within a second; embedded engine only"`
 	BackupPassphrase string        `name:"backup_passphrase" secret:"true" doc:"passphrase that backups are encrypted to; at least 12 characters"`
 	BackupRecipient  string        `name:"backup_recipient" doc:"age public key (age1...) that backups are encrypted to, instead of a passphrase"`

@@ -225,38 +225,6 @@ func fileKeys(ctx context.Context, d *db.DB) (map[string]bool, error) {
 	return out, err
 }
 
-// oldBackup is the age past which a backup made by hand is old.
-const oldBackup = 8 * 24 * time.Hour
-
-func lookBackup(ctx context.Context, p *Patient) []Finding {
-	return p.onDatabase(ctx, "", func(d *db.DB) ([]Finding, error) {
-		var last time.Time
-		err := d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-			return tx.Query("SELECT MAX(made_at) FROM backups", nil, func(r *db.Row) error {
-				if !r.Null(0) {
-					last = r.Time(0)
-				}
-				return nil
-			})
-		})
-		const command, why = "holdfast backup /srv/backups/, or backup_to for one a day",
-			"a broken disk would take everything"
-		limit := oldBackup
-		if p.Config.BackupTo != "" {
-			limit = 2 * p.Config.BackupEvery
-		}
-		switch age := p.Now().Sub(last); {
-		case err != nil:
-			return nil, err
-		case last.IsZero():
-			return newWarning(command, why, "no backup is known"), nil
-		case age > limit:
-			return newWarning(command, why, "the last backup is %s old", age.Round(time.Minute)), nil
-		}
-		return nil, nil
-	})
-}
-
 // lookCopy finds a restored copy that waits for a decision, and places outside that
 // are another installation's.
 func lookCopy(ctx context.Context, p *Patient) []Finding {

@@ -42,6 +42,9 @@ type Patient struct {
 	// Held says what the installation does not do outside, and why; "" = it does all.
 	Held func(ctx context.Context) (string, error)
 
+	// Backups looks at the place of backup_to; nil = it is not looked at.
+	Backups func(ctx context.Context) (BackupPlace, error)
+
 	// What tests change; the zero values are the machine's own.
 	Room func(dir string) (uint64, error)        // bytes that are free there
 	Sync func(dir string) (time.Duration, error) // how long a small write takes to be durable there
@@ -73,7 +76,7 @@ var checks = []check{
 	{"row security", "every tenant table is fenced", lookRowSecurity},
 	{"files", "every file has a record, every record its file", lookFiles},
 	{"copy", "it works with places of its own", lookCopy},
-	{"backup", "the last backup is recent", lookBackup},
+	{"backup", "the last backup is recent and in its place", lookBackup},
 	{"pooler", "the pooler's mode is the one that is set", lookPooler},
 	{"replicas", "no replica is behind", lookReplicas},
 	{"redis", "Redis answers", lookRedis},

@@ -154,8 +154,12 @@ func TestScheduledBackups(t *testing.T) {
 		s.Refused("backup_to needs", "serve", "--backup-to", dir)
 		s.Refused("backup_every", "serve", "--backup-to", dir, "--backup-passphrase", program.BackupPassphrase,
 			"--backup-every", "1s")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			s.Fatal(err)
+		}
 		for i := range 3 { // as if made long ago
 			name := "holdfast-old-" + string(rune('a'+i)) + ".backup"
+			s.File(filepath.Join(dir, name), "x")
 			s.Write("INSERT INTO backups (id, made_at, place, name, bytes, scheduled, chain) VALUES ($1, $2, $3, $4, 1, $5, $1)",
 				"00000000-0000-4000-8000-00000000000"+string(rune('1'+i)), time.Now().Add(-time.Duration(100-i)*time.Hour), dir,
 				name, true)
@@ -164,8 +168,9 @@ func TestScheduledBackups(t *testing.T) {
 		bearer := v.Token("admin@north.example", "holdfast-demo")
 		var made []string
 		if !program.Within(90*time.Second, func() bool {
-			made, _ = filepath.Glob(filepath.Join(dir, "*.backup"))
-			return len(made) == 1 && s.Number("SELECT COUNT(*) FROM backups") == 2
+			made, _ = filepath.Glob(filepath.Join(dir, "holdfast-2*.backup"))
+			old, _ := filepath.Glob(filepath.Join(dir, "holdfast-old-*.backup"))
+			return len(made) == 1 && len(old) == 1 && s.Number("SELECT COUNT(*) FROM backups") == 2
 		}) {
 			s.Fatalf("no backup was made, or old ones were not forgotten: %v\n%s", made, v.Out)
 		}

@@ -22,6 +22,8 @@ interface Backups {
   last_good_at: string | null;
   age_seconds: number | null;
   bytes: number | null;
+  place: { looked_at: string | null; ok: boolean; missing: number } | null;
+  drill: { proved_at: string | null; problem?: string } | null;
 }
 
 // ready reads /readyz, which says why also when it is not.
@@ -42,6 +44,7 @@ export function System() {
   const h = health.data;
   const b = backup.data;
   const old = b?.scheduled && (b.age_seconds == null || b.age_seconds > 2 * b.every_seconds);
+  const away = b?.place?.looked_at && !b.place.ok;
   const every = (s: number) =>
     s % 86_400 === 0
       ? _('every {n} days', { n: number(s / 86_400) })
@@ -86,8 +89,8 @@ export function System() {
         title={_('Backup')}
         actions={
           b ? (
-            <Badge tone={!b.scheduled ? 'warn' : old ? 'bad' : 'good'}>
-              {!b.scheduled ? _('not scheduled') : old ? _('too old') : _('in time')}
+            <Badge tone={!b.scheduled ? 'warn' : old || away ? 'bad' : 'good'}>
+              {!b.scheduled ? _('not scheduled') : away ? _('missing') : old ? _('too old') : _('in time')}
             </Badge>
           ) : null
         }
@@ -111,6 +114,18 @@ export function System() {
                     'The server makes none by itself. Whoever runs it sets backup_to, or calls holdfast backup on a schedule of their own.',
                   )}
             </p>
+            {away ? (
+              <Note kind="bad">
+                {_('Backups are gone from their place, or it cannot be used. “holdfast doctor” says what is wrong.')}
+              </Note>
+            ) : null}
+            {b.drill?.problem ? (
+              <Note kind="bad">{_('The last restore on trial failed. “holdfast doctor” says why.')}</Note>
+            ) : b.drill?.proved_at ? (
+              <p class="muted small">
+                {_('One was restored on trial {when}.', { when: ago(b.drill.proved_at) })}
+              </p>
+            ) : null}
           </div>
         ) : (
           <Skeleton />

@@ -255,7 +255,8 @@ create index jobs_made_idx on jobs (kind, made_at);
 
 -- Backups that were made, and where: not where the key is. The scheduled ones
 -- are removed when there are more than are kept. A chain is a whole one, by its
--- id, and those that leave out files which others of the chain hold.
+-- id, and those that leave out files which others of the chain hold. One that is
+-- lost is no longer in its place as it was made; lost_why says what is wrong.
 create table backups (
   id uuid not null,
   made_at timestamptz not null,
@@ -264,7 +265,26 @@ create table backups (
   bytes bigint not null,
   scheduled boolean not null,
   chain uuid not null,
+  lost_at timestamptz,
+  lost_why text,
   primary key (id)
+);
+
+-- When the place of the scheduled backups was looked at last, why it could not be
+-- and how many of its backups are lost; when somebody asked for a restore on trial,
+-- when there was one, what went wrong, and when the last one was made that came back
+-- whole.
+create table backup_places (
+  place text not null,
+  looked_at timestamptz,
+  problem text,
+  lost bigint not null,
+  asked_at timestamptz,
+  tried_at timestamptz,
+  failure text,
+  proved_at timestamptz,
+  proved_made timestamptz,
+  primary key (place)
 );
 
 -- What this installation is, in one row. A restored copy has an id of its own and

@@ -1,4 +1,8 @@
-package app
+// Package shipping sends what the embedded database commits to the place of the
+// backups, in segments that go on from each of them (setting backup_log).
+//
+// Layer: catalog and access. Begin at [Shipper].
+package shipping
 
 import (
 	"context"
@@ -9,26 +13,28 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"holdfast/internal/backup"
+	"holdfast/internal/backups"
 	"holdfast/internal/blob"
 	"holdfast/internal/config"
 	"holdfast/internal/db"
 	"holdfast/internal/db/wal"
 	"holdfast/internal/fault"
+	"holdfast/internal/installation"
 	"holdfast/internal/metrics"
 )
 
-// shipper sends what the embedded database commits to where the backups are, so
+// Shipper sends what the embedded database commits to where the backups are, so
 // that a lost disk loses a second. What it sent goes on from each backup that the
 // schedule makes meanwhile (decision 13).
-type shipper struct {
+type Shipper struct {
 	db    *db.DB
 	c     *config.Config
+	guard *installation.Guard // refuses a place of another installation
 	files blob.Store
 	now   func() time.Time
 
@@ -43,32 +49,25 @@ type shipper struct {
 	holding int          // copies under way, during which the log is not written back
 	caught  bool         // it is known which segments are there
 	ended   bool         // all was sent, behind the last write
-	reached atomic.Int64 // Unix nanoseconds: all that was committed before is sent; at first, since when the server runs
+	reached atomic.Int64 // Unix nanoseconds: all that was committed before is sent; at first the start
 }
 
 // shipState is what outlives the process.
 type shipState struct {
-	Place     string       `json:"place"` // without secrets
-	To        string       `json:"to"`    // recipient of the segments
-	Log       backup.Log   `json:"log"`   // Seq is of the last segment; no ID = there is none to go on with
-	At        wal.Position `json:"at"`
-	Made      time.Time    `json:"made"`
-	Standing  string       `json:"standing"` // of the database file as it was left; "" = a server runs, or was killed
-	Bases     []shipBase   `json:"bases"`
-	Recipient string       `json:"recipient"` // of the settings when the log began
-}
-
-// shipBase is a backup from which segments go on.
-type shipBase struct {
-	Name string `json:"name"`
-	Log  string `json:"log"`
-	Seq  int64  `json:"seq"`
+	Place     string         `json:"place"` // without secrets
+	To        string         `json:"to"`    // recipient of the segments
+	Log       backup.Log     `json:"log"`   // Seq is of the last segment; no ID = there is none to go on with
+	At        wal.Position   `json:"at"`
+	Made      time.Time      `json:"made"`
+	Standing  string         `json:"standing"` // of the database file as it was left; "" = a server runs, or was killed
+	Bases     []backups.Base `json:"bases"`
+	Recipient string         `json:"recipient"` // of the settings when the log began
 }
 
 // Bounds of shipping.
 const (
-	shipEvery = 500 * time.Millisecond
-	shipEnd   = 10 * time.Second // for what is left at the end
+	Every   = 500 * time.Millisecond // between two rounds
+	shipEnd = 10 * time.Second       // for what is left at the end
 	// The log is written back at 8,000 frames, as SQLite would by itself, as soon as
 	// all but some are sent; where nothing can be sent, at some gigabytes.
 	shipFrames = 8000
@@ -76,21 +75,16 @@ const (
 	shipMost   = 500_000
 )
 
-// newShipper reads what an earlier server left, before the database is opened; nil
+// NewShipper reads what an earlier server left, before the database is opened; nil
 // when nothing is to be shipped.
-func newShipper(c *config.Config, now func() time.Time) (*shipper, error) {
+func NewShipper(c *config.Config, now func() time.Time) (*Shipper, error) {
 	if !c.BackupLog {
 		return nil, nil
 	}
 	path := filepath.Join(c.Data, db.ShippedName)
-	s := &shipper{c: c, now: now}
+	s := &Shipper{c: c, now: now}
 	s.reached.Store(now().UnixNano())
-	if !strings.Contains(c.BackupTo, "://") { // a folder, also one that is not there yet
-		if err := os.MkdirAll(c.BackupTo, 0o700); err != nil {
-			return nil, fmt.Errorf("app: ship the log: %w", err)
-		}
-	}
-	place, _ := Target(c.BackupTo)
+	place := backups.PlaceOf(c)
 	if text, err := os.ReadFile(path); err == nil && json.Unmarshal(text, &s.state) != nil {
 		s.state = shipState{}
 	}
@@ -100,50 +94,51 @@ func newShipper(c *config.Config, now func() time.Time) (*shipper, error) {
 	if s.kept, err = db.Keep(c.Data); err != nil {
 		return nil, err
 	}
-	if st.Place != withoutUser(place) || st.Recipient != c.BackupRecipient || st.Standing != left {
+	if st.Place != backups.WithoutUser(place) || st.Recipient != c.BackupRecipient || st.Standing != left {
 		st.Log, st.At = backup.Log{}, wal.Position{} // it goes elsewhere, or somebody wrote meanwhile
 	} else if left != "" {
 		st.At = wal.Position{}
 	}
-	st.Place, st.Recipient, st.Standing = withoutUser(place), c.BackupRecipient, ""
+	st.Place, st.Recipient, st.Standing = backups.WithoutUser(place), c.BackupRecipient, ""
 	return s, nil
 }
 
-// stopShipping lets every process write the log back again, once the data directory
+// StopShipping lets every process write the log back again, once the data directory
 // is this server's.
-func stopShipping(c *config.Config) error {
+func StopShipping(c *config.Config) error {
 	if err := os.Remove(filepath.Join(c.Data, db.ShippedName)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("app: ship the log: %w", err)
+		return fmt.Errorf("backups: ship the log: %w", err)
 	}
 	return nil
 }
 
-// logKeeper is what has kept the log since the state was read; nil for nobody.
-func (s *shipper) logKeeper() *db.Keeper {
+// LogKeeper is what has kept the log since the state was read; nil for nobody.
+func (s *Shipper) LogKeeper() *db.Keeper {
 	if s == nil {
 		return nil
 	}
 	return s.kept
 }
 
-func (s *shipper) saveState() error {
+func (s *Shipper) saveState() error {
 	text, err := json.Marshal(s.state)
 	if err != nil {
-		return fmt.Errorf("app: ship the log: %w", err)
+		return fmt.Errorf("backups: ship the log: %w", err)
 	}
 	if err := os.MkdirAll(s.c.Data, 0o700); err != nil {
-		return fmt.Errorf("app: ship the log: %w", err)
+		return fmt.Errorf("backups: ship the log: %w", err)
 	}
 	path := filepath.Join(s.c.Data, db.ShippedName)
 	if err := errors.Join(os.WriteFile(path+".next", text, 0o600), os.Rename(path+".next", path)); err != nil {
-		return fmt.Errorf("app: ship the log: %w", err)
+		return fmt.Errorf("backups: ship the log: %w", err)
 	}
 	return nil
 }
 
-// joinDatabase joins the shipper to the database and the files.
-func (s *shipper) joinDatabase(ctx context.Context, d *db.DB, files blob.Store) (blob.Store, error) {
-	s.db, s.files = d, files
+// JoinDatabase joins the shipper to the database and the files.
+func (s *Shipper) JoinDatabase(ctx context.Context, d *db.DB, g *installation.Guard, files blob.Store) (blob.Store,
+	error) {
+	s.db, s.guard, s.files = d, g, files
 	if err := s.saveState(); err != nil {
 		return nil, err
 	}
@@ -182,37 +177,34 @@ func (u uploading) Put(ctx context.Context, r io.Reader, limit int64) (blob.Ref,
 	return ref, err
 }
 
-func (s *shipper) noteUpload(key string) {
+func (s *Shipper) noteUpload(key string) {
 	s.uploadMu.Lock()
 	defer s.uploadMu.Unlock()
 	s.uploads = append(s.uploads, key)
 }
 
 // waitingUploads are the files that no segment holds yet.
-func (s *shipper) waitingUploads() []string {
+func (s *Shipper) waitingUploads() []string {
 	s.uploadMu.Lock()
 	defer s.uploadMu.Unlock()
 	return s.uploads[:len(s.uploads):len(s.uploads)]
 }
 
-func (s *shipper) dropShipped(n int) {
+func (s *Shipper) dropShipped(n int) {
 	s.uploadMu.Lock()
 	defer s.uploadMu.Unlock()
 	s.uploads = s.uploads[n:]
 }
 
-// shipRound sends what was committed since the last, and has the log written back when
-// it is long. refused says why nothing may be sent to the place of the backups.
-func (s *shipper) shipRound(ctx context.Context, refused error) error {
+// ShipRound sends what was committed since the last, and has the log written back when
+// it is long.
+func (s *Shipper) ShipRound(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state.Log.ID == "" {
 		return s.checkpointUnshipped(ctx)
 	}
-	frames, err := int64(0), refused
-	if refused == nil {
-		frames, err = s.shipCommitted(ctx)
-	}
+	frames, err := s.shipCommitted(ctx)
 	if errors.Is(err, wal.ErrGap) {
 		return s.giveUpLog("somebody else wrote the database's log back")
 	}
@@ -228,17 +220,17 @@ func (s *shipper) shipRound(ctx context.Context, refused error) error {
 	return s.writeBack(ctx)
 }
 
-func (s *shipper) logPath() string { return filepath.Join(s.c.Data, db.FileName+wal.Suffix) }
+func (s *Shipper) logPath() string { return filepath.Join(s.c.Data, db.FileName+wal.Suffix) }
 
 // giveUpLog gives the log up: the next backup begins another.
-func (s *shipper) giveUpLog(why string) error {
+func (s *Shipper) giveUpLog(why string) error {
 	slog.Error("the log is not shipped any more; a backup is made, from which it goes on", "why", why)
 	s.state.Log, s.state.At = backup.Log{}, wal.Position{}
 	return s.saveState()
 }
 
 // checkpointUnshipped does for a log that nobody ships what SQLite would do by itself.
-func (s *shipper) checkpointUnshipped(ctx context.Context) error {
+func (s *Shipper) checkpointUnshipped(ctx context.Context) error {
 	s.dropShipped(len(s.waitingUploads()))
 	st, err := os.Stat(s.logPath())
 	if err != nil || st.Size() < shipFrames<<12 || s.holding > 0 {
@@ -259,15 +251,19 @@ func (s *shipper) checkpointUnshipped(ctx context.Context) error {
 	return err
 }
 
-// isFollowing reports whether there is a backup from which the log goes on.
-func (s *shipper) isFollowing() bool {
+// IsFollowing reports whether there is a backup from which the log goes on.
+func (s *Shipper) IsFollowing() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state.Log.ID != ""
 }
 
-// shipCommitted sends what was committed, and tells how long the log is.
-func (s *shipper) shipCommitted(ctx context.Context) (frames int64, err error) {
+// shipCommitted sends what was committed to a place that is this installation's, and
+// tells how long the log is.
+func (s *Shipper) shipCommitted(ctx context.Context) (frames int64, err error) {
+	if err := s.guard.CheckBackups(); err != nil {
+		return 0, err
+	}
 	if err := s.catchUp(ctx); err != nil {
 		return 0, err
 	}
@@ -284,13 +280,13 @@ func (s *shipper) shipCommitted(ctx context.Context) (frames int64, err error) {
 }
 
 // sendSegment sends one segment: the pages, and the files that were there before them.
-func (s *shipper) sendSegment(ctx context.Context, c *wal.Changes, made time.Time) error {
+func (s *Shipper) sendSegment(ctx context.Context, c *wal.Changes, made time.Time) error {
 	if c.Pages == 0 {
 		s.reached.Store(made.UnixNano())
 		return nil
 	}
 	uploads := s.waitingUploads()
-	backend, err := blob.OpenBackend(s.c.BackupTo)
+	backend, err := blob.OpenBackend(backups.PlaceOf(s.c))
 	if err != nil {
 		return err
 	}
@@ -318,7 +314,7 @@ func (s *shipper) sendSegment(ctx context.Context, c *wal.Changes, made time.Tim
 	return s.saveState()
 }
 
-func (s *shipper) addUpload(ctx context.Context, w *backup.SegmentWriter, key string) error {
+func (s *Shipper) addUpload(ctx context.Context, w *backup.SegmentWriter, key string) error {
 	info, err := s.files.Stat(ctx, key)
 	if fault.Is(err, fault.NotFound) {
 		return nil // it went meanwhile
@@ -338,11 +334,11 @@ func (s *shipper) addUpload(ctx context.Context, w *backup.SegmentWriter, key st
 }
 
 // errMuch: more was committed than is kept in memory while nobody writes.
-var errMuch = errors.New("app: too much was written meanwhile")
+var errMuch = errors.New("backups: too much was written meanwhile")
 
 // writeBack has the log written into the database. What was committed since the
 // last segment is kept in memory, because the log may begin anew behind it.
-func (s *shipper) writeBack(ctx context.Context) error {
+func (s *Shipper) writeBack(ctx context.Context) error {
 	var rest *wal.Changes
 	made := s.now().UTC()
 	all, err := s.db.Checkpoint(ctx, func() (err error) {
@@ -374,7 +370,7 @@ func (s *shipper) writeBack(ctx context.Context) error {
 }
 
 // shipLast sends what is left when nothing more can be written.
-func (s *shipper) shipLast() {
+func (s *Shipper) shipLast() {
 	ctx, cancel := context.WithTimeout(context.Background(), shipEnd)
 	defer cancel()
 	s.mu.Lock()
@@ -389,8 +385,8 @@ func (s *shipper) shipLast() {
 	s.ended = true
 }
 
-// noteClosed notes how the database was left, for the next server.
-func (s *shipper) noteClosed() {
+// NoteClosed notes how the database was left, for the next server.
+func (s *Shipper) NoteClosed() {
 	if s == nil || !s.ended {
 		return
 	}
@@ -400,8 +396,8 @@ func (s *shipper) noteClosed() {
 	}
 }
 
-// metricValues are the numbers that an alarm is set on; a nil shipper has them too.
-func (s *shipper) metricValues() []metrics.Value {
+// MetricValues are the numbers that an alarm is set on; a nil Shipper has them too.
+func (s *Shipper) MetricValues() []metrics.Value {
 	return []metrics.Value{{Name: "holdfast_backup_log_age_seconds",
 		Help: "How long ago all that was committed was at the place of the backups; -1 = backup_log is off.",
 		Read: func() float64 {
@@ -414,11 +410,11 @@ func (s *shipper) metricValues() []metrics.Value {
 
 // catchUp sends again from where an earlier server was killed while it sent: a
 // segment may be there that it did not know of.
-func (s *shipper) catchUp(ctx context.Context) error {
+func (s *Shipper) catchUp(ctx context.Context) error {
 	if s.caught {
 		return nil
 	}
-	backend, err := blob.OpenBackend(s.c.BackupTo)
+	backend, err := blob.OpenBackend(backups.PlaceOf(s.c))
 	if err != nil {
 		return err
 	}
@@ -431,4 +427,18 @@ func (s *shipper) catchUp(ctx context.Context) error {
 	}
 	s.caught = true
 	return nil
+}
+
+// ReadLog reads which segments stand behind backups, as the server last noted it: a
+// command beside the server looks too.
+func ReadLog(c *config.Config) (out backups.Log) {
+	if !c.BackupLog {
+		return out
+	}
+	text, err := os.ReadFile(filepath.Join(c.Data, db.ShippedName))
+	var state shipState
+	if err != nil || json.Unmarshal(text, &state) != nil || state.Place != backups.WithoutUser(backups.PlaceOf(c)) {
+		return out
+	}
+	return backups.Log{ID: state.Log.ID, Seq: state.Log.Seq, Bases: state.Bases}
 }

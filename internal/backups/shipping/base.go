@@ -1,4 +1,4 @@
-package app
+package shipping
 
 import (
 	"context"
@@ -10,17 +10,18 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast/internal/backup"
+	"holdfast/internal/backups"
 	"holdfast/internal/blob"
 	"holdfast/internal/db/wal"
 )
 
-// copyBase copies the database to path, as a backup from which the log goes on.
-func (s *shipper) copyBase(ctx context.Context, path, name string) (*backup.Log, error) {
+// CopyBase copies the database to path, as a backup from which the log goes on.
+func (s *Shipper) CopyBase(ctx context.Context, path, name string) (*backup.Log, error) {
 	s.addHold(1)
 	defer s.addHold(-1)
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("app: backup: %w", err)
+		return nil, fmt.Errorf("backups: backup: %w", err)
 	}
 	defer f.Close()
 	if err := s.db.CopyFile(ctx, f); err != nil {
@@ -50,11 +51,11 @@ func (s *shipper) copyBase(ctx context.Context, path, name string) (*backup.Log,
 		}
 	}
 	log := s.state.Log
-	s.state.Bases = append(s.state.Bases, shipBase{Name: name, Log: log.ID, Seq: log.Seq})
+	s.state.Bases = append(s.state.Bases, backups.Base{Name: name, Log: log.ID, Seq: log.Seq})
 	return &log, s.saveState()
 }
 
-func (s *shipper) addHold(n int) {
+func (s *Shipper) addHold(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holding += n
@@ -70,13 +71,13 @@ func overlayLog(f *os.File, c *wal.Changes) error {
 		return err
 	})
 	if err := errors.Join(err, f.Truncate(int64(c.Pages)*int64(c.PageSize))); err != nil {
-		return fmt.Errorf("app: backup: %w", err)
+		return fmt.Errorf("backups: backup: %w", err)
 	}
 	return nil
 }
 
 // beginLog begins a log where a copy ends.
-func (s *shipper) beginLog(at wal.Position) (err error) {
+func (s *Shipper) beginLog(at wal.Position) (err error) {
 	s.state.Log, s.state.To = backup.Log{ID: uuid.NewString()}, s.c.BackupRecipient
 	if s.state.To == "" {
 		if s.state.Log.Identity, s.state.To, err = backup.NewIdentity(); err != nil {
@@ -88,12 +89,12 @@ func (s *shipper) beginLog(at wal.Position) (err error) {
 	return nil
 }
 
-// pruneSegments removes the segments from which no backup goes on that is kept.
-func (s *shipper) pruneSegments(ctx context.Context, backend blob.Backend, kept []string) error {
+// PruneSegments removes the segments from which no backup goes on that is kept.
+func (s *Shipper) PruneSegments(ctx context.Context, backend blob.Backend, kept []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	needed, logs := map[string]int64{}, map[string]bool{}
-	var bases []shipBase
+	var bases []backups.Base
 	for _, b := range s.state.Bases {
 		logs[b.Log] = true
 		if !slices.Contains(kept, b.Name) {

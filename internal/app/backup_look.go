@@ -1,0 +1,49 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"holdfast/internal/backups"
+	"holdfast/internal/backups/shipping"
+	"holdfast/internal/blob"
+	"holdfast/internal/config"
+)
+
+// betweenLooks is how long the place of the backups is taken to be as it was.
+func betweenLooks(c *config.Config) time.Duration {
+	return max(leastBetweenLooks, min(c.BackupEvery/10, mostBetweenLooks))
+}
+
+// lookIfDue looks at the place of the backups when the last look is old enough.
+func (s *schedule) lookIfDue(ctx context.Context) error {
+	standing, err := s.ledger().ReadStanding(ctx)
+	if err != nil || s.now().Sub(standing.LookedAt) < betweenLooks(s.c) {
+		return err
+	}
+	report, err := s.lookAtPlace(ctx)
+	if err != nil {
+		return err
+	}
+	if report.Problem != "" && report.Problem != standing.Problem {
+		slog.Error("the place of the backups cannot be looked at", "error", report.Problem)
+	}
+	for _, lost := range report.NewlyLost() {
+		slog.Error("a backup is lost", "name", lost.Name, "why", lost.Why)
+	}
+	return s.ledger().Keep(ctx, report)
+}
+
+// lookAtPlace compares the place of the backups with what is noted of it. A place of
+// another installation is not looked into: what is missing there is not missed.
+func (s *schedule) lookAtPlace(ctx context.Context) (backups.Report, error) {
+	if err := s.guard.CheckBackups(); err != nil {
+		return backups.Report{Problem: err.Error()}, nil
+	}
+	place, err := blob.OpenBackend(backups.PlaceOf(s.c))
+	if err != nil {
+		return backups.Report{Problem: err.Error()}, nil
+	}
+	return s.ledger().Look(ctx, place, shipping.ReadLog(s.c))
+}
