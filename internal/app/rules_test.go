@@ -35,6 +35,7 @@ var layers = []struct {
 	{"grammar", "the request grammar, checked against the catalog; types of it for clients", []string{"query", "typegen"}},
 	{"records", "rows of any resource; what happened to them", []string{"store", "event"}},
 	{"verbs", "what a verb is: its roles, its input and answer, the transaction it runs in", []string{"verb"}},
+	{"typed records", "a type for the rows of each resource, made from the catalog", []string{"record"}},
 	{"domains", "the domains; they meet in rows, never in calls",
 		[]string{"warehouse", "safety", "score", "identity", "webhook"}},
 	{"across domains", "what stands on two domains: files into rows, sign-in by an organisation's own provider",

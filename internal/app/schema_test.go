@@ -30,8 +30,8 @@ func TestSchemaIsTheCatalog(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, m := range append(missing, extra...) {
-				t.Errorf("%s: write it with: HOLDFAST_WRITE_RECORDS=1 go test ./internal/app -run TestRecordsMigration "+
-					"(after the first release: holdfast migrate new)", m)
+				t.Errorf("%s: write it with: HOLDFAST_WRITE_RECORDS=1 go test ./internal/catalog ./internal/app "+
+					"-run TestRecordsMigration (after the first release: holdfast migrate new)", m)
 			}
 		})
 	}
@@ -53,7 +53,7 @@ func TestRecordsMigration(t *testing.T) {
 	}
 	if string(have) != want {
 		t.Error("the records' migration is not the catalog's; write it with: " +
-			"HOLDFAST_WRITE_RECORDS=1 go test ./internal/app -run TestRecordsMigration")
+			"HOLDFAST_WRITE_RECORDS=1 go test ./internal/catalog ./internal/app -run TestRecordsMigration")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/localtime"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/inventory"
 	"holdfast/internal/warehouse/kits"
@@ -58,7 +59,7 @@ type plan struct {
 
 // allocated is what an allocation has done.
 type allocated struct {
-	rows      []store.Row // new reservations
+	rows      []record.Reservation // new reservations
 	short     []Short
 	transfers []ProposedTransfer
 }
@@ -101,8 +102,8 @@ func (k work) allocateOrders(orders []string, p plan) (*allocated, error) {
 		out.rows = append(out.rows, rows...)
 	}
 	for _, r := range out.rows {
-		r["expires_at"] = db.Null(p.expires)
-		lines = append(lines, r.Text("order_line_id"))
+		r.SetExpiresAtOrNull(db.Null(p.expires))
+		lines = append(lines, r.OrderLineID())
 	}
 	if out.rows, err = k.reserveStock(out.rows); err != nil {
 		return nil, err
@@ -226,7 +227,8 @@ func byOrder(list []demandLine) (groups [][]demandLine) {
 }
 
 // chooseStock takes stock for one order's lines.
-func (p plan) chooseStock(wishes []demandLine, stock map[string][]*freeStock) (rows []store.Row, short []Short) {
+func (p plan) chooseStock(wishes []demandLine, stock map[string][]*freeStock) (rows []record.Reservation,
+	short []Short) {
 	for _, w := range wishes {
 		list := stock[w.item]
 		slices.SortFunc(list, p.compareForLine(w))
@@ -345,12 +347,12 @@ func comparePlates(a, b *freeStock, need decimal.Dec) int {
 }
 
 // giveBack undoes a choice.
-func giveBack(rows []store.Row, stock map[string][]*freeStock) {
+func giveBack(rows []record.Reservation, stock map[string][]*freeStock) {
 	for _, r := range rows {
-		at := spotOf(r)
+		at := spotOf(store.Row(r))
 		for _, c := range stock[at.item] {
 			if c.spot == at {
-				c.free += r.Decimal("quantity")
+				c.free += r.Quantity()
 			}
 		}
 	}
@@ -395,8 +397,8 @@ func (k work) allocateConfirmed(orders []string) error {
 
 // linesOf are the ids of the lines of orders.
 func (k work) linesOf(orders []string) ([]string, error) {
-	rows, err := k.Rows("order_lines", k.DB().InUUID("order_id", 2)+" ORDER BY id", jsonList(orders))
-	return store.TextColumn(rows, "id"), err
+	rows, err := record.List[record.OrderLine](k.Tx, k.DB().InUUID("order_id", 2)+" ORDER BY id", jsonList(orders))
+	return record.IDs(rows), err
 }
 
 // refuseShortage refuses an allocation that left something short where all was asked

@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -35,11 +36,11 @@ var wordKinds = map[string]wordKind{
 // wordKindOf is the limit that a movement is held to, "" where there is none: a
 // second person let it through, or it consumes what a shipment was promised. The
 // server alone sets both fields.
-func wordKindOf(m store.Row) wordKind {
-	if m["approved_by"] != nil || m["reservation_id"] != nil {
+func wordKindOf(m record.StockMovement) wordKind {
+	if m.HasApprovedBy() || m.HasReservationID() {
 		return ""
 	}
-	return wordKinds[m.Text("type")]
+	return wordKinds[m.Type()]
 }
 
 // word is what one person decides of one item.
@@ -114,12 +115,12 @@ func isAbove(limit *decimal.Dec, quantity, worth decimal.Dec) bool {
 
 // wordOf is what a change books at its caller's own word, and the limit that it
 // is held to, nil where there is none.
-func (p *posting) wordOf(c store.Change) (word, *decimal.Dec) {
+func (p *posting) wordOf(c record.Change[record.StockMovement]) (word, *decimal.Dec) {
 	if c.Op != store.Insert || p.rules == nil {
 		return word{}, nil
 	}
 	kind := wordKindOf(c.After)
-	return word{c.After.Text("item_id"), kind}, p.rules.limitOf(kind)
+	return word{c.After.ItemID(), kind}, p.rules.limitOf(kind)
 }
 
 // checkWords refuses the movement by which the caller's own word of an item would
@@ -127,10 +128,10 @@ func (p *posting) wordOf(c store.Change) (word, *decimal.Dec) {
 func (p *posting) checkWords(tx *db.Tx, a actor.Actor, changes []store.Change) error {
 	var items set
 	own := map[word]decimal.Dec{}
-	for _, c := range changes {
+	for _, c := range record.Changes[record.StockMovement](changes) {
 		if w, limit := p.wordOf(c); limit != nil {
 			items.addID(w.item)
-			own[w] += c.After.Decimal("quantity")
+			own[w] += c.After.Quantity()
 		}
 	}
 	if len(items.list) == 0 {
@@ -144,12 +145,12 @@ func (p *posting) checkWords(tx *db.Tx, a actor.Actor, changes []store.Change) e
 	for w, quantity := range own {
 		sums[w] -= quantity
 	}
-	for i, c := range changes {
+	for i, c := range record.Changes[record.StockMovement](changes) {
 		w, limit := p.wordOf(c)
 		if limit == nil {
 			continue
 		}
-		sums[w] += c.After.Decimal("quantity")
+		sums[w] += c.After.Quantity()
 		it := p.itemByID[w.item]
 		if isAbove(limit, sums[w], it.worth) {
 			return nameRow(needsSecond(a.Role, it.sku, w.kind, *limit), i, len(changes))
@@ -177,11 +178,11 @@ func needsSecond(role actor.Role, sku string, kind wordKind, limit decimal.Dec) 
 // checkManagers refuses what managers alone book: stock that comes from nowhere,
 // and goods that are let out of quarantine, where orders are promised none. An
 // imported file is a manager's already.
-func (p *posting) checkManagers(a actor.Actor, m store.Row) *fault.Error {
+func (p *posting) checkManagers(a actor.Actor, m record.StockMovement) *fault.Error {
 	if isManager(a.Role) {
 		return nil
 	}
-	if kind := m.Text("type"); kind == "opening" || kind == "import" {
+	if kind := m.Type(); kind == "opening" || kind == "import" {
 		return fault.New(fault.Forbidden, "42501", "only a manager books movements of type %s", kind).At("type",
 			"is for managers")
 	}
@@ -194,11 +195,11 @@ func (p *posting) checkManagers(a actor.Actor, m store.Row) *fault.Error {
 
 // isRelease reports goods inside the warehouse that orders can be promised after
 // a movement and not before it: by their status, or by the place they lie in.
-func (p *posting) isRelease(m store.Row) bool {
-	from, to := m.Text("from_zone_id"), m.Text("to_zone_id")
-	if from == "" || to == "" || m["to_status"] != "available" {
+func (p *posting) isRelease(m record.StockMovement) bool {
+	from, to := m.FromZoneID(), m.ToZoneID()
+	if from == "" || to == "" || m.ToStatus() != "available" {
 		return false
 	}
 	leavesQuarantine := p.at[from].kind == "quarantine" && p.at[to].kind != "quarantine"
-	return m["from_status"] != "available" || leavesQuarantine
+	return m.FromStatus() != "available" || leavesQuarantine
 }

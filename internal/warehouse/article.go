@@ -4,7 +4,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
-	"holdfast/internal/store"
+	"holdfast/internal/record"
 	"holdfast/internal/warehouse/putaway"
 )
 
@@ -58,7 +58,7 @@ func prefixFields(path string, err *fault.Error) *fault.Error {
 
 // seekPlace is a quantity of the item that looks for a place, from a zone where it is
 // known.
-func (it *article) seekPlace(quantity decimal.Dec, from store.Row) (*putaway.Goods, error) {
+func (it *article) seekPlace(quantity decimal.Dec, from record.Zone) (*putaway.Goods, error) {
 	units, err := MultiplyWithin(quantity, it.units, "quantity")
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (it *article) seekPlace(quantity decimal.Dec, from store.Row) (*putaway.Goo
 	g := &putaway.Goods{ItemID: it.id, Class: it.class, Units: units,
 		Weight: quantity.Float() * float64(it.weight) * decimal.Scale}
 	if from != nil {
-		g.From = putaway.Spot{ZoneID: from.Text("id"), X: from.Decimal("x"), Y: from.Decimal("y"), Z: from.Decimal("z")}
+		g.From = putaway.Spot{ZoneID: from.ID(), X: from.X(), Y: from.Y(), Z: from.Z()}
 	}
 	return g, nil
 }

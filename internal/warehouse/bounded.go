@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/inventory"
 )
@@ -20,21 +21,21 @@ var (
 
 // isRuled reports a movement that the tenant's settings or day decide on.
 func isRuled(c store.Change) bool {
-	t := c.After.Text("type")
+	t := record.StockMovement(c.After).Type()
 	return c.Op == store.Insert && (slices.Contains(leaves, t) || wordKinds[t] != "")
 }
 
 // checkRules refuses a movement that is for managers, one of a lot that may not
 // leave and one into a place that refuses it. Bulk work, which records what was
 // before the server was there, is held to the books alone.
-func (p *posting) checkRules(a actor.Actor, m store.Row, live bool) *fault.Error {
+func (p *posting) checkRules(a actor.Actor, m record.StockMovement, live bool) *fault.Error {
 	if !live {
 		return nil
 	}
 	if err := p.checkManagers(a, m); err != nil {
 		return err
 	}
-	if slices.Contains(leaves, m.Text("type")) {
+	if slices.Contains(leaves, m.Type()) {
 		if err := p.checkLotMayLeave(m); err != nil {
 			return err
 		}
@@ -47,18 +48,18 @@ func (p *posting) checkRules(a actor.Actor, m store.Row, live bool) *fault.Error
 
 // arrives reports a movement that brings goods into a zone that may refuse them.
 // Goods that were counted lie there, and a second person has decided on others.
-func arrives(m store.Row) bool {
-	isMoved := m["to_zone_id"] != nil && m["to_zone_id"] != m["from_zone_id"]
-	return isMoved && m["type"] != "count_gain" && m["approved_by"] == nil
+func arrives(m record.StockMovement) bool {
+	isMoved := m.HasToZoneID() && m.ToZoneID() != m.FromZoneID()
+	return isMoved && m.Type() != "count_gain" && !m.HasApprovedBy()
 }
 
 // checkLotMayLeave refuses a lot that may not go to a customer.
-func (p *posting) checkLotMayLeave(m store.Row) *fault.Error {
-	lot := m.Text("lot_id")
+func (p *posting) checkLotMayLeave(m record.StockMovement) *fault.Error {
+	lot := m.LotID()
 	if lot == "" {
 		return nil
 	}
-	l, it := p.lots[lot], p.itemByID[m.Text("item_id")]
+	l, it := p.lots[lot], p.itemByID[m.ItemID()]
 	why := inventory.LotBarReason(l.status, l.expires, p.rules.localToday(), it.minRemaining)
 	if why == "" {
 		return nil
@@ -68,9 +69,9 @@ func (p *posting) checkLotMayLeave(m store.Row) *fault.Error {
 
 // checkStorageClass refuses goods of another class than the zone's, and notes zones whose
 // room has to be looked at. A manager puts goods anywhere who says why.
-func (p *posting) checkStorageClass(a actor.Actor, m store.Row) *fault.Error {
-	z, it := p.at[m.Text("to_zone_id")], p.itemByID[m.Text("item_id")]
-	if m["override_reason"] != nil {
+func (p *posting) checkStorageClass(a actor.Actor, m record.StockMovement) *fault.Error {
+	z, it := p.at[m.ToZoneID()], p.itemByID[m.ItemID()]
+	if m.HasOverrideReason() {
 		if !isManager(a.Role) {
 			return fault.New(fault.Forbidden, "42501", "only a manager puts goods where the zone refuses them").At(
 				"override_reason", "is for managers")

@@ -5,6 +5,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/packing"
@@ -19,7 +20,7 @@ func (k work) callOff(lists []string) error {
 		return nil
 	}
 	d := k.DB()
-	lines, err := k.Rows("pick_lines", d.InUUID("pick_list_id", 2)+
+	lines, err := record.List[record.PickLine](k.Tx, d.InUUID("pick_list_id", 2)+
 		" AND qty_picked > 0 AND status <> 'cancelled' ORDER BY id", jsonList(lists))
 	if err != nil || len(lines) == 0 {
 		return err
@@ -36,13 +37,13 @@ func (k work) callOff(lists []string) error {
 	if err := sites.NameTransfers(k.Tx, b.moves); err != nil {
 		return err
 	}
-	if _, err := k.InsertRows("stock_movements", b.moves); err != nil {
+	if _, err := record.Insert(k.Tx, b.moves); err != nil {
 		return err
 	}
-	if err := k.UpdateEach("reservations", b.moved); err != nil {
+	if err := k.UpdateEach("reservations", record.Rows(b.moved)); err != nil {
 		return err
 	}
-	if err := k.UpdateRows("pick_lines", store.TextColumn(lines, "id"), store.Row{"status": "cancelled"}); err != nil {
+	if err := k.UpdateRows("pick_lines", record.IDs(lines), store.Row{"status": "cancelled"}); err != nil {
 		return err
 	}
 	return k.updateOrderLines(b.lines, nil)
@@ -52,19 +53,19 @@ func (k work) callOff(lists []string) error {
 type back struct {
 	work
 	loose *packing.Loose
-	held  []store.Row          // picked reservations
-	free  map[string]store.Row // pick line -> movement of goods that nobody was promised
-	lines []string             // order lines
-	moves []store.Row
-	moved []store.Row // reservations
+	held  []record.Reservation            // picked reservations
+	free  map[string]record.StockMovement // pick line -> movement of goods that nobody was promised
+	lines []string                        // order lines
+	moves []record.StockMovement
+	moved []record.Reservation // reservations
 }
 
 // lockAndReadPicked locks the orders of pick lines and reads what is picked for them.
-func (b *back) lockAndReadPicked(picks []store.Row) error {
+func (b *back) lockAndReadPicked(picks []record.PickLine) error {
 	var wanted set
-	var bare []store.Row
+	var bare []record.PickLine
 	for _, l := range picks {
-		if line := l.Text("order_line_id"); line != "" {
+		if line := l.OrderLineID(); line != "" {
 			wanted.addID(line)
 		} else {
 			bare = append(bare, l)
@@ -93,74 +94,75 @@ const barePicksSQL = `
 		AND ref_id IN {ids $2}`
 
 // readBarePicks reads how goods came to their lane that were picked for no order line.
-func (b *back) readBarePicks(picks []store.Row) error {
-	b.free = map[string]store.Row{}
+func (b *back) readBarePicks(picks []record.PickLine) error {
+	b.free = map[string]record.StockMovement{}
 	if len(picks) == 0 {
 		return nil
 	}
-	moves, err := b.Rows("stock_movements", barePicksSQL, query.List(store.TextColumn(picks, "id")),
-		query.List(store.TextColumn(picks, "item_id")))
-	store.SortByID(moves)
+	moves, err := record.List[record.StockMovement](b.Tx, barePicksSQL, query.List(record.IDs(picks)),
+		query.List(record.Texts(picks, record.PickLine.ItemID)))
+	store.SortByID(record.Rows(moves))
 	for _, m := range moves {
-		b.free[m.Text("ref_id")] = m
+		b.free[m.RefID()] = m
 	}
 	return err
 }
 
 // planWayBack plans the way back of one pick line's goods.
-func (b *back) planWayBack(l store.Row) error {
-	left, line := l.Decimal("qty_picked"), l.Text("order_line_id")
+func (b *back) planWayBack(l record.PickLine) error {
+	left, line := l.QtyPicked(), l.OrderLineID()
 	if line == "" {
-		if m := b.free[l.Text("id")]; m != nil {
-			b.moves = append(b.moves, b.wayBack(l, m["to_zone_id"], spotOf(m), left))
+		if m := b.free[l.ID()]; m != nil {
+			b.moves = append(b.moves, b.wayBack(l, m.ToZoneIDOrNull(), spotOf(store.Row(m)), left))
 		}
 		return nil
 	}
 	if left > b.loose.Sum(line, identityOf(l)) {
 		return fault.New(fault.Conflict, CodeInUse, "goods of line %v are packed or have left: short the open lines instead",
-			l["seq"]).
-			At("status", "goods of line %v are packed", l["seq"])
+			l.Seq()).
+			At("status", "goods of line %v are packed", l.Seq())
 	}
 	b.loose.Take(line, identityOf(l), left)
 	for i, r := range b.held {
-		isSame := r["order_line_id"] == l["order_line_id"] && *identityOf(r) == *identityOf(l)
-		if left == 0 || r["picked"] != true || !isSame {
+		isSame := r.OrderLineID() == l.OrderLineID() && *identityOf(r) == *identityOf(l)
+		if left == 0 || !r.Picked() || !isSame {
 			continue
 		}
-		q := min(left, r.Decimal("quantity"))
+		q := min(left, r.Quantity())
 		left -= q
 		part, err := b.cutReservation(r, q)
 		if err != nil {
 			return err
 		}
-		if part["id"] == r["id"] {
-			b.held[i] = store.Row{} // all of it goes back
+		if part.ID() == r.ID() {
+			b.held[i] = record.Reservation{} // all of it goes back
 		}
-		at := spotOf(part)
-		if at.zone != l.Text("zone_id") {
-			m := b.wayBack(l, part["zone_id"], at, q)
-			m["reservation_id"] = part["id"]
+		at := spotOf(store.Row(part))
+		if at.zone != l.ZoneID() {
+			m := b.wayBack(l, part.ZoneID(), at, q)
+			m.SetReservationID(part.ID())
 			b.moves = append(b.moves, m)
 		}
-		at.zone = l.Text("zone_id")
-		b.moved = append(b.moved, store.Row{"id": part["id"], "zone_id": at.zone, "stock_key": at.stockKey(),
+		at.zone = l.ZoneID()
+		b.moved = append(b.moved, record.Reservation{"id": part.ID(), "zone_id": at.zone, "stock_key": at.stockKey(),
 			"picked": false})
 	}
 	if left > 0 {
-		return refuseAbove("status", l.Decimal("qty_picked"), l.Decimal("qty_picked")-left, "is still picked for the line")
+		return refuseAbove("status", l.QtyPicked(), l.QtyPicked()-left, "is still picked for the line")
 	}
 	return nil
 }
 
 // wayBack is the movement of goods from a staging lane into a pick line's bin. They lay there
 // and have no other place: a manager takes them back also where the bin was filled meanwhile.
-func (b *back) wayBack(l store.Row, from any, at spot, q decimal.Dec) store.Row {
-	m := store.Row{"type": "unpick", "item_id": at.item, "lot_id": db.Null(at.lot), "serial": db.Null(at.serial),
+func (b *back) wayBack(l record.PickLine, from any, at spot, q decimal.Dec) record.StockMovement {
+	m := record.StockMovement{"type": "unpick", "item_id": at.item, "lot_id": db.Null(at.lot),
+		"serial":   db.Null(at.serial),
 		"owner_id": db.Null(at.owner),
-		"lpn":      db.Null(at.lpn), "from_zone_id": from, "to_zone_id": l["zone_id"], "quantity": q,
-		"ref_type": "pick_lines", "ref_id": l["id"]}
+		"lpn":      db.Null(at.lpn), "from_zone_id": from, "to_zone_id": l.ZoneID(), "quantity": q,
+		"ref_type": "pick_lines", "ref_id": l.ID()}
 	if isManager(b.Actor.Role) {
-		m["override_reason"] = "the pick was taken back"
+		m.SetOverrideReason("the pick was taken back")
 	}
 	return m
 }

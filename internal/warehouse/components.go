@@ -1,6 +1,7 @@
 package warehouse
 
 import (
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/kits"
 )
@@ -12,10 +13,10 @@ func checkComponents(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	var said []spoken
-	for i, c := range changes {
+	for i, c := range record.Changes[record.ItemComponent](changes) {
 		if c.After != nil {
-			q := c.After.Decimal("qty")
-			said = append(said, spoken{item: c.After.Text("item_id"), member: "qty", quantity: q, row: i})
+			q := c.After.Qty()
+			said = append(said, spoken{item: c.After.ItemID(), member: "qty", quantity: q, row: i})
 		}
 	}
 	return fineRows(tx.Tx, tx.TenantID, said, len(changes))

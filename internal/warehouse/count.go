@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/counting"
 	"holdfast/internal/warehouse/kits"
@@ -17,15 +18,15 @@ import (
 // found where it is found: promises of the rest are given back.
 func (w Watch) expectCounts(tx *store.Tx, changes []store.Change) error {
 	l := ledger{levels: map[string]*level{}}
-	var counts []store.Row
-	for i, c := range changes {
+	var counts []record.StockCount
+	for i, c := range record.Changes[record.StockCount](changes) {
 		n := c.After
 		for _, f := range [...]string{"serial", "lpn"} {
 			if n[f] == "" {
 				n[f] = nil
 			}
 		}
-		at := spotOf(n)
+		at := spotOf(store.Row(n))
 		if l.levels[at.stockKey()] != nil {
 			return nameRow(fault.New(fault.Invalid, CodeMovement, "one place is counted twice").At("counted",
 				"the same stock is counted above already"), i, len(changes))
@@ -56,21 +57,21 @@ func (w Watch) expectCounts(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	var said []spoken
-	for i, c := range changes {
+	for i, c := range record.Changes[record.StockCount](changes) {
 		n := c.After
-		if counted[n.Text("item_id")] != "" {
-			return nameRow(fault.As(kits.RefuseStock(tx.Tx, tx.TenantID, n.Text("item_id"))), i, len(changes))
+		if counted[n.ItemID()] != "" {
+			return nameRow(fault.As(kits.RefuseStock(tx.Tx, tx.TenantID, n.ItemID())), i, len(changes))
 		}
 		key := places[i].Key
 		if err := counting.ReckonCount(n, l.levels[key].quantity, moved[key]); err != nil {
 			return nameRow(fault.As(err), i, len(changes))
 		}
-		n["exact"] = n["variance"] == decimal.Dec(0)
-		if n["counted_at"] == nil {
-			n["counted_at"] = query.FormatTime(tx.Now())
+		n.SetExact(n.VarianceOrNull() == decimal.Dec(0))
+		if !n.HasCountedAt() {
+			n.SetCountedAt(query.FormatTime(tx.Now()))
 		}
-		said = append(said, spoken{item: n.Text("item_id"), member: "counted", quantity: n.Decimal("counted"),
-			all: n.Decimal("expected"), row: i})
+		said = append(said, spoken{item: n.ItemID(), member: "counted", quantity: n.Counted(),
+			all: n.Expected(), row: i})
 	}
 	return fineRows(tx.Tx, tx.TenantID, said, len(changes))
 }
@@ -83,14 +84,14 @@ func spotOf(n store.Row) spot {
 // bookCounts makes the books agree with what was counted: a movement for each
 // variance, a date for each level that was right.
 func bookCounts(tx *store.Tx, changes []store.Change) error {
-	var moves []store.Row
+	var moves []record.StockMovement
 	var at []int // the count of each
 	var right []string
-	for i, c := range changes {
+	for i, c := range record.Changes[record.StockCount](changes) {
 		if m := counting.MovementOf(c.After); m != nil {
-			moves, at = append(moves, m), append(at, i)
+			moves, at = append(moves, record.StockMovement(m)), append(at, i)
 		} else {
-			right = append(right, spotOf(c.After).stockKey())
+			right = append(right, spotOf(store.Row(c.After)).stockKey())
 		}
 	}
 	if len(right) > 0 {
@@ -104,7 +105,7 @@ func bookCounts(tx *store.Tx, changes []store.Change) error {
 	if len(moves) == 0 {
 		return nil
 	}
-	_, err := tx.InsertRows("stock_movements", moves)
+	_, err := record.Insert(tx, moves)
 	if fault.HasCode(err, CodeStock) || fault.HasCode(err, CodeMovement) || fault.HasCode(err, CodeApproval) {
 		return counting.NameRow(counting.HideBooks(fault.As(err)), at, len(changes))
 	}
@@ -112,18 +113,17 @@ func bookCounts(tx *store.Tx, changes []store.Change) error {
 }
 
 // placesOf are the places of counts.
-func placesOf(counts []store.Row) []counting.Place {
+func placesOf(counts []record.StockCount) []counting.Place {
 	places := make([]counting.Place, len(counts))
 	for i, n := range counts {
-		at := spotOf(n)
-		places[i] = counting.Place{Key: at.stockKey(), ItemID: at.item, Found: n.Decimal("counted"),
-			LookedAt: n.Text("counted_at")}
+		at := spotOf(store.Row(n))
+		places[i] = counting.Place{Key: at.stockKey(), ItemID: at.item, Found: n.Counted(), LookedAt: n.CountedAt()}
 	}
 	return places
 }
 
 // yieldPromises gives back promises of what counts have not found.
-func (k work) yieldPromises(places []counting.Place, held counting.Held) ([]store.Row, error) {
+func (k work) yieldPromises(places []counting.Place, held counting.Held) ([]record.Reservation, error) {
 	settle := func(lines []string) error { return k.updateOrderLines(lines, nil) }
 	return counting.YieldPromises(k.Tx, places, held, MovementKeys,
 		counting.Pledges{Cut: k.cutReservation, Release: k.releaseReservations, Settle: settle})

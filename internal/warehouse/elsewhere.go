@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"holdfast/internal/decimal"
-	"holdfast/internal/store"
+	"holdfast/internal/record"
 )
 
 // ProposedTransfer is goods that an order wants and that lie at another site than its own.
@@ -67,7 +67,7 @@ func newTransferSearch(stock map[string][]*freeStock) *transferSearch {
 // than its own, and what they lack and other sites have. Lines that lack the same goods
 // are proposed each its own part of them.
 func (s *transferSearch) proposeTransfers(
-	wishes []demandLine, rows []store.Row, short []Short,
+	wishes []demandLine, rows []record.Reservation, short []Short,
 ) (out []ProposedTransfer) {
 	to := wishes[0].site
 	if to == "" {
@@ -88,8 +88,8 @@ func (s *transferSearch) proposeTransfers(
 		out[at].Quantity += quantity
 	}
 	for _, r := range rows {
-		if from := s.siteOf[r.Text("zone_id")]; from != "" && from != to {
-			propose(r.Text("order_line_id"), r.Text("item_id"), from, r.Decimal("quantity"), true)
+		if from := s.siteOf[r.ZoneID()]; from != "" && from != to {
+			propose(r.OrderLineID(), r.ItemID(), from, r.Quantity(), true)
 		}
 	}
 	for _, lack := range short {
@@ -111,11 +111,11 @@ func (s *transferSearch) proposeTransfers(
 
 // mostPromised is the site where most of some reservations lie, "" where they all lie at
 // one or none.
-func mostPromised(rows []store.Row, siteOf map[string]string) (most string) {
+func mostPromised(rows []record.Reservation, siteOf map[string]string) (most string) {
 	sums := map[string]decimal.Dec{}
 	for _, r := range rows {
-		site := siteOf[r.Text("zone_id")]
-		sums[site] += r.Decimal("quantity")
+		site := siteOf[r.ZoneID()]
+		sums[site] += r.Quantity()
 	}
 	delete(sums, "")
 	if len(sums) < 2 {

@@ -3,6 +3,7 @@ package warehouse
 import (
 	"slices"
 
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/ending"
 	"holdfast/internal/warehouse/kits"
@@ -54,19 +55,20 @@ func (k work) endLines(lines, orders []string) error {
 	if err := k.cancelPicks(lines); err != nil {
 		return err
 	}
-	return k.updateOrderLines(store.TextColumn(rows, "order_line_id"), nil)
+	return k.updateOrderLines(record.Texts(rows, record.Reservation.OrderLineID), nil)
 }
 
 // cancelPicks cancels what is still to be picked for order lines.
 func (k work) cancelPicks(lines []string) error {
-	waiting, err := k.Rows("pick_lines", "order_line_id IN {ids $2} AND status = 'pending' ORDER BY id", jsonList(lines))
+	waiting, err := record.List[record.PickLine](k.Tx, "order_line_id IN {ids $2} AND status = 'pending' ORDER BY id",
+		jsonList(lines))
 	if err != nil {
 		return err
 	}
 	if err := locking.LockListsOf(k.Tx, waiting); err != nil {
 		return err
 	}
-	return k.UpdateRows("pick_lines", store.TextColumn(waiting, "id"), store.Row{"status": "cancelled"})
+	return k.UpdateRows("pick_lines", record.IDs(waiting), store.Row{"status": "cancelled"})
 }
 
 // settleShipments brings shipments to the states that their packages mean.
@@ -80,11 +82,11 @@ func (k work) settleShipments(ids []string, spent ...string) error {
 }
 
 // putAwayPicked opens tasks for goods that were picked and are no longer promised.
-func putAwayPicked(tx *store.Tx, released []store.Row) error {
-	var goods []store.Row
+func putAwayPicked(tx *store.Tx, released []record.Reservation) error {
+	var goods []record.PutawayTask
 	for _, r := range released {
-		if r["picked"] == true {
-			goods = append(goods, newPutAway(r, r["zone_id"], r["stock_status"]))
+		if r.Picked() {
+			goods = append(goods, newPutAway(store.Row(r), r.ZoneID(), r.StockStatus()))
 		}
 	}
 	_, err := openPutAways(tx, goods)
@@ -99,19 +101,19 @@ func (w Watch) followLines(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	var less, none, more []string
-	for _, c := range changes {
+	for _, c := range record.Changes[record.OrderLine](changes) {
 		if c.Op == store.Delete {
 			continue
 		}
-		id := c.After.Text("id")
-		if asksForMore(c) && !drafts[c.After.Text("order_id")] {
+		id := c.After.ID()
+		if asksForMore(c) && !drafts[c.After.OrderID()] {
 			more = append(more, id)
 		}
-		if !isAltered(c, "qty_cancelled") && !isAltered(c, "qty_ordered") {
+		if !c.Alters(record.OrderLine.QtyCancelledOrNull) && !c.Alters(record.OrderLine.QtyOrderedOrNull) {
 			continue
 		}
 		less = append(less, id)
-		if c.After.Decimal("qty_cancelled") == c.After.Decimal("qty_ordered") {
+		if c.After.QtyCancelled() == c.After.QtyOrdered() {
 			none = append(none, id)
 		}
 	}
@@ -141,10 +143,10 @@ func (w Watch) followLines(tx *store.Tx, changes []store.Change) error {
 }
 
 // asksForMore reports a line that is added, or asks for more or for another item.
-func asksForMore(c store.Change) bool {
-	return c.Op == store.Insert || isAltered(c, "item_id") ||
-		c.Op == store.Update && c.After.Decimal("qty_ordered")-c.After.Decimal("qty_cancelled") >
-			c.Before.Decimal("qty_ordered")-c.Before.Decimal("qty_cancelled")
+func asksForMore(c record.Change[record.OrderLine]) bool {
+	return c.Op == store.Insert || c.Alters(record.OrderLine.ItemIDOrNull) ||
+		c.Op == store.Update && c.After.QtyOrdered()-c.After.QtyCancelled() >
+			c.Before.QtyOrdered()-c.Before.QtyCancelled()
 }
 
 // emptyPackages takes goods of order lines out of the packages that have not left. The
@@ -159,13 +161,13 @@ func (k work) emptyPackages(orderLines []string) error {
 	for _, c := range contents {
 		ids.addID(c.PackageID)
 	}
-	packages, err := locking.LockRows(k.Tx, "packages", ids.list)
+	packages, err := locking.LockRows[record.Package](k.Tx, ids.list)
 	if err != nil {
 		return err
 	}
 	var spent []string
 	for _, p := range packages {
-		held, err := packing.ReadContentsOfPackage(k.Tx, p.Text("id"))
+		held, err := packing.ReadContentsOfPackage(k.Tx, p.ID())
 		if err != nil {
 			return err
 		}
@@ -178,8 +180,8 @@ func (k work) emptyPackages(orderLines []string) error {
 		if _, err := packing.EmptyPackage(k.Tx, p, held, rest); err != nil {
 			return err
 		}
-		shipments.addID(p.Text("shipment_id"))
-		spent = append(spent, p.Text("sscc"))
+		shipments.addID(p.ShipmentID())
+		spent = append(spent, p.SSCC())
 	}
 	return k.settleShipments(shipments.list, spent...)
 }

@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/locking"
 )
@@ -68,11 +69,11 @@ func ExpireLots(ctx context.Context, s *store.Store) error {
 	if err != nil {
 		return fmt.Errorf("warehouse: find lots that are over: %w", err)
 	}
-	set := func(row store.Row) func(work, []string) error {
-		return func(k work, ids []string) error { return k.UpdateRows("lots", ids, row) }
+	set := func(row record.Lot) func(work, []string) error {
+		return func(k work, ids []string) error { return record.Update(k.Tx, ids, row) }
 	}
-	return errors.Join(eachTenant(ctx, s, over, "expire lots", set(store.Row{"status": "expired"})),
-		eachTenant(ctx, s, short, "mark short-dated lots", set(store.Row{"short_dated": true})))
+	return errors.Join(eachTenant(ctx, s, over, "expire lots", set(record.Lot{"status": "expired"})),
+		eachTenant(ctx, s, short, "mark short-dated lots", set(record.Lot{"short_dated": true})))
 }
 
 // eachTenant does work on the ids of each tenant in a transaction of its own.
@@ -124,14 +125,15 @@ func ReleaseReservations(ctx context.Context, s *store.Store) error {
 // orders' locks held, as everybody who changes reservations does.
 func (k work) releaseExpired(orders []string, until string) error {
 	lock := k.DB().ForUpdate()
-	if _, err := locking.LockRows(k.Tx, "orders", orders); err != nil {
+	if _, err := locking.LockRows[record.Order](k.Tx, orders); err != nil {
 		return err
 	}
 	lines, err := k.linesOf(orders)
 	if err != nil {
 		return err
 	}
-	rows, err := k.Rows("reservations", k.DB().InUUID("order_line_id", 2)+" AND "+lapsedSQL+"$3 ORDER BY id"+lock,
+	rows, err := record.List[record.Reservation](k.Tx,
+		k.DB().InUUID("order_line_id", 2)+" AND "+lapsedSQL+"$3 ORDER BY id"+lock,
 		jsonList(lines), until)
 	if err != nil {
 		return err
@@ -139,5 +141,5 @@ func (k work) releaseExpired(orders []string, until string) error {
 	if err := k.releaseReservations(rows); err != nil {
 		return err
 	}
-	return k.updateOrderLines(store.TextColumn(rows, "order_line_id"), nil)
+	return k.updateOrderLines(record.Texts(rows, record.Reservation.OrderLineID), nil)
 }

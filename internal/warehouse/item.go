@@ -5,6 +5,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/catchweight"
 	"holdfast/internal/warehouse/factors"
@@ -31,40 +32,41 @@ func deriveItems(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	var rise decimal.Dec
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Item](changes) {
 		it := c.After
 		if it == nil {
 			continue
 		}
 		if c.Op == store.Insert {
-			it["on_hand"], it["available"] = decimal.Dec(0), decimal.Dec(0)
+			it.SetOnHand(decimal.Dec(0))
+			it.SetAvailable(decimal.Dec(0))
 		}
-		if isAltered(c, "tracking") && it.Decimal("on_hand") != 0 {
+		if c.Alters(record.Item.TrackingOrNull) && it.OnHand() != 0 {
 			return fault.New(fault.Conflict, CodeInUse, "the tracking of %s cannot change while there is stock of it",
-				it.Text("sku")).
+				it.SKU()).
 				At("tracking", "cannot change while there is stock")
 		}
-		if isAltered(c, "base_uom") && it.Decimal("on_hand") != 0 {
+		if c.Alters(record.Item.BaseUOMOrNull) && it.OnHand() != 0 {
 			return fault.New(fault.Conflict, CodeInUse, "the base unit of %s cannot change while there is stock of it",
-				it.Text("sku")).
+				it.SKU()).
 				At("base_uom", "cannot change while there is stock")
 		}
 		// An archived item is none of the active ones that totals count.
-		if it["archived_at"] != nil && it["status"] == "active" {
-			it["status"] = "discontinued"
+		if it.HasArchivedAt() && it.Status() == "active" {
+			it.SetStatus("discontinued")
 		}
-		value := c.Before.Decimal("stock_value")
-		if c.Op == store.Insert || isAltered(c, "unit_cost") {
-			own := it.Decimal("on_hand") - owners[it.Text("id")]
-			if value, err = MultiplyWithin(own, it.Decimal("unit_cost"), "unit_cost"); err != nil {
+		value := c.Before.StockValue()
+		if c.Op == store.Insert || c.Alters(record.Item.UnitCostOrNull) {
+			own := it.OnHand() - owners[it.ID()]
+			if value, err = MultiplyWithin(own, it.UnitCost(), "unit_cost"); err != nil {
 				return err
 			}
 		}
-		it["stock_value"] = value
-		if rise, err = addWithin(rise, value-c.Before.Decimal("stock_value"), maxTotal, "unit_cost"); err != nil {
+		it.SetStockValue(value)
+		if rise, err = addWithin(rise, value-c.Before.StockValue(), maxTotal, "unit_cost"); err != nil {
 			return err
 		}
-		it["low_stock"] = !kits.IsKit(it) && inventory.LowStock(it.Decimal("available"), it.Decimal("reorder_point"))
+		it.SetLowStock(!kits.IsKit(it) && inventory.LowStock(it.Available(), it.ReorderPoint()))
 	}
 	if rise <= 0 {
 		return nil
@@ -81,9 +83,9 @@ func deriveItems(tx *store.Tx, changes []store.Change) error {
 func readOwnersOfRevalued(tx *store.Tx, changes []store.Change) (map[string]decimal.Dec, error) {
 	owners := map[string]decimal.Dec{}
 	var items set
-	for _, c := range changes {
-		if isAltered(c, "unit_cost") && c.After.Decimal("on_hand") != 0 {
-			items.addID(c.After.Text("id"))
+	for _, c := range record.Changes[record.Item](changes) {
+		if c.Alters(record.Item.UnitCostOrNull) && c.After.OnHand() != 0 {
+			items.addID(c.After.ID())
 		}
 	}
 	if len(items.list) == 0 {
@@ -104,10 +106,10 @@ func updateZoneLoads(tx *store.Tx, changes []store.Change) error {
 	}
 	units := map[string][2]decimal.Dec{}
 	var ids set
-	for _, c := range changes {
-		if isAltered(c, "capacity_units") && c.After.Decimal("on_hand") != 0 {
-			id := c.After.Text("id")
-			units[id] = [2]decimal.Dec{c.Before.Decimal("capacity_units"), c.After.Decimal("capacity_units")}
+	for _, c := range record.Changes[record.Item](changes) {
+		if c.Alters(record.Item.CapacityUnitsOrNull) && c.After.OnHand() != 0 {
+			id := c.After.ID()
+			units[id] = [2]decimal.Dec{c.Before.CapacityUnits(), c.After.CapacityUnits()}
 			ids.addID(id)
 		}
 	}

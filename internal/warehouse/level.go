@@ -6,6 +6,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/blocks"
 	"holdfast/internal/warehouse/transfers"
@@ -47,18 +48,17 @@ type ledger struct {
 
 // movementPlaces are where a movement's goods come from and go to; no zone is outside the
 // warehouse.
-func movementPlaces(m store.Row) (from, to spot) {
-	from = spot{item: m.Text("item_id"), lot: m.Text("lot_id"), serial: m.Text("serial"), owner: m.Text("owner_id"),
-		lpn: m.Text("lpn")}
+func movementPlaces(m record.StockMovement) (from, to spot) {
+	from = spot{item: m.ItemID(), lot: m.LotID(), serial: m.Serial(), owner: m.OwnerID(), lpn: m.LPN()}
 	to = from
-	from.zone, from.status = m.Text("from_zone_id"), m.Text("from_status")
-	to.zone, to.status = m.Text("to_zone_id"), m.Text("to_status")
+	from.zone, from.status = m.FromZoneID(), m.FromStatus()
+	to.zone, to.status = m.ToZoneID(), m.ToStatus()
 	return from, to
 }
 
 // MovementKeys are the stock keys of where a movement's goods come from and go to, ""
 // for outside the warehouse.
-func MovementKeys(m store.Row) (from, to string) {
+func MovementKeys(m record.StockMovement) (from, to string) {
 	source, target := movementPlaces(m)
 	if source.zone != "" {
 		from = source.stockKey()
@@ -70,18 +70,18 @@ func MovementKeys(m store.Row) (from, to string) {
 }
 
 // enterMovement books one movement.
-func (l *ledger) enterMovement(m store.Row) error {
+func (l *ledger) enterMovement(m record.StockMovement) error {
 	from, to := movementPlaces(m)
-	q := m.Decimal("quantity")
+	q := m.Quantity()
 	l.gains = l.gains || from.zone == ""
 	l.items.addID(from.item)
 	l.lots.addID(from.lot)
 	var counted any
-	if t := m.Text("type"); t == "count_gain" || t == "count_loss" {
-		counted = m["occurred_at"]
+	if t := m.Type(); t == "count_gain" || t == "count_loss" {
+		counted = m.OccurredAtOrNull()
 	}
 	along := decimal.Dec(0) // what is reserved of the goods goes with them
-	if m["reservation_id"] != nil {
+	if m.HasReservationID() {
 		along = q
 	}
 	if from.zone != "" {
@@ -111,13 +111,13 @@ func (v *level) duplicatesSerial(q decimal.Dec) bool { return v.serial != "" && 
 // may not be and stays.
 func (v *level) findCulprit(changes []store.Change) int {
 	at, q, bad := 0, v.quantity, false
-	for i, c := range changes {
+	for i, c := range record.Changes[record.StockMovement](changes) {
 		from, to := movementPlaces(c.After)
 		if from == v.spot {
-			q -= c.After.Decimal("quantity")
+			q -= c.After.Quantity()
 		}
 		if to == v.spot {
-			q += c.After.Decimal("quantity")
+			q += c.After.Quantity()
 		}
 		was := bad
 		if bad = v.coversReserved(q) || v.duplicatesSerial(q); bad && !was {

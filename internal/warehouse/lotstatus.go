@@ -5,20 +5,21 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/inventory"
 	"holdfast/internal/warehouse/ownstock"
 )
 
 // isSellable reports a lot whose stock counts as available.
-func isSellable(lot store.Row) bool { return lot["status"] == "released" && lot["short_dated"] != true }
+func isSellable(lot record.Lot) bool { return lot.Status() == "released" && !lot.ShortDated() }
 
 // dateLots notes of lots whether they last as long as their items ask for.
 func dateLots(tx *store.Tx, changes []store.Change) error {
 	var items set
-	for _, c := range changes {
-		if c.After != nil && (c.Op == store.Insert && c.After["expires_on"] != nil || isAltered(c, "expires_on")) {
-			items.addID(c.After.Text("item_id"))
+	for _, c := range record.Changes[record.Lot](changes) {
+		if c.After != nil && (c.Op == store.Insert && c.After.HasExpiresOn() || c.Alters(record.Lot.ExpiresOnOrNull)) {
+			items.addID(c.After.ItemID())
 		}
 	}
 	if len(items.list) == 0 {
@@ -38,9 +39,9 @@ func dateLots(tx *store.Tx, changes []store.Change) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range changes {
-		if l := c.After; l != nil && (c.Op == store.Insert || isAltered(c, "expires_on")) {
-			l["short_dated"] = tooShort(l.Text("expires_on"), ru.localToday(), keep[l.Text("item_id")])
+	for _, c := range record.Changes[record.Lot](changes) {
+		if l := c.After; l != nil && (c.Op == store.Insert || c.Alters(record.Lot.ExpiresOnOrNull)) {
+			l.SetShortDated(tooShort(l.ExpiresOn(), ru.localToday(), keep[l.ItemID()]))
 		}
 	}
 	return nil
@@ -55,10 +56,10 @@ func tooShort(expires, today string, keep int64) bool {
 func redateLots(tx *store.Tx, changes []store.Change) error {
 	keep := map[string]int64{}
 	var items set
-	for _, c := range changes {
-		if isAltered(c, "min_remaining_days") {
-			keep[c.After.Text("id")], _ = c.After["min_remaining_days"].(int64)
-			items.addID(c.After.Text("id"))
+	for _, c := range record.Changes[record.Item](changes) {
+		if c.Alters(record.Item.MinRemainingDaysOrNull) {
+			keep[c.After.ID()] = c.After.MinRemainingDays()
+			items.addID(c.After.ID())
 		}
 	}
 	if len(items.list) == 0 {
@@ -68,18 +69,18 @@ func redateLots(tx *store.Tx, changes []store.Change) error {
 	if err != nil {
 		return err
 	}
-	lots, err := tx.Rows("lots", tx.DB().InUUID("item_id", 2)+" AND expires_on IS NOT NULL ORDER BY id"+
+	lots, err := record.List[record.Lot](tx, tx.DB().InUUID("item_id", 2)+" AND expires_on IS NOT NULL ORDER BY id"+
 		tx.DB().ForUpdate(), jsonList(items.list))
 	if err != nil {
 		return err
 	}
-	var sets []store.Row
+	var sets []record.Lot
 	for _, l := range lots {
-		if short := tooShort(l.Text("expires_on"), today, keep[l.Text("item_id")]); short != (l["short_dated"] == true) {
-			sets = append(sets, store.Row{"id": l["id"], "short_dated": short})
+		if short := tooShort(l.ExpiresOn(), today, keep[l.ItemID()]); short != (l.ShortDated()) {
+			sets = append(sets, record.Lot{"id": l.ID(), "short_dated": short})
 		}
 	}
-	return tx.UpdateEach("lots", sets)
+	return tx.UpdateEach("lots", record.Rows(sets))
 }
 
 // followLots keeps totals in step with the status of lots, and secures the stock
@@ -97,13 +98,13 @@ func (w Watch) followLots(tx *store.Tx, changes []store.Change) error {
 func (w Watch) freeLots(tx *store.Tx, changes []store.Change) error {
 	sign := map[string]decimal.Dec{}
 	var lots, items set
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Lot](changes) {
 		if c.Op != store.Update || isSellable(c.Before) == isSellable(c.After) {
 			continue
 		}
-		id := c.After.Text("id")
+		id := c.After.ID()
 		lots.addID(id)
-		items.addID(c.After.Text("item_id"))
+		items.addID(c.After.ItemID())
 		if sign[id] = -1; isSellable(c.After) {
 			sign[id] = 1
 		}

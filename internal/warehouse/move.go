@@ -3,18 +3,18 @@ package warehouse
 import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/query"
-	"holdfast/internal/store"
+	"holdfast/internal/record"
 	"holdfast/internal/verb"
 )
 
 // readRecord reads a record without locking it; nil for no id.
-func readRecord(c *verb.Call, resource, field, id string) (store.Row, error) {
+func readRecord[R record.Kind](c *verb.Call, field, id string) (R, error) {
 	if id == "" {
 		return nil, nil
 	}
-	rows, err := c.Rows(resource, "id = $2", id)
+	rows, err := record.List[R](c.Tx, "id = $2", id)
 	if err == nil && len(rows) == 0 {
-		err = verb.Missing(resource, field)
+		err = verb.Missing(record.NameOf[R](), field)
 	}
 	if err != nil {
 		return nil, err
@@ -23,25 +23,34 @@ func readRecord(c *verb.Call, resource, field, id string) (store.Row, error) {
 }
 
 // byID reads records by their ids.
-func byID(c *verb.Call, resource string, ids []string) (map[string]store.Row, error) {
-	out := map[string]store.Row{}
+func byID[R record.Kind](c *verb.Call, ids []string) (map[string]R, error) {
+	out := map[string]R{}
 	if len(ids) == 0 {
 		return out, nil
 	}
-	rows, err := c.Rows(resource, c.DB().InUUID("id", 2), query.List(ids))
+	rows, err := record.List[R](c.Tx, c.DB().InUUID("id", 2), query.List(ids))
 	for _, row := range rows {
-		out[row.Text("id")] = row
+		out[record.IDOf(row)] = row
 	}
 	return out, err
 }
 
+// checkAllKnown refuses ids of which the tenant does not have each.
+func checkAllKnown[R record.Kind](c *verb.Call, field string, ids []string) error {
+	known, err := byID[R](c, ids)
+	if err == nil && len(known) != len(ids) {
+		err = verb.Missing(record.NameOf[R](), field)
+	}
+	return err
+}
+
 // postMovement books one movement.
-func postMovement(c *verb.Call, m store.Row) (verb.Record, error) {
-	rows, err := c.Tx.InsertRows("stock_movements", []store.Row{m})
+func postMovement(c *verb.Call, m record.StockMovement) (verb.Record, error) {
+	rows, err := record.Insert(c.Tx, []record.StockMovement{m})
 	if err != nil {
 		return verb.Record{}, err
 	}
-	return c.Record("stock_movements", rows[0]), nil
+	return record.Show(c, rows[0]), nil
 }
 
 // inBase turns a quantity in a unit into base units of an item.

@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/costs"
 	"holdfast/internal/warehouse/history"
@@ -45,7 +46,7 @@ func checkMovements(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	now := tx.Now()
-	for i, c := range changes {
+	for i, c := range record.Changes[record.StockMovement](changes) {
 		m := c.After
 		if c.Op != store.Insert {
 			continue
@@ -61,10 +62,10 @@ func checkMovements(tx *store.Tx, changes []store.Change) error {
 		if err := checkMovementShape(m); err != nil {
 			return nameRow(err, i, len(changes))
 		}
-		if m.Decimal("quantity") > maxMove {
+		if m.Quantity() > maxMove {
 			return nameRow(fault.As(tooMuch("quantity", maxMove)), i, len(changes))
 		}
-		if m["serial"] != nil && m.Decimal("quantity") != decimal.One {
+		if m.HasSerial() && m.Quantity() != decimal.One {
 			return nameRow(refuseMovement("quantity", "a serial number moves one unit at a time"), i, len(changes))
 		}
 	}
@@ -89,13 +90,13 @@ func checkMovements(tx *store.Tx, changes []store.Change) error {
 // what made them, which may carry all of what lay there before its unit was bounded.
 func wholeMovements(tx *db.Tx, tenant string, changes []store.Change) error {
 	var said []spoken
-	for i, c := range changes {
+	for i, c := range record.Changes[record.StockMovement](changes) {
 		m := c.After
-		if c.Op != store.Insert || m["reversal_of"] != nil {
+		if c.Op != store.Insert || m.HasReversalOf() {
 			continue
 		}
-		if m["ref_type"] == nil || shapes[m.Text("type")] == into && m["type"] != "count_gain" {
-			said = append(said, spoken{item: m.Text("item_id"), member: "quantity", quantity: m.Decimal("quantity"), row: i})
+		if !m.HasRefType() || shapes[m.Type()] == into && m.Type() != "count_gain" {
+			said = append(said, spoken{item: m.ItemID(), member: "quantity", quantity: m.Quantity(), row: i})
 		}
 	}
 	return fineRows(tx, tenant, said, len(changes))
@@ -105,9 +106,9 @@ func wholeMovements(tx *db.Tx, tenant string, changes []store.Change) error {
 // quantity given beside has to say the same.
 func convertMovements(tx *db.Tx, tenant string, changes []store.Change) error {
 	var items set
-	for _, c := range changes {
-		if c.Op == store.Insert && c.After["uom"] != nil {
-			items.addID(c.After.Text("item_id"))
+	for _, c := range record.Changes[record.StockMovement](changes) {
+		if c.Op == store.Insert && c.After.HasUOM() {
+			items.addID(c.After.ItemID())
 		}
 	}
 	if len(items.list) == 0 {
@@ -117,8 +118,8 @@ func convertMovements(tx *db.Tx, tenant string, changes []store.Change) error {
 	if err := tx.Flush(); err != nil {
 		return err
 	}
-	for i, c := range changes {
-		if c.Op != store.Insert || c.After["uom"] == nil || u.base[c.After.Text("item_id")] == "" {
+	for i, c := range record.Changes[record.StockMovement](changes) {
+		if c.Op != store.Insert || !c.After.HasUOM() || u.base[c.After.ItemID()] == "" {
 			continue // no such item: the reference refuses it
 		}
 		if err := u.convertQuantity(c.After); err != nil {
@@ -129,39 +130,39 @@ func convertMovements(tx *db.Tx, tenant string, changes []store.Change) error {
 }
 
 // convertQuantity fills quantity from uom_quantity, or the other way round.
-func (u *units) convertQuantity(m store.Row) *fault.Error {
-	item, unit := m.Text("item_id"), m.Text("uom")
-	if m["uom_quantity"] == nil {
-		q, ok := u.fromBase(item, unit, m.Decimal("quantity"))
+func (u *units) convertQuantity(m record.StockMovement) *fault.Error {
+	item, unit := m.ItemID(), m.UOM()
+	if !m.HasUOMQuantity() {
+		q, ok := u.fromBase(item, unit, m.Quantity())
 		if _, err := u.unitFactor(item, unit); err != nil {
 			return err
 		}
 		if ok {
-			m["uom_quantity"] = q
+			m.SetUOMQuantity(q)
 		}
 		return nil
 	}
-	base, err := u.toBase(item, unit, m.Decimal("uom_quantity"))
+	base, err := u.toBase(item, unit, m.UOMQuantity())
 	switch {
 	case err != nil:
 		return err
-	case m["quantity"] != nil && m.Decimal("quantity") != base:
+	case m.QuantityOrNull() != nil && m.Quantity() != base:
 		return refuseMovement(
 			"quantity",
-			m.Decimal("uom_quantity").String()+" "+unit+" is "+base.String()+" "+u.base[item]+", not "+
-				m.Decimal("quantity").String(),
+			m.UOMQuantity().String()+" "+unit+" is "+base.String()+" "+u.base[item]+", not "+
+				m.Quantity().String(),
 		)
 	}
-	m["quantity"] = base
+	m.SetQuantity(base)
 	return nil
 }
 
-func checkOccurredAt(m store.Row, now time.Time) *fault.Error {
-	if m["occurred_at"] == nil {
-		m["occurred_at"] = now.Format(db.TimeLayout)
+func checkOccurredAt(m record.StockMovement, now time.Time) *fault.Error {
+	if !m.HasOccurredAt() {
+		m.SetOccurredAt(now.Format(db.TimeLayout))
 		return nil
 	}
-	if m.Text("occurred_at") > now.Add(history.ClockTolerance).Format(db.TimeLayout) {
+	if m.OccurredAt() > now.Add(history.ClockTolerance).Format(db.TimeLayout) {
 		return refuseMovement("occurred_at", "a movement cannot lie in the future")
 	}
 	return nil
@@ -180,8 +181,8 @@ func nameRow(err *fault.Error, i, n int) error {
 }
 
 // checkMovementShape holds a movement's zones and statuses to its type.
-func checkMovementShape(m store.Row) *fault.Error {
-	kind, from, to := m.Text("type"), m.Text("from_zone_id"), m.Text("to_zone_id")
+func checkMovementShape(m record.StockMovement) *fault.Error {
+	kind, from, to := m.Type(), m.FromZoneID(), m.ToZoneID()
 	switch shapes[kind] {
 	case into:
 		if from != "" {
@@ -209,7 +210,7 @@ func checkMovementShape(m store.Row) *fault.Error {
 		if from == "" || from != to {
 			return refuseMovement("to_zone_id", "a status change stays in one zone")
 		}
-		if m.Text("from_status") == m.Text("to_status") {
+		if m.FromStatus() == m.ToStatus() {
 			return refuseMovement("to_status", "a status change needs two different statuses")
 		}
 	default:

@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/kits"
 	"holdfast/internal/warehouse/packing"
@@ -26,37 +27,37 @@ func guardOrders(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	var confirming set
-	for i, c := range changes {
+	for i, c := range record.Changes[record.Order](changes) {
 		if err := transfers.CheckOrder(c); err != nil {
 			return nameRow(err, i, len(changes))
 		}
 		if c.Op == store.Insert {
-			c.After["stage"] = firstStage[c.After.Text("type")]
+			c.After.SetStageOrNull(firstStage[c.After.Type()])
 			continue
 		}
 		if c.Op != store.Update {
 			continue
 		}
-		if err := checkFrozen(c, "status", "completed", "notes", "tags"); err != nil {
+		if err := checkFrozen(c.Change, "status", "completed", "notes", "tags"); err != nil {
 			return err
 		}
 		if err := checkResume(c); err != nil {
 			return err
 		}
-		if isAltered(c, "owner_id") && c.Before["status"] != "draft" {
+		if c.Alters(record.Order.OwnerIDOrNull) && c.Before.Status() != "draft" {
 			return fault.New(fault.Conflict, CodeInUse, "whose goods an order takes is settled when it is confirmed").At(
 				"owner_id", "is kept as it is")
 		}
-		if isAltered(c, "site_id") && (c.Before.Decimal("qty_allocated") != 0 || c.Before.Decimal("qty_received") != 0) {
+		if c.Alters(record.Order.SiteIDOrNull) && (c.Before.QtyAllocated() != 0 || c.Before.QtyReceived() != 0) {
 			return fault.New(fault.Conflict, CodeInUse, "goods of the order's site are promised to it or have come in").
 				With("", "give promised goods back with deallocate_order first").At("site_id", "is kept as it is")
 		}
-		if becomes(c, "status", "confirmed") && c.Before["status"] == "draft" {
-			if n, _ := c.After["line_count"].(int64); n == 0 {
-				return notReady("order %s has no lines", c.After.Text("order_no"))
+		if c.Becomes(record.Order.Status, "confirmed") && c.Before.Status() == "draft" {
+			if n := c.After.LineCount(); n == 0 {
+				return notReady("order %s has no lines", c.After.OrderNo())
 			}
-			confirming.addID(c.After.Text("id"))
-		} else if becomes(c, "status", "cancelled") {
+			confirming.addID(c.After.ID())
+		} else if c.Becomes(record.Order.Status, "cancelled") {
 			if err := checkUnmoved(c.After); err != nil {
 				return err
 			}
@@ -72,10 +73,10 @@ func guardOrders(tx *store.Tx, changes []store.Change) error {
 }
 
 // checkUnmoved refuses to cancel an order of which goods have left or come in.
-func checkUnmoved(o store.Row) error {
+func checkUnmoved(o record.Order) error {
 	for field, moved := range map[string]string{"qty_shipped": "shipped", "qty_received": "received"} {
-		if q := o.Decimal(field); q != 0 {
-			return fault.New(fault.Conflict, CodeInUse, "order %s has %s %s already", o.Text("order_no"), moved, q).
+		if q := store.Row(o).Decimal(field); q != 0 {
+			return fault.New(fault.Conflict, CodeInUse, "order %s has %s %s already", o.OrderNo(), moved, q).
 				With("", "end its rest with close_order; goods that left come back under a return order").
 				At("status", "goods were %s", moved)
 		}
@@ -120,22 +121,23 @@ func equalValues(a, b any) bool {
 
 // checkResume notes where an order on hold came from, and lets it go back there
 // alone.
-func checkResume(c store.Change) *fault.Error {
-	from, to := c.Before.Text("status"), c.After.Text("status")
+func checkResume(c record.Change[record.Order]) *fault.Error {
+	from, to := c.Before.Status(), c.After.Status()
 	switch {
-	case becomes(c, "status", "on_hold"):
-		c.After["held_from"], c.After["resume_reason"] = from, nil
+	case c.Becomes(record.Order.Status, "on_hold"):
+		c.After.SetHeldFrom(from)
+		c.After.ClearResumeReason()
 	case from == "on_hold" && (to == "confirmed" || to == "in_progress"):
-		if was := c.Before.Text("held_from"); was != "" && was != to {
+		if was := c.Before.HeldFrom(); was != "" && was != to {
 			return fault.New(fault.Conflict, "HF001", "orders cannot move to %q", to).With("it was "+was+
 				" when it was held, and goes back to that", "")
 		}
-		c.After["held_from"] = nil
-		if equalValues(c.Before["hold_reason"], c.After["hold_reason"]) {
-			c.After["hold_reason"] = nil
+		c.After.ClearHeldFrom()
+		if equalValues(c.Before.HoldReasonOrNull(), c.After.HoldReasonOrNull()) {
+			c.After.ClearHoldReason()
 		}
 	case from == "on_hold" && to == "cancelled":
-		c.After["held_from"] = nil
+		c.After.ClearHeldFrom()
 	}
 	return nil
 }
@@ -145,13 +147,13 @@ func checkResume(c store.Change) *fault.Error {
 // a wave or a shipment names.
 func (w Watch) followOrders(tx *store.Tx, changes []store.Change) error {
 	var gone, confirmed set
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Order](changes) {
 		switch {
 		case c.Op == store.Insert || c.Op == store.Delete && !tx.Store.Audited():
-		case c.Op == store.Delete || becomes(c, "status", "cancelled"):
-			gone.addID(currentRow(c).Text("id"))
-		case transfers.CanShip(c.After) && becomes(c, "status", "confirmed") && c.Before["status"] == "draft":
-			confirmed.addID(c.After.Text("id"))
+		case c.Op == store.Delete || c.Becomes(record.Order.Status, "cancelled"):
+			gone.addID(c.Current().ID())
+		case transfers.CanShip(c.After) && c.Becomes(record.Order.Status, "confirmed") && c.Before.Status() == "draft":
+			confirmed.addID(c.After.ID())
 		}
 	}
 	k := work{tx, w}
@@ -170,25 +172,26 @@ func guardLines(tx *store.Tx, changes []store.Change) error {
 	if err := kits.CheckLines(tx, changes); err != nil {
 		return err
 	}
-	for _, c := range changes {
+	for _, c := range record.Changes[record.OrderLine](changes) {
 		if c.Op == store.Delete {
-			if c.Before.Decimal("qty_allocated") != 0 || c.Before.Decimal("qty_received") != 0 {
+			if c.Before.QtyAllocated() != 0 || c.Before.QtyReceived() != 0 {
 				return fault.New(fault.Conflict, CodeInUse,
 					"goods have been allocated or received for this line; cancel its quantity instead")
 			}
 			continue
 		}
-		if _, err := addWithin(0, c.After.Decimal("qty_ordered"), maxStock, "qty_ordered"); err != nil {
+		if _, err := addWithin(0, c.After.QtyOrdered(), maxStock, "qty_ordered"); err != nil {
 			return err
 		}
 		if !pricing.SetAmount(c.After, maxValue) {
 			return tooMuch("unit_price", maxValue)
 		}
-		if c.Before.Decimal("qty_allocated") != 0 && (isAltered(c, "item_id") || isAltered(c, "lot_id")) {
+		if c.Before.QtyAllocated() != 0 && (c.Alters(record.OrderLine.ItemIDOrNull) ||
+			c.Alters(record.OrderLine.LotIDOrNull)) {
 			return fault.New(fault.Conflict, CodeInUse, "goods are allocated to this line: take them back first").At("item_id",
 				"goods are allocated")
 		}
-		if c.After.Decimal("qty_cancelled") > c.After.Decimal("qty_ordered")-c.After.Decimal("qty_allocated") {
+		if c.After.QtyCancelled() > c.After.QtyOrdered()-c.After.QtyAllocated() {
 			return fault.New(fault.Invalid, "23514", "more is cancelled than ordered and not yet allocated").At("qty_cancelled",
 				"is too large")
 		}
@@ -206,12 +209,12 @@ var asked = [...]string{"item_id", "uom", "qty_ordered", "qty_cancelled", "unit_
 func sumOrders(tx *store.Tx, changes []store.Change) (drafts map[string]bool, err error) {
 	var orders set
 	wanted := map[string]bool{}
-	for _, c := range changes {
-		id := currentRow(c).Text("order_id")
+	for _, c := range record.Changes[record.OrderLine](changes) {
+		id := c.Current().OrderID()
 		orders.addID(id)
 		change := c.Op != store.Update
 		for _, f := range asked {
-			change = change || isAltered(c, f)
+			change = change || isAltered(c.Change, f)
 		}
 		wanted[id] = wanted[id] || change
 	}

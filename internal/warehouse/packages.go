@@ -3,14 +3,18 @@ package warehouse
 import (
 	"slices"
 
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/packing"
 )
 
 // identityOf is the lot and piece that a row names.
-func identityOf(r store.Row) *packing.Identity {
-	return &packing.Identity{LotID: r.Text("lot_id"), Serial: r.Text("serial")}
+func identityOf(r interface {
+	LotID() string
+	Serial() string
+}) *packing.Identity {
+	return &packing.Identity{LotID: r.LotID(), Serial: r.Serial()}
 }
 
 // listUnpacked says what of shipments that have not left is not in their own
@@ -33,9 +37,10 @@ func (k work) listUnpacked(shipments []string) (map[string][]string, error) {
 // packages do not hold their lines.
 func (k work) checkPacked(changes []store.Change) error {
 	var ids set
-	for _, c := range changes {
-		if c.Op == store.Update && (becomes(c, "status", "packed") || becomes(c, "status", "ready")) {
-			ids.addID(c.After.Text("id"))
+	for _, c := range record.Changes[record.Shipment](changes) {
+		if c.Op == store.Update && (c.Becomes(record.Shipment.Status, "packed") ||
+			c.Becomes(record.Shipment.Status, "ready")) {
+			ids.addID(c.After.ID())
 		}
 	}
 	why, err := k.listUnpacked(ids.list)
@@ -58,11 +63,11 @@ func (k work) settleShipment(id string, spent ...string) error {
 	if id == "" {
 		return nil
 	}
-	rows, err := locking.LockRows(k.Tx, "shipments", []string{id})
+	rows, err := locking.LockRows[record.Shipment](k.Tx, []string{id})
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	at := slices.Index(road[:3], rows[0].Text("status"))
+	at := slices.Index(road[:3], rows[0].Status())
 	if at < 0 {
 		return nil
 	}
@@ -124,7 +129,7 @@ func (k work) freePackages(shipments []string) error {
 	if err != nil {
 		return err
 	}
-	var sets []store.Row
+	var sets []record.Package
 	var empty []string
 	for _, p := range held {
 		if p.Orders == 0 {
@@ -135,9 +140,9 @@ func (k work) freePackages(shipments []string) error {
 		if p.Orders == 1 {
 			set["order_id"] = p.OrderID
 		}
-		sets = append(sets, set)
+		sets = append(sets, record.Package(set))
 	}
-	if err := k.UpdateEach("packages", sets); err != nil {
+	if err := k.UpdateEach("packages", record.Rows(sets)); err != nil {
 		return err
 	}
 	return packing.EndPackages(k.Tx, empty)

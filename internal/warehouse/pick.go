@@ -4,6 +4,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/catchweight"
 	"holdfast/internal/warehouse/ending"
@@ -16,18 +17,18 @@ import (
 func guardPickLists(tx *store.Tx, changes []store.Change) error {
 	now := query.FormatTime(tx.Now())
 	var done set
-	for _, c := range changes {
+	for _, c := range record.Changes[record.PickList](changes) {
 		if c.Op != store.Update {
 			continue
 		}
 		for status, stamp := range map[string]string{"released": "released_at", "in_progress": "started_at",
 			"completed": "completed_at"} {
-			if becomes(c, "status", status) {
+			if c.Becomes(record.PickList.Status, status) {
 				c.After[stamp] = now
 			}
 		}
-		if becomes(c, "status", "completed") {
-			done.addID(c.After.Text("id"))
+		if c.Becomes(record.PickList.Status, "completed") {
+			done.addID(c.After.ID())
 		}
 	}
 	if len(done.list) == 0 {
@@ -54,15 +55,15 @@ func guardPickLists(tx *store.Tx, changes []store.Change) error {
 func (w Watch) followPickList(tx *store.Tx, changes []store.Change) error {
 	now := query.FormatTime(tx.Now())
 	var gone, handed set
-	for _, c := range changes {
+	for _, c := range record.Changes[record.PickList](changes) {
 		if c.Op != store.Update {
 			continue
 		}
-		if becomes(c, "status", "cancelled") {
-			gone.addID(c.After.Text("id"))
+		if c.Becomes(record.PickList.Status, "cancelled") {
+			gone.addID(c.After.ID())
 		}
-		if isAltered(c, "assigned_worker_id") {
-			handed.addID(c.After.Text("id"))
+		if c.Alters(record.PickList.AssignedWorkerIDOrNull) {
+			handed.addID(c.After.ID())
 		}
 	}
 	if err := (work{tx, w}).callOff(gone.list); err != nil {
@@ -97,9 +98,9 @@ type pickList struct{ number, status, worker string }
 
 func pickListsOf(tx *db.Tx, tenant string, changes []store.Change) (map[string]pickList, error) {
 	var ids set
-	for _, c := range changes {
-		if c.Op == store.Insert || isAltered(c, "status") || isAltered(c, "qty_picked") {
-			ids.addID(c.After.Text("pick_list_id"))
+	for _, c := range record.Changes[record.PickLine](changes) {
+		if c.Op == store.Insert || c.Alters(record.PickLine.StatusOrNull) || c.Alters(record.PickLine.QtyPickedOrNull) {
+			ids.addID(c.After.PickListID())
 		}
 	}
 	lists := map[string]pickList{}
@@ -134,22 +135,23 @@ func derivePickLines(tx *store.Tx, changes []store.Change) error {
 	if err != nil {
 		return err
 	}
-	for i, c := range changes {
+	for i, c := range record.Changes[record.PickLine](changes) {
 		l := c.After
 		switch {
 		case c.Op == store.Insert:
-			if list := lists[l.Text("pick_list_id")]; list.status == "completed" || list.status == "cancelled" {
+			if list := lists[l.PickListID()]; list.status == "completed" || list.status == "cancelled" {
 				return nameRow(notReady("pick_list_id: list %s is %s, it takes no more lines", list.number, list.status).
 					At("pick_list_id", "is %s", list.status), i, len(changes))
 			}
-			l["assigned_worker_id"] = db.Null(lists[l.Text("pick_list_id")].worker)
-		case becomes(c, "status", "picked") || becomes(c, "status", "short"):
-			if err := checkPickedQuantity(l, lists[l.Text("pick_list_id")]); err != nil {
+			l.SetAssignedWorkerIDOrNull(db.Null(lists[l.PickListID()].worker))
+		case c.Becomes(record.PickLine.Status, "picked") || c.Becomes(record.PickLine.Status, "short"):
+			if err := checkPickedQuantity(l, lists[l.PickListID()]); err != nil {
 				return err
 			}
-			l["picked_at"], l["picked_by"] = query.FormatTime(tx.Now()), db.Null(tx.UserID)
-		case isAltered(c, "qty_picked"):
-			if err := checkPartialPick(c, lists[l.Text("pick_list_id")]); err != nil {
+			l.SetPickedAt(query.FormatTime(tx.Now()))
+			l.SetPickedByOrNull(db.Null(tx.UserID))
+		case c.Alters(record.PickLine.QtyPickedOrNull):
+			if err := checkPartialPick(c, lists[l.PickListID()]); err != nil {
 				return err
 			}
 		}
@@ -161,22 +163,22 @@ func derivePickLines(tx *store.Tx, changes []store.Change) error {
 // The quantity alone, as a change of the record gives it, is refused of them.
 func checkPickedWeights(tx *store.Tx, changes []store.Change) error {
 	var ids set
-	for _, c := range changes {
+	for _, c := range record.Changes[record.PickLine](changes) {
 		if isPickedFurther(c) {
-			ids.addID(c.After.Text("item_id"))
+			ids.addID(c.After.ItemID())
 		}
 	}
 	items, err := catchweight.ReadItems(tx, ids.list)
 	if err != nil {
 		return err
 	}
-	for i, c := range changes {
+	for i, c := range record.Changes[record.PickLine](changes) {
 		if !isPickedFurther(c) {
 			continue
 		}
-		more := c.After.Decimal("qty_picked") - c.Before.Decimal("qty_picked")
-		weight := c.After.Decimal("weight_kg") - c.Before.Decimal("weight_kg")
-		if err := items[c.After.Text("item_id")].CheckWeight(more, weight); err != nil {
+		more := c.After.QtyPicked() - c.Before.QtyPicked()
+		weight := c.After.WeightKg() - c.Before.WeightKg()
+		if err := items[c.After.ItemID()].CheckWeight(more, weight); err != nil {
 			return nameRow(err, i, len(changes))
 		}
 	}
@@ -184,25 +186,25 @@ func checkPickedWeights(tx *store.Tx, changes []store.Change) error {
 }
 
 // isPickedFurther reports a line of which more is picked.
-func isPickedFurther(c store.Change) bool {
-	return c.Op == store.Update && c.After.Decimal("qty_picked") > c.Before.Decimal("qty_picked")
+func isPickedFurther(c record.Change[record.PickLine]) bool {
+	return c.Op == store.Update && c.After.QtyPicked() > c.Before.QtyPicked()
 }
 
 // refuseEndedPicks refuses pick lines that are made for order lines that have ended. It
 // locks their orders and lists.
 func refuseEndedPicks(tx *store.Tx, changes []store.Change) error {
-	var made []store.Row
+	var made []record.PickLine
 	var lines set
-	for _, c := range changes {
-		if c.Op == store.Insert || isAltered(c, "order_line_id") {
+	for _, c := range record.Changes[record.PickLine](changes) {
+		if c.Op == store.Insert || c.Alters(record.PickLine.OrderLineIDOrNull) {
 			made = append(made, c.After)
-			lines.addID(c.After.Text("order_line_id"))
+			lines.addID(c.After.OrderLineID())
 		}
 	}
 	if len(made) == 0 {
 		return nil
 	}
-	if err := locking.LockPicks(tx, made); err != nil {
+	if err := locking.LockPicks(tx, record.Rows(made)); err != nil {
 		return err
 	}
 	ended, err := ending.ReadEndedLines(tx, lines.list)
@@ -210,7 +212,7 @@ func refuseEndedPicks(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	for i, l := range made {
-		if why := ended[l.Text("order_line_id")]; why != "" {
+		if why := ended[l.OrderLineID()]; why != "" {
 			bad := notReady("order_line_id: %s, nothing more is picked for it", why).At("order_line_id", "%s", why)
 			return nameRow(bad, i, len(made))
 		}
@@ -220,19 +222,19 @@ func refuseEndedPicks(tx *store.Tx, changes []store.Change) error {
 
 // checkPartialPick holds a change of what was picked, without a change of state, to what
 // can be: a part more of an open line.
-func checkPartialPick(c store.Change, list pickList) error {
-	had, has, qty := c.Before.Decimal("qty_picked"), c.After.Decimal("qty_picked"), c.After.Decimal("qty")
+func checkPartialPick(c record.Change[record.PickLine], list pickList) error {
+	had, has, qty := c.Before.QtyPicked(), c.After.QtyPicked(), c.After.Qty()
 	switch {
-	case has < had && c.Before.Decimal("qty")-qty == had-has: // put back
+	case has < had && c.Before.Qty()-qty == had-has: // put back
 		return nil
 	case has < had:
 		return fault.New(fault.Conflict, CodeOrder, "goods that were picked are put back with the verb unpick").At(
 			"qty_picked", "cannot fall")
 	case has > qty:
-		return fault.New(fault.Conflict, CodeOver, "line %v asks for %s", c.After["seq"], qty).At("qty_picked",
+		return fault.New(fault.Conflict, CodeOver, "line %v asks for %s", c.After.SeqOrNull(), qty).At("qty_picked",
 			"is more than the line asks for")
-	case c.After["status"] != "pending":
-		return notReady("line %v is %s", c.After["seq"], c.After.Text("status")).At("qty_picked", "the line is closed")
+	case c.After.Status() != "pending":
+		return notReady("line %v is %s", c.After.SeqOrNull(), c.After.Status()).At("qty_picked", "the line is closed")
 	}
 	return checkReleased(list)
 }
@@ -247,23 +249,23 @@ func checkReleased(list pickList) error {
 
 // checkPickedQuantity holds a line's quantity to its state: all of it when picked, less
 // when short.
-func checkPickedQuantity(l store.Row, list pickList) error {
+func checkPickedQuantity(l record.PickLine, list pickList) error {
 	if err := checkReleased(list); err != nil {
 		return err
 	}
-	if l["status"] == "short" {
-		if l.Decimal("qty_picked") >= l.Decimal("qty") {
+	if l.Status() == "short" {
+		if l.QtyPicked() >= l.Qty() {
 			return fault.New(fault.Invalid, "23514", "a short line has less picked than asked for").At("qty_picked",
 				"is not short")
 		}
 		return nil
 	}
-	if l.Decimal("qty_picked") == 0 {
-		l["qty_picked"] = l["qty"]
+	if l.QtyPicked() == 0 {
+		l.SetQtyPickedOrNull(l.QtyOrNull())
 	}
-	if l["qty_picked"] != l["qty"] {
-		return fault.New(fault.Invalid, "23514", "only %s of %s picked: that line is short", l.Decimal("qty_picked"),
-			l.Decimal("qty")).
+	if l.QtyPickedOrNull() != l.QtyOrNull() {
+		return fault.New(fault.Invalid, "23514", "only %s of %s picked: that line is short", l.QtyPicked(),
+			l.Qty()).
 			At("status", "should be short")
 	}
 	return nil
@@ -273,10 +275,11 @@ func checkPickedQuantity(l store.Row, list pickList) error {
 // picked.
 func startPickLists(tx *store.Tx, changes []store.Change) error {
 	var ids set
-	for _, c := range changes {
-		if c.Op == store.Update && (isAltered(c, "qty_picked") || becomes(c, "status", "picked") ||
-			becomes(c, "status", "short")) {
-			ids.addID(c.After.Text("pick_list_id"))
+	for _, c := range record.Changes[record.PickLine](changes) {
+		if c.Op == store.Update && (c.Alters(record.PickLine.QtyPickedOrNull) ||
+			c.Becomes(record.PickLine.Status, "picked") ||
+			c.Becomes(record.PickLine.Status, "short")) {
+			ids.addID(c.After.PickListID())
 		}
 	}
 	if len(ids.list) == 0 {

@@ -4,6 +4,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/ending"
 	"holdfast/internal/warehouse/locking"
@@ -15,22 +16,22 @@ const CodeOver = "HF022"
 
 // fetch is a pick line of which more has been picked.
 type fetch struct {
-	line   store.Row
+	line   record.PickLine
 	more   decimal.Dec
-	weight decimal.Dec // kg, 0 where it is not weighed
-	lane   string      // where the goods are put
-	from   store.Row   // the reservation that is picked, nil = free stock
+	weight decimal.Dec        // kg, 0 where it is not weighed
+	lane   string             // where the goods are put
+	from   record.Reservation // the reservation that is picked, nil = free stock
 }
 
 // picks are the movements of a change of pick lines, with the reservations that
 // go along.
 type picks struct {
 	work
-	moves  []store.Row // movements
-	moved  []store.Row // reservations that changed their place
-	parted []store.Row // new reservations, of goods that moved
-	fresh  []store.Row // reservations of stock that nobody was promised
-	lines  []string    // order lines
+	moves  []record.StockMovement // movements
+	moved  []record.Reservation   // reservations that changed their place
+	parted []record.Reservation   // new reservations, of goods that moved
+	fresh  []record.Reservation   // reservations of stock that nobody was promised
+	lines  []string               // order lines
 }
 
 // followPickLines moves the goods of what was picked, gives back what was short,
@@ -51,9 +52,9 @@ func (w Watch) followPickLines(tx *store.Tx, changes []store.Change) error {
 
 // listsOfClosed are the lists of pick lines that are no longer pending, or gone.
 func listsOfClosed(changes []store.Change) (lists []string) {
-	for _, c := range changes {
-		if isNoLonger(c, "status", "pending") {
-			lists = append(lists, c.Before.Text("pick_list_id"))
+	for _, c := range record.Changes[record.PickLine](changes) {
+		if c.Leaves(record.PickLine.Status, "pending") {
+			lists = append(lists, c.Before.PickListID())
 		}
 	}
 	return lists
@@ -62,13 +63,13 @@ func listsOfClosed(changes []store.Change) (lists []string) {
 // pickLines moves goods from their bins to the staging lane, with their reservations.
 func (k work) pickLines(changes []store.Change) error {
 	var list []*fetch
-	for _, c := range changes {
+	for _, c := range record.Changes[record.PickLine](changes) {
 		if c.Op != store.Update {
 			continue
 		}
-		if more := c.After.Decimal("qty_picked") - c.Before.Decimal("qty_picked"); more > 0 {
-			weight := c.After.Decimal("weight_kg") - c.Before.Decimal("weight_kg")
-			list = append(list, &fetch{line: c.After, more: more, weight: weight, lane: c.After.Text("to_zone_id")})
+		if more := c.After.QtyPicked() - c.Before.QtyPicked(); more > 0 {
+			weight := c.After.WeightKg() - c.Before.WeightKg()
+			list = append(list, &fetch{line: c.After, more: more, weight: weight, lane: c.After.ToZoneID()})
 		}
 	}
 	if len(list) == 0 {
@@ -98,17 +99,17 @@ func (k work) assignStagingZones(list []*fetch) error {
 	var bins set
 	for _, f := range list {
 		if f.lane == "" {
-			bins.addID(f.line.Text("zone_id"))
+			bins.addID(f.line.ZoneID())
 		}
 	}
 	if len(bins.list) == 0 {
 		return nil
 	}
-	staging, err := k.Rows("zones", "kind = 'staging' AND status = 'active' ORDER BY code")
+	staging, err := record.List[record.Zone](k.Tx, "kind = 'staging' AND status = 'active' ORDER BY code")
 	if err != nil {
 		return err
 	}
-	places, err := sites.ReadOfZones(k.Tx, append(bins.list, store.TextColumn(staging, "id")...))
+	places, err := sites.ReadOfZones(k.Tx, append(bins.list, record.IDs(staging)...))
 	if err != nil {
 		return err
 	}
@@ -116,8 +117,8 @@ func (k work) assignStagingZones(list []*fetch) error {
 		if f.lane != "" {
 			continue
 		}
-		bin := places[f.line.Text("zone_id")]
-		if f.lane = chooseLane(store.TextColumn(staging, "id"), places, bin.SiteID); f.lane == "" {
+		bin := places[f.line.ZoneID()]
+		if f.lane = chooseLane(record.IDs(staging), places, bin.SiteID); f.lane == "" {
 			return notReady("there is no staging zone at the site of zone %s to put the goods into", bin.Code).
 				At("to_zone_id", "name a zone, or make one of kind staging")
 		}
@@ -145,7 +146,7 @@ func chooseLane(staging []string, places map[string]sites.Zone, site string) str
 func (k work) startOrders(list []*fetch) error {
 	var lines set
 	for _, f := range list {
-		lines.addID(f.line.Text("order_line_id"))
+		lines.addID(f.line.OrderLineID())
 	}
 	orders, err := locking.LockOrdersOfLines(k.Tx, lines.list)
 	if err != nil {
@@ -156,8 +157,8 @@ func (k work) startOrders(list []*fetch) error {
 		if err := checkWorkable(o); err != nil {
 			return err
 		}
-		if o["status"] == "confirmed" {
-			started = append(started, o.Text("id"))
+		if o.Status() == "confirmed" {
+			started = append(started, o.ID())
 		}
 	}
 	return k.UpdateRows("orders", started, store.Row{"status": "in_progress"})
@@ -168,7 +169,7 @@ func (k work) startOrders(list []*fetch) error {
 func (k work) findReservations(list []*fetch) error {
 	var lines []string
 	for _, f := range list {
-		if id := f.line.Text("order_line_id"); id != "" {
+		if id := f.line.OrderLineID(); id != "" {
 			lines = append(lines, id)
 		}
 	}
@@ -178,18 +179,17 @@ func (k work) findReservations(list []*fetch) error {
 	}
 	for _, f := range list {
 		for _, r := range rows {
-			same := r["item_id"] == f.line["item_id"] && r["zone_id"] == f.line["zone_id"] && r["lot_id"] == f.line["lot_id"] &&
-				r["serial"] == f.line["serial"]
-			mine := r["id"] == f.line["reservation_id"] || f.line["reservation_id"] == nil && same &&
-				r.Decimal("quantity") >= f.more
-			if mine && r["picked"] == false && r["order_line_id"] == f.line["order_line_id"] {
+			same := r.ItemID() == f.line.ItemID() && r.ZoneID() == f.line.ZoneID() && r.LotID() == f.line.LotID() &&
+				r.SerialOrNull() == f.line.SerialOrNull()
+			mine := r.ID() == f.line.ReservationID() || !f.line.HasReservationID() && same && r.Quantity() >= f.more
+			if mine && r.Picked() == false && r.OrderLineID() == f.line.OrderLineID() {
 				f.from = r
 				break
 			}
 		}
-		if f.from == nil && f.line["reservation_id"] != nil || f.from != nil && f.from.Decimal("quantity") < f.more {
+		if f.from == nil && f.line.HasReservationID() || f.from != nil && f.from.Quantity() < f.more {
 			return fault.New(fault.Conflict, CodeOver, "line %v picks more than is reserved for it",
-				f.line["seq"]).At("qty_picked", "is more than reserved")
+				f.line.SeqOrNull()).At("qty_picked", "is more than reserved")
 		}
 	}
 	return nil
@@ -197,42 +197,46 @@ func (k work) findReservations(list []*fetch) error {
 
 // planPick plans one pick.
 func (p *picks) planPick(f *fetch) error {
-	at := spot{zone: f.line.Text("zone_id"), item: f.line.Text("item_id"), lot: f.line.Text("lot_id"),
-		serial: f.line.Text("serial"), lpn: f.line.Text("lpn"), status: "available"}
+	at := spot{zone: f.line.ZoneID(), item: f.line.ItemID(), lot: f.line.LotID(),
+		serial: f.line.Serial(), lpn: f.line.LPN(), status: "available"}
 	if f.from != nil {
-		at = spotOf(f.from)
+		at = spotOf(store.Row(f.from))
 	}
 	to := at
 	to.zone = f.lane
-	m := store.Row{"type": "pick", "item_id": at.item, "lot_id": db.Null(at.lot), "serial": db.Null(at.serial),
-		"owner_id": db.Null(at.owner), "lpn": db.Null(at.lpn),
-		"from_zone_id": at.zone, "to_zone_id": to.zone, "quantity": f.more, "ref_type": "pick_lines", "ref_id": f.line["id"],
-		"worker_id": f.line["assigned_worker_id"]}
-	if f.weight > 0 {
-		m["weight_kg"] = f.weight
+	m := record.StockMovement{
+		"type": "pick", "item_id": at.item, "lot_id": db.Null(at.lot), "serial": db.Null(at.serial),
+		"owner_id": db.Null(at.owner), "lpn": db.Null(at.lpn), "from_zone_id": at.zone, "to_zone_id": to.zone,
+		"quantity": f.more, "ref_type": "pick_lines", "ref_id": f.line.IDOrNull(),
+		"worker_id": f.line.AssignedWorkerIDOrNull(),
 	}
-	if line := f.line.Text("order_line_id"); line != "" {
+	if f.weight > 0 {
+		m.SetWeightKg(f.weight)
+	}
+	if line := f.line.OrderLineID(); line != "" {
 		p.lines = append(p.lines, line)
 	}
 	switch {
 	case f.from == nil:
-		if line := f.line.Text("order_line_id"); line != "" {
+		if line := f.line.OrderLineID(); line != "" {
 			r := newReservation(line, to, f.more)
-			r["picked"] = true
+			r.SetPicked(true)
 			p.fresh = append(p.fresh, r)
 		}
-	case f.from.Decimal("quantity") == f.more:
-		p.moved = append(p.moved, store.Row{"id": f.from["id"], "zone_id": to.zone, "stock_key": to.stockKey(),
+	case f.from.Quantity() == f.more:
+		p.moved = append(p.moved, record.Reservation{"id": f.from.ID(), "zone_id": to.zone, "stock_key": to.stockKey(),
 			"picked": true})
-		m["reservation_id"] = f.from["id"]
+		m.SetReservationID(f.from.ID())
 	default:
 		r, err := p.splitReservation(f.from, f.more)
 		if err != nil {
 			return err
 		}
-		r["zone_id"], r["stock_key"], r["picked"] = to.zone, to.stockKey(), true
+		r.SetZoneID(to.zone)
+		r.SetStockKey(to.stockKey())
+		r.SetPicked(true)
 		p.parted = append(p.parted, r)
-		m["reservation_id"] = r["id"]
+		m.SetReservationID(r.ID())
 	}
 	if at.zone != to.zone {
 		p.moves = append(p.moves, m)
@@ -245,13 +249,13 @@ func (p *picks) bookPicks() error {
 	if err := p.checkOpenDemand(); err != nil {
 		return err
 	}
-	if _, err := p.InsertRows("stock_movements", p.moves); err != nil {
+	if _, err := record.Insert(p.Tx, p.moves); err != nil {
 		return err
 	}
-	if err := p.UpdateEach("reservations", p.moved); err != nil {
+	if err := p.UpdateEach("reservations", record.Rows(p.moved)); err != nil {
 		return err
 	}
-	if _, err := p.InsertRows("reservations", p.parted); err != nil {
+	if _, err := record.Insert(p.Tx, p.parted); err != nil {
 		return err
 	}
 	if _, err := p.reserveStock(p.fresh); err != nil {
@@ -265,17 +269,18 @@ func (p *picks) checkOpenDemand() error {
 	if len(p.fresh) == 0 {
 		return nil
 	}
-	lines, err := p.Rows("order_lines", p.DB().InUUID("id", 2), jsonList(store.TextColumn(p.fresh, "order_line_id")))
+	lines, err := record.List[record.OrderLine](p.Tx, p.DB().InUUID("id", 2),
+		jsonList(record.Texts(p.fresh, record.Reservation.OrderLineID)))
 	if err != nil {
 		return err
 	}
 	left := map[string]decimal.Dec{}
 	for _, l := range lines {
-		left[l.Text("id")] = l.Decimal("qty_ordered") - l.Decimal("qty_cancelled") - l.Decimal("qty_allocated")
+		left[l.ID()] = l.QtyOrdered() - l.QtyCancelled() - l.QtyAllocated()
 	}
 	for _, r := range p.fresh {
-		id := r.Text("order_line_id")
-		if left[id] -= r.Decimal("quantity"); left[id] < 0 {
+		id := r.OrderLineID()
+		if left[id] -= r.Quantity(); left[id] < 0 {
 			return fault.New(fault.Conflict, CodeOver, "more is picked than the order line asks for").At("qty_picked",
 				"is more than ordered")
 		}
@@ -286,21 +291,22 @@ func (p *picks) checkOpenDemand() error {
 // releaseShortened gives back what is reserved for lines that turned out short.
 func (k work) releaseShortened(changes []store.Change) error {
 	var ids []string
-	for _, c := range changes {
-		if c.Op == store.Update && becomes(c, "status", "short") && c.After["reservation_id"] != nil {
-			ids = append(ids, c.After.Text("reservation_id"))
+	for _, c := range record.Changes[record.PickLine](changes) {
+		if c.Op == store.Update && c.Becomes(record.PickLine.Status, "short") && c.After.HasReservationID() {
+			ids = append(ids, c.After.ReservationID())
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	rows, err := k.Rows("reservations", k.DB().InUUID("id", 2)+" AND state = 'active' AND NOT picked ORDER BY id"+
-		k.DB().ForUpdate(), jsonList(ids))
+	rows, err := record.List[record.Reservation](k.Tx,
+		k.DB().InUUID("id", 2)+" AND state = 'active' AND NOT picked ORDER BY id"+
+			k.DB().ForUpdate(), jsonList(ids))
 	if err != nil {
 		return err
 	}
 	if err := k.releaseReservations(rows); err != nil {
 		return err
 	}
-	return k.updateOrderLines(store.TextColumn(rows, "order_line_id"), nil)
+	return k.updateOrderLines(record.Texts(rows, record.Reservation.OrderLineID), nil)
 }

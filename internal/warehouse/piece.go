@@ -4,6 +4,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -63,7 +64,7 @@ func (p *posting) readPieces(tx *db.Tx, tenant string) {
 
 // findDuplicateSerial finds the first serial number that would be in stock twice.
 func (p *posting) findDuplicateSerial(changes []store.Change) (piece, bool) {
-	for _, c := range changes {
+	for _, c := range record.Changes[record.StockMovement](changes) {
 		_, to := movementPlaces(c.After)
 		k := piece{to.item, to.serial}
 		if h := p.pieces[k]; h != nil && h.quantity > decimal.One {
@@ -89,7 +90,7 @@ func (p *posting) refuseDuplicateSerial(k piece) *fault.Error {
 // lastArrival is the place of the last movement that brings the piece in.
 func (k piece) lastArrival(changes []store.Change) int {
 	at := 0
-	for i, c := range changes {
+	for i, c := range record.Changes[record.StockMovement](changes) {
 		if from, to := movementPlaces(c.After); from.zone == "" && (piece{to.item, to.serial}) == k {
 			at = i
 		}

@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/blocks"
 	"holdfast/internal/warehouse/costs"
@@ -62,7 +63,7 @@ type posting struct {
 // The item's row lock serialises all movements of an item.
 func (w Watch) postMovements(tx *store.Tx, changes []store.Change) error {
 	p := posting{ledger: ledger{levels: map[string]*level{}}, arrived: map[string]decimal.Dec{}}
-	for _, c := range changes {
+	for _, c := range record.Changes[record.StockMovement](changes) {
 		if c.Op != store.Insert {
 			continue
 		}
@@ -80,8 +81,8 @@ func (w Watch) postMovements(tx *store.Tx, changes []store.Change) error {
 	if err := p.queueReads(tx.Tx, tx.TenantID); err != nil {
 		return err
 	}
-	for i, c := range changes {
-		if it := p.itemByID[c.After.Text("item_id")]; it != nil && it.isKit {
+	for i, c := range record.Changes[record.StockMovement](changes) {
+		if it := p.itemByID[c.After.ItemID()]; it != nil && it.isKit {
 			return nameRow(fault.As(kits.RefuseStock(tx.Tx, tx.TenantID, it.id)), i, len(changes))
 		}
 		if err := p.checkMovement(tx.Actor, c.After, tx.Store.Audited()); err != nil {
@@ -168,23 +169,23 @@ func (p *posting) queueReads(tx *db.Tx, tenant string) error {
 }
 
 // checkMovement refuses a movement that does not fit its item, lot or zones.
-func (p *posting) checkMovement(a actor.Actor, m store.Row, audited bool) *fault.Error {
-	it := p.itemByID[m.Text("item_id")]
+func (p *posting) checkMovement(a actor.Actor, m record.StockMovement, audited bool) *fault.Error {
+	it := p.itemByID[m.ItemID()]
 	if it == nil {
 		return refuseMovement("item_id", "no such item")
 	}
-	switch lot := m.Text("lot_id"); {
+	switch lot := m.LotID(); {
 	case lot != "" && p.lots[lot].item != it.id:
 		return refuseMovement("lot_id", "the lot belongs to another item")
 	case it.tracking == "lot" && lot == "":
 		return refuseMovement("lot_id", "item "+it.sku+" is tracked by lot: name the lot")
-	case it.tracking == "serial" && m["serial"] == nil:
+	case it.tracking == "serial" && !m.HasSerial():
 		return refuseMovement("serial", "item "+it.sku+" is tracked by serial number: name it")
-	case audited && m["type"] == "receipt" && it.status == selling.Discontinued: // a file tells of the past
+	case audited && m.Type() == "receipt" && it.status == selling.Discontinued: // a file tells of the past
 		return selling.RefuseReceipt(it.sku, "item_id")
 	}
 	for _, f := range [...]string{"from_zone_id", "to_zone_id"} {
-		if id := m.Text(f); id != "" {
+		if id := store.Row(m).Text(f); id != "" {
 			if p.at[id].kind == transfers.ZoneKind {
 				if err := transfers.CheckMovement(m, f, p.at[id].code); err != nil {
 					return err

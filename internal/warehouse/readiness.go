@@ -8,6 +8,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/crew"
 	"holdfast/internal/warehouse/inventory"
@@ -27,9 +28,9 @@ type readiness struct {
 func (k work) listNotReady(changes []store.Change) (map[string][]string, error) {
 	d := readiness{k, map[string][]string{}}
 	var ids []string
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Shipment](changes) {
 		if isDeparture(c) {
-			ids = append(ids, c.After.Text("id"))
+			ids = append(ids, c.After.ID())
 		}
 	}
 	if len(ids) == 0 {
@@ -57,35 +58,36 @@ func (k work) listNotReady(changes []store.Change) (map[string][]string, error) 
 // attachReservedLines gives shipments that only name their orders lines of all that is
 // reserved of them, and adds the orders that have nothing reserved.
 func (k readiness) attachReservedLines(shipments []string) error {
-	bare, err := k.Rows("shipments", k.DB().InUUID("id", 2)+
+	bare, err := record.List[record.Shipment](k.Tx, k.DB().InUUID("id", 2)+
 		" AND NOT EXISTS (SELECT 1 FROM shipment_lines l WHERE l.tenant_id = $1 AND "+"l.shipment_id = shipments.id) "+
 		"ORDER BY id", jsonList(shipments))
 	if err != nil {
 		return err
 	}
 	for _, sh := range bare {
-		var rows []store.Row
-		lines, err := k.Rows("order_lines", k.DB().InUUID("order_id", 2)+
+		var rows []record.ShipmentLine
+		lines, err := record.List[record.OrderLine](k.Tx, k.DB().InUUID("order_id", 2)+
 			" AND is_kit IS NOT TRUE AND qty_ordered - qty_cancelled > qty_shipped ORDER BY id",
-			jsonList(store.Texts(sh["order_ids"])))
+			jsonList(store.Texts(sh.OrderIDs())))
 		if err != nil {
 			return err
 		}
-		loads, err := packing.ReadLoadsOfLines(k.Tx, store.TextColumn(lines, "id"))
+		loads, err := packing.ReadLoadsOfLines(k.Tx, record.IDs(lines))
 		if err != nil {
 			return err
 		}
-		id := sh.Text("id")
+		id := sh.ID()
 		for _, l := range lines {
-			q := l.Decimal("qty_allocated") - l.Decimal("qty_shipped") - packing.SumOfOthers(loads, l.Text("id"), id)
+			q := l.QtyAllocated() - l.QtyShipped() - packing.SumOfOthers(loads, l.ID(), id)
 			if q <= 0 {
-				k.why[id] = append(k.why[id], fmt.Sprintf("line %v: nothing is reserved", l["line_no"]))
+				k.why[id] = append(k.why[id], fmt.Sprintf("line %v: nothing is reserved", l.LineNo()))
 				continue
 			}
-			rows = append(rows, store.Row{"shipment_id": sh["id"], "order_id": l["order_id"], "order_line_id": l["id"],
-				"item_id": l["item_id"], "quantity": q})
+			rows = append(rows, record.ShipmentLine{"shipment_id": sh.ID(), "order_id": l.OrderID(),
+				"order_line_id": l.ID(),
+				"item_id":       l.ItemID(), "quantity": q})
 		}
-		if _, err = k.InsertRows("shipment_lines", rows); err != nil {
+		if _, err = record.Insert(k.Tx, rows); err != nil {
 			return err
 		}
 		if err := k.claimPackages(id); err != nil {
@@ -147,32 +149,34 @@ func (k readiness) barredLots(shipments []string) error {
 
 // readNamed reads the records that shipments which leave name in a field, and adds
 // to those of the own fleet, which have no carrier, that one has to be named.
-func (k readiness) readNamed(changes []store.Change, field, resource, what string) (map[string]store.Row, error) {
+func readNamed[R record.Kind](
+	k readiness, changes []store.Change, column func(record.Shipment) string, what string,
+) (map[string]R, error) {
 	var ids set
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Shipment](changes) {
 		if !isDeparture(c) {
 			continue
 		}
-		ids.addID(c.After.Text(field))
-		if c.After[field] == nil && c.After["carrier"] == nil {
-			id := c.After.Text("id")
+		ids.addID(column(c.After))
+		if column(c.After) == "" && !c.After.HasCarrier() {
+			id := c.After.ID()
 			k.why[id] = append(k.why[id], "it goes with the own fleet and names no "+what)
 		}
 	}
-	out := map[string]store.Row{}
+	out := map[string]R{}
 	if len(ids.list) == 0 {
 		return out, nil
 	}
-	rows, err := k.Rows(resource, k.DB().InUUID("id", 2)+" ORDER BY id"+k.DB().ForUpdate(), jsonList(ids.list))
+	rows, err := record.List[R](k.Tx, k.DB().InUUID("id", 2)+" ORDER BY id"+k.DB().ForUpdate(), jsonList(ids.list))
 	for _, r := range rows {
-		out[r.Text("id")] = r
+		out[record.IDOf(r)] = r
 	}
 	return out, err
 }
 
 // driversUnfit adds why drivers may not drive today.
 func (k readiness) driversUnfit(changes []store.Change) error {
-	drivers, err := k.readNamed(changes, "driver_id", "drivers", "driver")
+	drivers, err := readNamed[record.Driver](k, changes, record.Shipment.DriverID, "driver")
 	if err != nil || len(drivers) == 0 {
 		return err
 	}
@@ -182,7 +186,7 @@ func (k readiness) driversUnfit(changes []store.Change) error {
 	}
 	var workers set
 	for _, d := range drivers {
-		workers.addID(d.Text("worker_id"))
+		workers.addID(d.WorkerID())
 	}
 	lacking, err := crew.ListMissingCertificates(k.Tx, workers.list, today)
 	if err != nil {
@@ -190,17 +194,17 @@ func (k readiness) driversUnfit(changes []store.Change) error {
 	}
 	unfit := map[string][]string{}
 	for id, d := range drivers {
-		if st := d.Text("status"); st == "suspended" || st == "off_duty" || d["archived_at"] != nil {
+		if st := d.Status(); st == "suspended" || st == "off_duty" || d.HasArchivedAt() {
 			unfit[id] = append(unfit[id], "the driver is "+strings.ReplaceAll(st, "_", " "))
 		}
-		if on := d.Text("licence_expires_on"); on != "" && on < today {
+		if on := d.LicenceExpiresOn(); on != "" && on < today {
 			unfit[id] = append(unfit[id], "the driver's licence expired on "+on)
 		}
-		unfit[id] = append(unfit[id], lacking[d.Text("worker_id")]...)
+		unfit[id] = append(unfit[id], lacking[d.WorkerID()]...)
 	}
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Shipment](changes) {
 		if isDeparture(c) {
-			k.why[c.After.Text("id")] = append(k.why[c.After.Text("id")], unfit[c.After.Text("driver_id")]...)
+			k.why[c.After.ID()] = append(k.why[c.After.ID()], unfit[c.After.DriverID()]...)
 		}
 	}
 	return nil
@@ -208,7 +212,7 @@ func (k readiness) driversUnfit(changes []store.Change) error {
 
 // vehiclesUnfit adds why vehicles may not go today.
 func (k readiness) vehiclesUnfit(changes []store.Change) error {
-	vehicles, err := k.readNamed(changes, "vehicle_id", "vehicles", "vehicle")
+	vehicles, err := readNamed[record.Vehicle](k, changes, record.Shipment.VehicleID, "vehicle")
 	if err != nil || len(vehicles) == 0 {
 		return err
 	}
@@ -220,19 +224,19 @@ func (k readiness) vehiclesUnfit(changes []store.Change) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range changes {
-		v := vehicles[c.After.Text("vehicle_id")]
+	for _, c := range record.Changes[record.Shipment](changes) {
+		v := vehicles[c.After.VehicleID()]
 		if v == nil || !isDeparture(c) {
 			continue
 		}
-		id := c.After.Text("id")
-		if st := v.Text("status"); st != "in_service" || v["archived_at"] != nil {
+		id := c.After.ID()
+		if st := v.Status(); st != "in_service" || v.HasArchivedAt() {
 			k.why[id] = append(k.why[id], "the vehicle is "+strings.ReplaceAll(st, "_", " "))
 		}
-		if due := v.Text("inspection_due_on"); due != "" && due < today {
+		if due := v.InspectionDueOn(); due != "" && due < today {
 			k.why[id] = append(k.why[id], "the vehicle's inspection was due on "+due)
 		}
-		if with := out[v.Text("id")]; with != "" && with != c.After.Text("driver_id") {
+		if with := out[v.ID()]; with != "" && with != c.After.DriverID() {
 			k.why[id] = append(k.why[id], "the vehicle is out with another driver")
 		}
 	}
@@ -240,7 +244,7 @@ func (k readiness) vehiclesUnfit(changes []store.Change) error {
 }
 
 // outWith says with which driver vehicles are on the road.
-func (k readiness) outWith(vehicles map[string]store.Row) (map[string]string, error) {
+func (k readiness) outWith(vehicles map[string]record.Vehicle) (map[string]string, error) {
 	out := map[string]string{}
 	ids := slices.Sorted(maps.Keys(vehicles))
 	err := k.Query(db.FillWords(`
@@ -273,13 +277,13 @@ func notLeaving(why []string) *fault.Error {
 // lockOrders locks the orders of shipments that are to leave.
 func (k readiness) lockOrders(changes []store.Change) error {
 	var orders set
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Shipment](changes) {
 		if isDeparture(c) {
-			for _, id := range store.Texts(c.After["order_ids"]) {
+			for _, id := range store.Texts(c.After.OrderIDsOrNull()) {
 				orders.addID(id)
 			}
 		}
 	}
-	_, err := locking.LockRows(k.Tx, "orders", orders.list)
+	_, err := locking.LockRows[record.Order](k.Tx, orders.list)
 	return err
 }

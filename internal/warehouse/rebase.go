@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/pricing"
 )
@@ -25,10 +26,10 @@ const anyUnit = "EA"
 // price does not come out even is left as well: it is received in whole units of its own.
 func rebaseOrderLines(tx *db.Tx, a actor.Actor, changes []store.Change, strict bool) error {
 	var items, orders set
-	for _, c := range changes {
-		if c.Op == store.Insert || pricing.IsUnitSet(c) || isAltered(c, "unit_price") || isInParts(c) {
-			items.addID(c.After.Text("item_id"))
-			orders.addID(c.After.Text("order_id"))
+	for _, c := range record.Changes[record.OrderLine](changes) {
+		if c.Op == store.Insert || pricing.IsUnitSet(c) || c.Alters(record.OrderLine.UnitPriceOrNull) || isInParts(c) {
+			items.addID(c.After.ItemID())
+			orders.addID(c.After.OrderID())
 		}
 	}
 	outbound := map[string]bool{}
@@ -53,13 +54,13 @@ func rebaseOrderLines(tx *db.Tx, a actor.Actor, changes []store.Change, strict b
 }
 
 func keepOrdered(changes []store.Change, u *units, outbound map[string]bool, strict bool) error {
-	for i, c := range changes {
+	for i, c := range record.Changes[record.OrderLine](changes) {
 		l := c.After
-		sold := l != nil && outbound[l.Text("order_id")]
+		sold := l != nil && outbound[l.OrderID()]
 		switch {
 		case l == nil:
-		case c.Op == store.Insert || isAltered(c, "uom") || isAltered(c, "item_id"):
-			if u == nil || u.base[l.Text("item_id")] == "" {
+		case c.Op == store.Insert || c.Alters(record.OrderLine.UOMOrNull) || c.Alters(record.OrderLine.ItemIDOrNull):
+			if u == nil || u.base[l.ItemID()] == "" {
 				continue // no such item: the reference refuses it
 			}
 			if err := pricing.CheckUnit(c, u.findUnit); err != nil && strict {
@@ -68,12 +69,14 @@ func keepOrdered(changes []store.Change, u *units, outbound map[string]bool, str
 			if err := u.rebaseLine(c); err != nil && strict && sold {
 				return nameRow(err, i, len(changes))
 			}
-		case sold && (isAltered(c, "unit_price") || isAltered(c, "price_uom")) && pricing.IsLeft(l, u.findUnit):
+		case sold && (c.Alters(record.OrderLine.UnitPriceOrNull) || c.Alters(record.OrderLine.PriceUOMOrNull)) &&
+			pricing.IsLeft(l, u.findUnit):
 			if err := u.rebaseLine(c); err != nil && strict {
 				return nameRow(err, i, len(changes))
 			}
-		case isAltered(c, "qty_ordered"):
-			l["ordered_uom"], l["ordered_qty"] = nil, nil
+		case c.Alters(record.OrderLine.QtyOrderedOrNull):
+			l.ClearOrderedUOM()
+			l.ClearOrderedQty()
 		}
 		if err := u.fineLine(c); err != nil && strict {
 			return nameRow(err, i, len(changes))
@@ -86,23 +89,23 @@ func keepOrdered(changes []store.Change, u *units, outbound map[string]bool, str
 }
 
 // isInParts reports a line whose quantity was given in parts of a unit.
-func isInParts(c store.Change) bool {
+func isInParts(c record.Change[record.OrderLine]) bool {
 	parts := func(f string) bool {
-		return (c.Op == store.Insert || isAltered(c, f)) && c.After.Decimal(f)%decimal.Scale != 0
+		return (c.Op == store.Insert || isAltered(c.Change, f)) && store.Row(c.After).Decimal(f)%decimal.Scale != 0
 	}
 	return c.After != nil && (parts("qty_ordered") || parts("qty_cancelled"))
 }
 
 // fineLine holds what was given of a line in its base unit to the decimals of that.
-func (u *units) fineLine(c store.Change) *fault.Error {
-	if u == nil || !isInParts(c) || !strings.EqualFold(c.After.Text("uom"), u.base[c.After.Text("item_id")]) {
+func (u *units) fineLine(c record.Change[record.OrderLine]) *fault.Error {
+	if u == nil || !isInParts(c) || !strings.EqualFold(c.After.UOM(), u.base[c.After.ItemID()]) {
 		return nil
 	}
 	for _, f := range [...]string{"qty_ordered", "qty_cancelled"} {
-		if c.Op == store.Update && !isAltered(c, f) {
+		if c.Op == store.Update && !isAltered(c.Change, f) {
 			continue
 		}
-		if err := u.checkUnitDecimals(f, c.After.Text("uom"), c.After.Decimal(f)); err != nil {
+		if err := u.checkUnitDecimals(f, c.After.UOM(), store.Row(c.After).Decimal(f)); err != nil {
 			return err
 		}
 	}
@@ -110,36 +113,41 @@ func (u *units) fineLine(c store.Change) *fault.Error {
 }
 
 // rebaseLine turns one line into base units.
-func (u *units) rebaseLine(c store.Change) *fault.Error {
+func (u *units) rebaseLine(c record.Change[record.OrderLine]) *fault.Error {
 	l := c.After
-	item, unit := l.Text("item_id"), l.Text("uom")
+	item, unit := l.ItemID(), l.UOM()
 	base := u.base[item]
 	f, err := u.unitFactor(item, unit)
 	if err != nil && strings.EqualFold(unit, anyUnit) || err == nil && strings.EqualFold(unit, base) {
-		l["uom"], l["ordered_uom"], l["ordered_qty"] = base, nil, nil
+		l.SetUOM(base)
+		l.ClearOrderedUOM()
+		l.ClearOrderedQty()
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	ordered, err := u.toBase(item, unit, l.Decimal("qty_ordered"))
+	ordered, err := u.toBase(item, unit, l.QtyOrdered())
 	if err != nil {
 		return refuseMovement("qty_ordered", err.Msg)
 	}
-	cancelled, err := u.toBase(item, unit, l.Decimal("qty_cancelled"))
+	cancelled, err := u.toBase(item, unit, l.QtyCancelled())
 	if err != nil {
 		return refuseMovement("qty_cancelled", err.Msg)
 	}
-	if price := l.Decimal("unit_price"); price != 0 && !pricing.HasUnit(l) {
+	if price := l.UnitPrice(); price != 0 && !pricing.HasUnit(l) {
 		each, exact := price.DivExact(f)
 		if !exact {
 			return refuseMovement("unit_price", price.String()+" a "+unit+" is no price of four decimals a "+base+
 				": say that it is of a "+unit+" (price_uom), or give the line in "+base)
 		}
-		l["unit_price"] = each
+		l.SetUnitPrice(each)
 	}
-	l["ordered_uom"], l["ordered_qty"] = strings.ToUpper(unit), l["qty_ordered"]
-	l["uom"], l["qty_ordered"], l["qty_cancelled"] = base, ordered, cancelled
+	l.SetOrderedUOM(strings.ToUpper(unit))
+	l.SetOrderedQtyOrNull(l.QtyOrderedOrNull())
+	l.SetUOM(base)
+	l.SetQtyOrdered(ordered)
+	l.SetQtyCancelled(cancelled)
 	return nil
 }
 
@@ -206,12 +214,12 @@ func unitsKnown(tx *db.Tx, tenant string, orders []string) error {
 // explainLeft says at a refusal why a line was left in another unit than its item's, and
 // what can be done about it.
 func (u *units) explainLeft(refused *fault.Error, l store.Row) *fault.Error {
-	if !pricing.IsLeft(l, u.findUnit) {
+	if !pricing.IsLeft(record.OrderLine(l), u.findUnit) {
 		return refused.With("", "change the line's unit to one of the item's").At("order_id",
 			"has a line in a unit that its item does not know")
 	}
 	words := "has a line in a unit that its item came to know later"
-	if why := u.rebaseLine(store.Change{Op: store.Update, After: l}); why != nil {
+	if why := u.rebaseLine(record.ChangeOf[record.OrderLine](store.Change{Op: store.Update, After: l})); why != nil {
 		words = why.Msg
 	}
 	return refused.With("", "set the line's price_uom where its price is of that unit, or give its uom with qty_ordered "+

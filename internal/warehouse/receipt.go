@@ -4,6 +4,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/handling"
@@ -36,7 +37,7 @@ func (r *receiving) defaultStatus(a *arrival) string {
 	switch {
 	case a.Discrepancy == "damaged":
 		return "damaged"
-	case a.Discrepancy == "quality", a.Discrepancy == "wrong_item", r.zone["kind"] == "quarantine":
+	case a.Discrepancy == "quality", a.Discrepancy == "wrong_item", r.zone.Kind() == "quarantine":
 		return "quarantine"
 	case r.isReturn(a):
 		return "quarantine"
@@ -44,9 +45,9 @@ func (r *receiving) defaultStatus(a *arrival) string {
 	return "available"
 }
 
-func (r *receiving) orderOf(a *arrival) store.Row {
+func (r *receiving) orderOf(a *arrival) record.Order {
 	for _, o := range r.orders {
-		if a.line != nil && o["id"] == a.line["order_id"] {
+		if a.line != nil && o.ID() == a.line.OrderID() {
 			return o
 		}
 	}
@@ -55,7 +56,7 @@ func (r *receiving) orderOf(a *arrival) store.Row {
 
 // isReturn reports goods that come in under a return order.
 func (r *receiving) isReturn(a *arrival) bool {
-	return a.line != nil && r.orderOf(a)["type"] == "return"
+	return a.line != nil && r.orderOf(a).Type() == "return"
 }
 
 // isTransfer reports goods that come out of transit under a transfer.
@@ -72,15 +73,16 @@ func (r *receiving) readLots() error {
 			numbers.addID(a.LotNo)
 		}
 	}
-	r.lots = map[lotName]store.Row{}
+	r.lots = map[lotName]record.Lot{}
 	if len(numbers.list) == 0 {
 		return nil
 	}
 	in := r.c.DB()
-	rows, err := r.c.Rows("lots", in.InUUID("item_id", 2)+" AND "+in.InText("lot_no", 3), query.List(items.list),
+	rows, err := record.List[record.Lot](r.c.Tx, in.InUUID("item_id", 2)+" AND "+in.InText("lot_no", 3),
+		query.List(items.list),
 		query.List(numbers.list))
 	for _, l := range rows {
-		r.lots[lotName{l.Text("item_id"), l.Text("lot_no")}] = l
+		r.lots[lotName{l.ItemID(), l.LotNo()}] = l
 	}
 	return err
 }
@@ -93,27 +95,27 @@ func (r *receiving) lotOf(a *arrival) error {
 		if it.expires && a.ExpiresOn == "" {
 			return refuseMovement(a.at+"expires_on", "lot "+a.LotNo+" of item "+it.sku+" is new: say when it expires")
 		}
-		row := store.Row{"item_id": a.item, "lot_no": a.LotNo}
+		row := record.Lot{"item_id": a.item, "lot_no": a.LotNo}
 		if a.ExpiresOn != "" {
-			row["expires_on"] = a.ExpiresOn
+			row.SetExpiresOn(a.ExpiresOn)
 		}
-		made, err := r.c.Tx.InsertRows("lots", []store.Row{row})
+		made, err := record.Insert(r.c.Tx, []record.Lot{row})
 		if err != nil {
 			return err
 		}
 		lot = made[0]
 		r.lots[lotName{a.item, a.LotNo}] = lot
 	}
-	a.lot = lot.Text("id")
-	if a.ExpiresOn != "" && lot["expires_on"] != nil && lot["expires_on"] != any(a.ExpiresOn) {
+	a.lot = lot.ID()
+	if a.ExpiresOn != "" && lot.HasExpiresOn() && lot.ExpiresOnOrNull() != any(a.ExpiresOn) {
 		return fault.New(fault.Conflict, CodeMovement, "lot %s of item %s expires on %s, not %s", a.LotNo, it.sku,
-			lot.Text("expires_on"), a.ExpiresOn).
-			At(a.at+"expires_on", "the lot expires on %s", lot.Text("expires_on"))
+			lot.ExpiresOn(), a.ExpiresOn).
+			At(a.at+"expires_on", "the lot expires on %s", lot.ExpiresOn())
 	}
 	if a.StockStatus != "available" {
 		return nil
 	}
-	why := inventory.LotBarReason(lot.Text("status"), lot.Text("expires_on"), r.rules.localToday(), 0)
+	why := inventory.LotBarReason(lot.Status(), lot.ExpiresOn(), r.rules.localToday(), 0)
 	if why != "" {
 		return fault.New(fault.Conflict, CodeLot, "lot %s of item %s %s", a.LotNo, it.sku, why).
 			With("", "take it in with stock_status quarantine, hold or damaged").At(a.at+"lot_no", "%s", why)
@@ -123,13 +125,13 @@ func (r *receiving) lotOf(a *arrival) error {
 
 // writeReceipt writes the receipt and its lines.
 func (r *receiving) writeReceipt() error {
-	head := store.Row{"zone_id": r.in.ZoneID, "received_at": query.FormatTime(r.c.Now()),
+	head := record.Receipt{"zone_id": r.in.ZoneID, "received_at": query.FormatTime(r.c.Now()),
 		"line_count": int64(len(r.goods))}
 	if len(r.orders) > 0 {
-		head["order_id"] = r.orders[0]["id"]
+		head.SetOrderIDOrNull(r.orders[0].ID())
 	}
 	if r.in.ASN != "" {
-		head["asn"] = r.in.ASN
+		head.SetASN(r.in.ASN)
 	}
 	odd := int64(0)
 	for _, a := range r.goods {
@@ -137,17 +139,17 @@ func (r *receiving) writeReceipt() error {
 			odd++
 		}
 	}
-	head["discrepancies"] = odd
-	made, err := r.c.Tx.InsertRows("receipts", []store.Row{head})
+	head.SetDiscrepancies(odd)
+	made, err := record.Insert(r.c.Tx, []record.Receipt{head})
 	if err != nil {
 		return err
 	}
 	r.receipt = made[0]
-	rows := make([]store.Row, len(r.goods))
+	rows := make([]record.ReceiptLine, len(r.goods))
 	for i, a := range r.goods {
-		rows[i] = a.receiptLine(r.receipt.Text("id"), i+1)
+		rows[i] = record.ReceiptLine(a.receiptLine(r.receipt.ID(), i+1))
 	}
-	r.rows, err = r.c.Tx.InsertRows("receipt_lines", rows)
+	r.rows, err = record.Insert(r.c.Tx, rows)
 	return err
 }
 
@@ -162,7 +164,7 @@ func (a *arrival) receiptLine(receipt string, n int) store.Row {
 		"quantity":     a.base,
 	}
 	if a.line != nil {
-		row["order_line_id"] = a.line["id"]
+		row["order_line_id"] = a.line.ID()
 	}
 	if a.UoM != "" {
 		row["uom_quantity"] = a.Quantity
@@ -206,35 +208,38 @@ func (r *receiving) postReceived() error {
 		if len(a.Serials) == 0 {
 			m := r.receiptMovement(a, a.base)
 			if a.UoM != "" {
-				m["uom"], m["uom_quantity"] = a.UoM, a.Quantity
+				m["uom"] = a.UoM
+				m["uom_quantity"] = a.Quantity
 			}
-			r.moves = append(r.moves, m)
+			r.moves = append(r.moves, record.StockMovement(m))
 		}
 		for _, s := range a.Serials {
 			m := r.receiptMovement(a, decimal.One)
 			m["serial"] = s
-			r.moves = append(r.moves, m)
+			r.moves = append(r.moves, record.StockMovement(m))
 		}
 	}
 	if len(r.moves) == 0 {
 		return nil
 	}
-	r.moves, err = r.c.Tx.InsertRows("stock_movements", r.moves)
+	r.moves, err = record.Insert(r.c.Tx, r.moves)
 	return err
 }
 
 // postOutOfTransit adds the movements that bring goods of a transfer out of transit, as
 // they left.
 func (r *receiving) postOutOfTransit(a *arrival) error {
-	moves, err := r.transit.Take(transfers.Arrival{LineID: a.line.Text("id"), LotID: a.lot, LPN: a.LPN,
+	moves, err := r.transit.Take(transfers.Arrival{LineID: a.line.ID(), LotID: a.lot, LPN: a.LPN,
 		Serials: a.Serials, Quantity: a.base, At: a.at})
 	if err != nil {
 		return err
 	}
 	for _, m := range moves {
-		m["to_zone_id"], m["to_status"] = r.in.ZoneID, a.StockStatus
-		m["ref_type"], m["ref_id"] = "receipts", r.receipt["id"]
-		setGiven(m, "reason_code", a.Discrepancy)
+		m.SetToZoneID(r.in.ZoneID)
+		m.SetToStatus(a.StockStatus)
+		m.SetRefType("receipts")
+		m.SetRefID(r.receipt.ID())
+		setGiven(store.Row(m), "reason_code", a.Discrepancy)
 	}
 	r.moves = append(r.moves, moves...)
 	return nil
@@ -242,7 +247,7 @@ func (r *receiving) postOutOfTransit(a *arrival) error {
 
 func (r *receiving) receiptMovement(a *arrival, quantity decimal.Dec) store.Row {
 	m := store.Row{"type": "receipt", "item_id": a.item, "to_zone_id": r.in.ZoneID, "to_status": a.StockStatus,
-		"quantity": quantity, "ref_type": "receipts", "ref_id": r.receipt["id"]}
+		"quantity": quantity, "ref_type": "receipts", "ref_id": r.receipt.ID()}
 	setGiven(m, "lot_id", a.lot, "lpn", a.LPN, "reason_code", a.Discrepancy)
 	if a.Weight != nil {
 		m["weight_kg"] = *a.Weight
@@ -252,8 +257,8 @@ func (r *receiving) receiptMovement(a *arrival, quantity decimal.Dec) store.Row 
 	} else if cost, known := r.costOf(a); known {
 		m["unit_cost"] = cost
 	}
-	if o := r.orderOf(a); o != nil && o["owner_id"] != nil {
-		m["owner_id"] = o["owner_id"]
+	if o := r.orderOf(a); o != nil && o.HasOwnerID() {
+		m["owner_id"] = o.OwnerIDOrNull()
 	}
 	return m
 }
@@ -270,19 +275,19 @@ func (r *receiving) costOf(a *arrival) (cost decimal.Dec, known bool) {
 // updateOrders brings the orders and their lines up to what has come in. An order
 // of which all has come is completed.
 func (r *receiving) updateOrders() error {
-	var sets []store.Row
+	var sets []record.OrderLine
 	for _, l := range r.lines {
-		base := r.claimed[l.Text("id")]
+		base := r.claimed[l.ID()]
 		if base == 0 {
 			continue
 		}
 		q, exact := base.DivExact(r.lineUnit(l))
 		if !exact {
 			return refuseMovement("lines", base.String()+" base units are no whole number of the order line's unit "+
-				l.Text("uom"))
+				l.UOM())
 		}
-		l["qty_received"] = l.Decimal("qty_received") + q
-		sets = append(sets, store.Row{"id": l["id"], "qty_received": l["qty_received"]})
+		l.SetQtyReceived(l.QtyReceived() + q)
+		sets = append(sets, record.OrderLine{"id": l.ID(), "qty_received": l.QtyReceived()})
 	}
 	if len(sets) == 0 {
 		return nil
@@ -290,7 +295,7 @@ func (r *receiving) updateOrders() error {
 	if err := r.moveOrders("confirmed", "in_progress", func(store.Row) bool { return true }); err != nil {
 		return err
 	}
-	if err := r.c.Tx.UpdateEach("order_lines", sets); err != nil {
+	if err := r.c.Tx.UpdateEach("order_lines", record.Rows(sets)); err != nil {
 		return err
 	}
 	return r.moveOrders("in_progress", "completed", r.isFullyReceived)
@@ -300,17 +305,17 @@ func (r *receiving) updateOrders() error {
 func (r *receiving) moveOrders(from, to string, ready func(store.Row) bool) error {
 	var ids []string
 	for _, o := range r.orders {
-		ids = append(ids, o.Text("id"))
+		ids = append(ids, o.ID())
 	}
 	in := r.c.DB().InUUID("id", 2)
-	orders, err := r.c.Rows("orders", in+" ORDER BY id", query.List(ids))
+	orders, err := record.List[record.Order](r.c.Tx, in+" ORDER BY id", query.List(ids))
 	if err != nil {
 		return err
 	}
 	ids = ids[:0]
 	for _, o := range orders {
-		if o["status"] == any(from) && ready(o) {
-			ids = append(ids, o.Text("id"))
+		if o.Status() == from && ready(store.Row(o)) {
+			ids = append(ids, o.ID())
 		}
 	}
 	if len(ids) == 0 {
@@ -323,7 +328,7 @@ func (r *receiving) moveOrders(from, to string, ready func(store.Row) bool) erro
 // isFullyReceived reports an order of which nothing is open.
 func (r *receiving) isFullyReceived(o store.Row) bool {
 	for _, l := range r.lines {
-		if l["order_id"] == o["id"] && l.Decimal("qty_received") < l.Decimal("qty_ordered")-l.Decimal("qty_cancelled") {
+		if l.OrderID() == o["id"] && l.QtyReceived() < l.QtyOrdered()-l.QtyCancelled() {
 			return false
 		}
 	}
@@ -332,13 +337,13 @@ func (r *receiving) isFullyReceived(o store.Row) bool {
 
 // openPutawayTasks opens tasks for what has to leave the dock.
 func (r *receiving) openPutawayTasks() error {
-	var goods []store.Row
+	var goods []record.PutawayTask
 	for _, m := range r.moves {
-		if m["to_status"] != "available" {
+		if m.ToStatus() != "available" {
 			continue
 		}
-		t := newPutAway(m, r.in.ZoneID, m["to_status"])
-		t["receipt_id"] = r.receipt["id"]
+		t := newPutAway(store.Row(m), r.in.ZoneID, m.ToStatusOrNull())
+		t.SetReceiptID(r.receipt.ID())
 		goods = append(goods, t)
 	}
 	var err error
@@ -349,9 +354,9 @@ func (r *receiving) openPutawayTasks() error {
 func (r *receiving) receiveOut() (*ReceiveOut, error) {
 	c := r.c
 	out := &ReceiveOut{
-		Receipt: c.Record("receipts", r.receipt), ReceiptLines: c.Records("receipt_lines", r.rows),
-		Movements:    c.Records("stock_movements", r.moves),
-		PutawayTasks: c.Records("putaway_tasks", r.tasks), Lines: []verb.Record{}, Handling: []handling.Load{},
+		Receipt: record.Show(c, r.receipt), ReceiptLines: record.ShowList(c, r.rows),
+		Movements:    record.ShowList(c, r.moves),
+		PutawayTasks: record.ShowList(c, r.tasks), Lines: []verb.Record{}, Handling: []handling.Load{},
 	}
 	if len(r.tasks) > 0 {
 		out.Then("put_away", "Put the goods away")
@@ -359,19 +364,19 @@ func (r *receiving) receiveOut() (*ReceiveOut, error) {
 	if len(r.orders) == 0 {
 		return out, nil
 	}
-	order, err := c.Again("orders", r.orders[0].Text("id"))
+	order, err := c.Again("orders", r.orders[0].ID())
 	if err != nil {
 		return nil, err
 	}
 	out.Order = &order
-	if order.Row()["status"] == "in_progress" {
+	if record.Order(order.Row()).Status() == "in_progress" {
 		out.Then("receive", "Receive more")
 	}
-	lines, err := c.Rows("order_lines", "order_id = $2 ORDER BY line_no", r.orders[0]["id"])
+	lines, err := record.List[record.OrderLine](c.Tx, "order_id = $2 ORDER BY line_no", r.orders[0].ID())
 	if err != nil {
 		return nil, err
 	}
-	out.Lines = c.Records("order_lines", lines)
+	out.Lines = record.ShowList(c, lines)
 	out.Handling, err = handling.ListExpected(c.Tx, order.Row(), lines)
 	return out, err
 }

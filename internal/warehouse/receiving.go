@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/returns"
@@ -28,19 +29,19 @@ const (
 type receiving struct {
 	c       *verb.Call
 	in      *ReceiveIn
-	orders  []store.Row
-	lines   []store.Row // of the orders
-	zone    store.Row
+	orders  []record.Order
+	lines   []record.OrderLine // of the orders
+	zone    record.Zone
 	goods   []*arrival
 	items   map[string]*article
 	units   *units
 	rules   *rules
-	lots    map[lotName]store.Row
+	lots    map[lotName]record.Lot
 	claimed map[string]decimal.Dec // order line -> base units of this receipt
-	receipt store.Row
-	rows    []store.Row // of the receipt
-	moves   []store.Row
-	tasks   []store.Row
+	receipt record.Receipt
+	rows    []record.ReceiptLine // of the receipt
+	moves   []record.StockMovement
+	tasks   []record.PutawayTask
 	away    returns.Away    // what may come back
 	transit transfers.Goods // what may come out of transit
 }
@@ -52,8 +53,8 @@ type arrival struct {
 	at   string // place in the request: "lines[2]."
 	item string
 	base decimal.Dec
-	line store.Row // of the order, nil without one
-	lot  string    // id
+	line record.OrderLine // of the order, nil without one
+	lot  string           // id
 
 	isOfPieces bool // the quantity is what a label counts of pieces
 }
@@ -75,7 +76,7 @@ func (r *receiving) findOrders() error {
 	default:
 		return nil
 	}
-	orders, err := r.c.Lock("orders", "order_id", ids...)
+	orders, err := record.Lock[record.Order](r.c, "order_id", ids...)
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func (r *receiving) findOrders() error {
 		}
 	}
 	r.orders = orders
-	r.lines, err = r.c.Rows("order_lines", r.c.DB().InUUID("order_id", 2)+" ORDER BY order_id, line_no"+
+	r.lines, err = record.List[record.OrderLine](r.c.Tx, r.c.DB().InUUID("order_id", 2)+" ORDER BY order_id, line_no"+
 		r.c.DB().ForUpdate(), query.List(ids))
 	return err
 }
@@ -115,16 +116,16 @@ func (r *receiving) ordersOfShipment() (ids []string, err error) {
 }
 
 // checkReceivable refuses orders that nothing is received for.
-func checkReceivable(o store.Row) error {
-	no := o.Text("order_no")
-	switch status := o.Text("status"); {
-	case o["type"] == "outbound":
+func checkReceivable(o record.Order) error {
+	no := o.OrderNo()
+	switch status := o.Status(); {
+	case o.Type() == "outbound":
 		return notReady("order %s is outbound: goods do not come in for it", no).At("order_id", "is an outbound order")
 	case status == "completed":
 		return fault.New(fault.Conflict, CodeOver, "order %s is received in full", no).At("order_id", "is completed")
 	case status == "draft":
 		return notReady("order %s is a draft: confirm it first", no).At("order_id", "is not confirmed")
-	case transfers.IsOf(o) && o.Decimal("qty_shipped") == 0 && status != "cancelled":
+	case transfers.IsOf(o) && o.QtyShipped() == 0 && status != "cancelled":
 		return transfers.RefuseUnshipped(no)
 	case status != "confirmed" && status != "in_progress":
 		return notReady("order %s is %s", no, strings.ReplaceAll(status, "_", " ")).At("order_id", "is %s", status)
@@ -135,7 +136,7 @@ func checkReceivable(o store.Row) error {
 // readDock reads the zone. It is not locked: whoever moves stock locks items first
 // and zones last.
 func (r *receiving) readDock() error {
-	rows, err := r.c.Rows("zones", "id = $2", r.in.ZoneID)
+	rows, err := record.List[record.Zone](r.c.Tx, "id = $2", r.in.ZoneID)
 	if err == nil && len(rows) == 0 {
 		err = verb.Missing("zones", "zone_id")
 	}
@@ -172,13 +173,13 @@ func (r *receiving) identifyItems() error {
 // item.
 func (r *receiving) recogniseLine(a *arrival, scan *scanning.Goods) error {
 	if a.OrderLineID != "" {
-		at := slices.IndexFunc(r.lines, func(l store.Row) bool { return l["id"] == any(a.OrderLineID) })
+		at := slices.IndexFunc(r.lines, func(l record.OrderLine) bool { return l.ID() == a.OrderLineID })
 		if at < 0 {
 			return verb.Missing("order_lines", a.at+"order_line_id")
 		}
 		a.line = r.lines[at]
 		if a.item == "" {
-			a.item = a.line.Text("item_id")
+			a.item = a.line.ItemID()
 		}
 	}
 	if scan != nil {
@@ -199,7 +200,7 @@ func (r *receiving) recogniseLine(a *arrival, scan *scanning.Goods) error {
 		return fault.New(fault.Invalid, "23502", "a line names an order line, an item or a barcode").At(a.at+"item_id",
 			"is required")
 	}
-	if a.line != nil && a.item != a.line.Text("item_id") {
+	if a.line != nil && a.item != a.line.ItemID() {
 		return fault.New(fault.Conflict, scanning.CodeScan, "the order line is of another item").At(a.at+"item_id",
 			"is not the order line's")
 	}
@@ -313,12 +314,12 @@ func (r *receiving) matchOrderLines() error {
 func (r *receiving) splitOverLines(a *arrival) ([]*arrival, error) {
 	lines := r.lines
 	if a.line != nil {
-		lines = []store.Row{a.line}
+		lines = []record.OrderLine{a.line}
 	}
 	var parts []*arrival
-	rest, last, open := a.base, store.Row(nil), decimal.Dec(0)
+	rest, last, open := a.base, record.OrderLine(store.Row(nil)), decimal.Dec(0)
 	for _, l := range lines {
-		if l.Text("item_id") != a.item {
+		if l.ItemID() != a.item {
 			continue
 		}
 		room, err := r.openQuantity(l)
@@ -351,36 +352,36 @@ func (r *receiving) splitOverLines(a *arrival) ([]*arrival, error) {
 }
 
 // shareOfLine is the share of goods that a line of an order takes.
-func (r *receiving) shareOfLine(a *arrival, line store.Row, take decimal.Dec) *arrival {
+func (r *receiving) shareOfLine(a *arrival, line record.OrderLine, take decimal.Dec) *arrival {
 	p := *a
 	p.line, p.base = line, take
 	if take != a.base {
 		p.UoM, p.Quantity = "", take
 	}
-	r.claimed[line.Text("id")] += take
+	r.claimed[line.ID()] += take
 	return &p
 }
 
 // openQuantity is how much of a line may still come in, in base units, tolerance
 // included; of a transfer, what is in transit.
-func (r *receiving) openQuantity(l store.Row) (decimal.Dec, error) {
+func (r *receiving) openQuantity(l record.OrderLine) (decimal.Dec, error) {
 	if r.isTransfer(&arrival{line: l}) { // kept in base units
-		return l.Decimal("qty_shipped") - l.Decimal("qty_received") - r.claimed[l.Text("id")], nil
+		return l.QtyShipped() - l.QtyReceived() - r.claimed[l.ID()], nil
 	}
-	expected := l.Decimal("qty_ordered") - l.Decimal("qty_cancelled")
+	expected := l.QtyOrdered() - l.QtyCancelled()
 	wanted, err := MultiplyWithin(expected, decimal.One+r.rules.overReceipt, "quantity")
 	if err != nil {
 		return 0, err
 	}
 	f := r.lineUnit(l)
-	base, err := MultiplyWithin(wanted-l.Decimal("qty_received"), f, "quantity")
-	return base - r.claimed[l.Text("id")], err
+	base, err := MultiplyWithin(wanted-l.QtyReceived(), f, "quantity")
+	return base - r.claimed[l.ID()], err
 }
 
 // lineUnit is how many base units one unit of an order line holds. A line whose
 // unit the item does not know counts in base units.
-func (r *receiving) lineUnit(l store.Row) decimal.Dec {
-	if f, err := r.units.unitFactor(l.Text("item_id"), l.Text("uom")); err == nil {
+func (r *receiving) lineUnit(l record.OrderLine) decimal.Dec {
+	if f, err := r.units.unitFactor(l.ItemID(), l.UOM()); err == nil {
 		return f
 	}
 	return decimal.One

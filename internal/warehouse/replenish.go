@@ -8,6 +8,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/sites"
 )
@@ -16,11 +17,11 @@ import (
 type refill struct {
 	work
 	today string
-	rules []store.Row
+	rules []record.ReplenishRule
 	units *units
 	keep  map[string]int64        // days that goods of an item have to last
 	stock map[string][]*freeStock // free stock by item
-	open  []store.Row             // tasks that are not done
+	open  []record.ReplenishTask  // tasks that are not done
 	faces map[[2]string]bool      // item and zone that a rule fills
 
 	places map[string]sites.Zone // that rules fill
@@ -37,26 +38,26 @@ type Lacking struct {
 // stock than its rule's least, with what open tasks bring, is filled up to the
 // rule's most, of what expires first at its site. The items are locked, so nobody else plans
 // with the same stock.
-func (k work) planReplenishment(ids []string, full bool) (tasks []store.Row, short []Lacking, err error) {
+func (k work) planReplenishment(ids []string, full bool) (tasks []record.ReplenishTask, short []Lacking, err error) {
 	p := &refill{work: k, keep: map[string]int64{}, faces: map[[2]string]bool{}}
 	if err := p.lockItemsAndReadStock(ids); err != nil || len(p.rules) == 0 {
 		return nil, nil, err
 	}
 	for _, rule := range p.rules {
-		if len(ids) > 0 && !slices.Contains(ids, rule.Text("id")) {
+		if len(ids) > 0 && !slices.Contains(ids, rule.ID()) {
 			continue
 		}
-		sources, err := p.zonesWithin(rule.Text("source_zone_id"))
+		sources, err := p.zonesWithin(rule.SourceZoneID())
 		if err != nil {
 			return nil, nil, err
 		}
 		rows, lacks := p.fillByRule(rule, sources, full)
 		tasks = append(tasks, rows...)
 		if lacks > 0 {
-			short = append(short, Lacking{RuleID: rule.Text("id"), Quantity: lacks})
+			short = append(short, Lacking{RuleID: rule.ID(), Quantity: lacks})
 		}
 	}
-	tasks, err = k.InsertRows("replenish_tasks", tasks)
+	tasks, err = record.Insert(k.Tx, tasks)
 	return tasks, short, err
 }
 
@@ -68,7 +69,7 @@ func (p *refill) lockItemsAndReadStock(ids []string) (err error) {
 		where, args = "archived_at IS NULL AND item_id IN (SELECT r.item_id FROM replenish_rules r WHERE r.tenant_id = $1 AND "+in("r.id", 2)+") ORDER BY id",
 			[]any{jsonList(ids)}
 	}
-	if p.rules, err = p.Rows("replenish_rules", where, args...); err != nil || len(p.rules) == 0 {
+	if p.rules, err = record.List[record.ReplenishRule](p.Tx, where, args...); err != nil || len(p.rules) == 0 {
 		return err
 	}
 	if p.today, err = readLocalToday(p.work.Tx); err != nil {
@@ -77,9 +78,9 @@ func (p *refill) lockItemsAndReadStock(ids []string) (err error) {
 	var items, faces set
 	var wishes []demandLine
 	for _, r := range p.rules {
-		items.addID(r.Text("item_id"))
-		faces.addID(r.Text("pick_zone_id"))
-		p.faces[[2]string{r.Text("item_id"), r.Text("pick_zone_id")}] = true
+		items.addID(r.ItemID())
+		faces.addID(r.PickZoneID())
+		p.faces[[2]string{r.ItemID(), r.PickZoneID()}] = true
 	}
 	for _, id := range items.list {
 		wishes = append(wishes, demandLine{item: id})
@@ -91,14 +92,15 @@ func (p *refill) lockItemsAndReadStock(ids []string) (err error) {
 		return err
 	}
 	p.units = queueUnits(p.Tx.Tx, p.TenantID, items.list)
-	rows, err := p.Rows("items", in("id", 2), jsonList(items.list))
+	rows, err := record.List[record.Item](p.Tx, in("id", 2), jsonList(items.list))
 	if err != nil {
 		return err
 	}
 	for _, r := range rows {
-		p.keep[r.Text("id")], _ = r["min_remaining_days"].(int64)
+		p.keep[r.ID()] = r.MinRemainingDays()
 	}
-	if p.open, err = p.Rows("replenish_tasks", in("item_id", 2)+" AND status IN ('open', 'in_progress') ORDER BY id",
+	if p.open, err = record.List[record.ReplenishTask](p.Tx,
+		in("item_id", 2)+" AND status IN ('open', 'in_progress') ORDER BY id",
 		jsonList(items.list)); err != nil {
 		return err
 	}
@@ -109,11 +111,11 @@ func (p *refill) lockItemsAndReadStock(ids []string) (err error) {
 }
 
 // takeOpenTask takes what an open task will fetch from its place.
-func (p *refill) takeOpenTask(task store.Row) {
-	left := task.Decimal("quantity") - task.Decimal("quantity_done")
-	for _, c := range p.stock[task.Text("item_id")] {
-		if c.zone == task.Text("from_zone_id") && c.lot == task.Text("lot_id") && c.serial == task.Text("serial") &&
-			c.lpn == task.Text("lpn") && c.owner == task.Text("owner_id") {
+func (p *refill) takeOpenTask(task record.ReplenishTask) {
+	left := task.Quantity() - task.QuantityDone()
+	for _, c := range p.stock[task.ItemID()] {
+		if c.zone == task.FromZoneID() && c.lot == task.LotID() && c.serial == task.Serial() &&
+			c.lpn == task.LPN() && c.owner == task.OwnerID() {
 			c.free -= min(c.free, left)
 		}
 	}
@@ -147,8 +149,9 @@ func (p *refill) zonesWithin(zone string) (map[string]bool, error) {
 }
 
 // fillByRule opens the tasks of one rule and says what no reserve has.
-func (p *refill) fillByRule(rule store.Row, sources map[string]bool, full bool) (tasks []store.Row, lacks decimal.Dec) {
-	item, face, owner := rule.Text("item_id"), rule.Text("pick_zone_id"), rule.Text("owner_id")
+func (p *refill) fillByRule(rule record.ReplenishRule, sources map[string]bool,
+	full bool) (tasks []record.ReplenishTask, lacks decimal.Dec) {
+	item, face, owner := rule.ItemID(), rule.PickZoneID(), rule.OwnerID()
 	w := demandLine{item: item, ship: p.today, keep: p.keep[item]}
 	var held decimal.Dec
 	for _, c := range p.stock[item] {
@@ -157,14 +160,14 @@ func (p *refill) fillByRule(rule store.Row, sources map[string]bool, full bool) 
 		}
 	}
 	for _, t := range p.open {
-		if t["item_id"] == rule["item_id"] && t.Text("to_zone_id") == face && t.Text("owner_id") == owner {
-			held += t.Decimal("quantity") - t.Decimal("quantity_done")
+		if t.ItemID() == rule.ItemID() && t.ToZoneID() == face && t.OwnerID() == owner {
+			held += t.Quantity() - t.QuantityDone()
 		}
 	}
-	need := rule.Decimal("max_qty") - held
+	need := rule.MaxQty() - held
 	step := p.units.smallestQuantity(p.units.base[item])
 	need -= need % step
-	if need <= 0 || held >= rule.Decimal("min_qty") && !full {
+	if need <= 0 || held >= rule.MinQty() && !full {
 		return nil, 0
 	}
 	list := p.stock[item]
@@ -179,7 +182,7 @@ func (p *refill) fillByRule(rule store.Row, sources map[string]bool, full bool) 
 		c.free -= q
 		need -= q
 		need -= need % step
-		tasks = append(tasks, store.Row{"rule_id": rule["id"], "item_id": item, "lot_id": db.Null(c.lot),
+		tasks = append(tasks, record.ReplenishTask{"rule_id": rule.ID(), "item_id": item, "lot_id": db.Null(c.lot),
 			"serial": db.Null(c.serial), "owner_id": db.Null(c.owner),
 			"lpn": db.Null(c.lpn), "from_zone_id": c.zone, "to_zone_id": face, "quantity": q})
 	}

@@ -5,6 +5,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/packing"
@@ -53,32 +54,33 @@ func (k work) changeReserved(list []pledge) error {
 }
 
 // newReservation is a new row of quantity q of a line at a place.
-func newReservation(line string, at spot, q decimal.Dec) store.Row {
-	return store.Row{"order_line_id": line, "item_id": at.item, "zone_id": at.zone, "lot_id": db.Null(at.lot),
+func newReservation(line string, at spot, q decimal.Dec) record.Reservation {
+	return record.Reservation{"order_line_id": line, "item_id": at.item, "zone_id": at.zone, "lot_id": db.Null(at.lot),
 		"serial": db.Null(at.serial), "owner_id": db.Null(at.owner),
 		"lpn": db.Null(at.lpn), "stock_status": at.status, "stock_key": at.stockKey(), "quantity": q}
 }
 
 // reserveStock promises stock to order lines.
-func (k work) reserveStock(rows []store.Row) ([]store.Row, error) {
+func (k work) reserveStock(rows []record.Reservation) ([]record.Reservation, error) {
 	list := make([]pledge, len(rows))
 	for i, r := range rows {
-		list[i] = pledge{spotOf(r), r.Decimal("quantity")}
+		list[i] = pledge{spotOf(store.Row(r)), r.Quantity()}
 	}
 	if err := k.changeReserved(list); err != nil {
 		return nil, err
 	}
-	return k.InsertRows("reservations", rows)
+	return record.Insert(k.Tx, rows)
 }
 
 // releaseReservations gives active reservations back; pick lines that wait for them are
 // cancelled.
-func (k work) releaseReservations(rows []store.Row) error {
+func (k work) releaseReservations(rows []record.Reservation) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	ids := store.TextColumn(rows, "id")
-	waiting, err := k.Rows("pick_lines", k.DB().InUUID("reservation_id", 2)+" AND status = 'pending' ORDER BY id",
+	ids := record.IDs(rows)
+	waiting, err := record.List[record.PickLine](k.Tx,
+		k.DB().InUUID("reservation_id", 2)+" AND status = 'pending' ORDER BY id",
 		jsonList(ids))
 	if err != nil {
 		return err
@@ -88,12 +90,12 @@ func (k work) releaseReservations(rows []store.Row) error {
 	}
 	list := make([]pledge, len(rows))
 	for i, r := range rows {
-		list[i] = pledge{spotOf(r), -r.Decimal("quantity")}
+		list[i] = pledge{spotOf(store.Row(r)), -r.Quantity()}
 	}
 	if err := k.changeReserved(list); err != nil {
 		return err
 	}
-	if err := k.UpdateRows("pick_lines", store.TextColumn(waiting, "id"), store.Row{"status": "cancelled"}); err != nil {
+	if err := k.UpdateRows("pick_lines", record.IDs(waiting), store.Row{"status": "cancelled"}); err != nil {
 		return err
 	}
 	return k.UpdateRows("reservations", ids, store.Row{"state": "released"})
@@ -102,28 +104,30 @@ func (k work) releaseReservations(rows []store.Row) error {
 // splitReservation takes quantity q off an active reservation, for goods at the same place,
 // and returns the values of a new one for it, which the caller inserts. What the
 // level has reserved stays.
-func (k work) splitReservation(row store.Row, q decimal.Dec) (store.Row, error) {
-	id, left := row.Text("id"), row.Decimal("quantity")-q
+func (k work) splitReservation(row record.Reservation, q decimal.Dec) (record.Reservation, error) {
+	id, left := row.ID(), row.Quantity()-q
 	if err := k.UpdateRows("reservations", []string{id}, store.Row{"quantity": left}); err != nil {
 		return nil, err
 	}
-	row["quantity"] = left
-	n := newReservation(row.Text("order_line_id"), spotOf(row), q)
-	n["id"], n["picked"], n["expires_at"] = db.NewID(), row["picked"], row["expires_at"]
+	row.SetQuantity(left)
+	n := newReservation(row.OrderLineID(), spotOf(store.Row(row)), q)
+	n.SetID(db.NewID())
+	n.SetPickedOrNull(row.PickedOrNull())
+	n.SetExpiresAtOrNull(row.ExpiresAtOrNull())
 	return n, nil
 }
 
 // cutReservation is a reservation of quantity q of an active one: itself when that is all
 // of it.
-func (k work) cutReservation(row store.Row, q decimal.Dec) (store.Row, error) {
-	if q == row.Decimal("quantity") {
+func (k work) cutReservation(row record.Reservation, q decimal.Dec) (record.Reservation, error) {
+	if q == row.Quantity() {
 		return row, nil
 	}
 	n, err := k.splitReservation(row, q)
 	if err != nil {
 		return nil, err
 	}
-	made, err := k.InsertRows("reservations", []store.Row{n})
+	made, err := record.Insert(k.Tx, []record.Reservation{n})
 	if err != nil {
 		return nil, err
 	}
@@ -131,11 +135,12 @@ func (k work) cutReservation(row store.Row, q decimal.Dec) (store.Row, error) {
 }
 
 // activeReservations are the active reservations of order lines, oldest first.
-func (k work) activeReservations(lines []string) ([]store.Row, error) {
+func (k work) activeReservations(lines []string) ([]record.Reservation, error) {
 	if len(lines) == 0 {
 		return nil, nil
 	}
-	return k.Rows("reservations", k.DB().InUUID("order_line_id", 2)+" AND state = 'active' ORDER BY id"+k.DB().ForUpdate(),
+	return record.List[record.Reservation](k.Tx,
+		k.DB().InUUID("order_line_id", 2)+" AND state = 'active' ORDER BY id"+k.DB().ForUpdate(),
 		jsonList(lines))
 }
 
@@ -147,15 +152,15 @@ func (k work) updateOrderLines(lines []string, shipped map[string]decimal.Dec) e
 		return nil
 	}
 	lines = slices.Compact(slices.Sorted(slices.Values(lines)))
-	var sets []store.Row
+	var sets []record.OrderLine
 	err := k.Query(packing.LineProgress(k.DB()), []any{k.TenantID, jsonList(lines)}, func(r *db.Row) error {
 		gone := r.Dec(1) + shipped[r.Text(0)]
-		sets = append(sets, store.Row{"id": r.Text(0), "qty_shipped": gone, "qty_allocated": gone + r.Dec(3),
+		sets = append(sets, record.OrderLine{"id": r.Text(0), "qty_shipped": gone, "qty_allocated": gone + r.Dec(3),
 			"qty_picked": gone + r.Dec(4), "qty_packed": gone + min(r.Dec(2), r.Dec(4))})
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return k.UpdateEach("order_lines", sets)
+	return k.UpdateEach("order_lines", record.Rows(sets))
 }

@@ -3,6 +3,7 @@ package warehouse
 import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/catchweight"
 	"holdfast/internal/warehouse/costs"
@@ -14,35 +15,36 @@ import (
 // a reversal.
 func checkReversals(tx *store.Tx, changes []store.Change) error {
 	var ids set
-	for _, c := range changes {
+	for _, c := range record.Changes[record.StockMovement](changes) {
 		if c.Op == store.Insert {
-			ids.addID(c.After.Text("reversal_of"))
+			ids.addID(c.After.ReversalOf())
 		}
 	}
 	if len(ids.list) == 0 || !tx.Store.Audited() {
 		return nil // bulk work undoes what it did itself
 	}
-	rows, err := tx.Rows("stock_movements", tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), jsonList(ids.list))
+	rows, err := record.List[record.StockMovement](tx, tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(),
+		jsonList(ids.list))
 	if err != nil {
 		return err
 	}
-	first, left := map[string]store.Row{}, map[string]decimal.Dec{}
+	first, left := map[string]record.StockMovement{}, map[string]decimal.Dec{}
 	for _, r := range rows {
-		first[r.Text("id")], left[r.Text("id")] = r, r.Decimal("quantity")
+		first[r.ID()], left[r.ID()] = r, r.Quantity()
 	}
-	done, err := tx.Rows("stock_movements", tx.DB().InUUID("reversal_of", 2), jsonList(ids.list))
+	done, err := record.List[record.StockMovement](tx, tx.DB().InUUID("reversal_of", 2), jsonList(ids.list))
 	if err != nil {
 		return err
 	}
 	for _, r := range done {
-		left[r.Text("reversal_of")] -= r.Decimal("quantity")
+		left[r.ReversalOf()] -= r.Quantity()
 	}
-	for i, c := range changes {
-		id := c.After.Text("reversal_of")
+	for i, c := range record.Changes[record.StockMovement](changes) {
+		id := c.After.ReversalOf()
 		if id == "" || first[id] == nil {
 			continue // the reference refuses what is not there
 		}
-		left[id] -= c.After.Decimal("quantity")
+		left[id] -= c.After.Quantity()
 		if err := checkReversal(c.After, first[id], left[id]); err != nil {
 			return nameRow(err, i, len(changes))
 		}
@@ -52,18 +54,18 @@ func checkReversals(tx *store.Tx, changes []store.Change) error {
 
 // checkReversedShipments refuses that goods which came back are said never to have left:
 // they would be in the house twice.
-func checkReversedShipments(tx *store.Tx, changes []store.Change, first map[string]store.Row) error {
+func checkReversedShipments(tx *store.Tx, changes []store.Change, first map[string]record.StockMovement) error {
 	var items set
 	var sent []returns.Sent
-	for _, c := range changes {
+	for _, c := range record.Changes[record.StockMovement](changes) {
 		m := c.After
-		if of := first[m.Text("reversal_of")]; c.Op != store.Insert || of == nil || of["type"] != any("ship") {
+		if of := first[m.ReversalOf()]; c.Op != store.Insert || of == nil || of.Type() != any("ship") {
 			continue
 		}
-		at := spotOf(m)
+		at := spotOf(store.Row(m))
 		items.addID(at.item)
 		goods := returns.Goods{ItemID: at.item, OwnerID: at.owner, LotID: at.lot, Serial: at.serial}
-		sent = append(sent, returns.Sent{Goods: goods, Quantity: m.Decimal("quantity")})
+		sent = append(sent, returns.Sent{Goods: goods, Quantity: m.Quantity()})
 	}
 	if len(sent) == 0 {
 		return nil
@@ -74,8 +76,8 @@ func checkReversedShipments(tx *store.Tx, changes []store.Change, first map[stri
 
 // checkReversal refuses a movement that is not the other way of one; left is what
 // would remain to reverse.
-func checkReversal(m, of store.Row, left decimal.Dec) *fault.Error {
-	if of["reversal_of"] != nil {
+func checkReversal(m, of record.StockMovement, left decimal.Dec) *fault.Error {
+	if of.HasReversalOf() {
 		return refuseMovement("reversal_of", "that movement is a reversal itself: book the goods anew")
 	}
 	for _, f := range [...]string{"item_id", "lot_id", "serial", "owner_id", "lpn"} {
@@ -83,11 +85,11 @@ func checkReversal(m, of store.Row, left decimal.Dec) *fault.Error {
 			return refuseMovement(f, "a reversal is of the same goods as the movement it reverses")
 		}
 	}
-	if m["from_zone_id"] != of["to_zone_id"] || m["to_zone_id"] != of["from_zone_id"] {
+	if m.FromZoneID() != of.ToZoneID() || m.ToZoneID() != of.FromZoneID() {
 		return refuseMovement("from_zone_id", "a reversal goes from where the movement went to where it came from")
 	}
-	if of["to_zone_id"] != nil && m["from_status"] != of["to_status"] || of["from_zone_id"] != nil &&
-		m["to_status"] != of["from_status"] {
+	if of.HasToZoneID() && m.FromStatusOrNull() != of.ToStatus() || of.HasFromZoneID() &&
+		m.ToStatusOrNull() != of.FromStatus() {
 		return refuseMovement("to_status", "a reversal takes the goods back to the status they had")
 	}
 	if err := costs.CopyOfReversed(m, of); err != nil {
@@ -97,8 +99,8 @@ func checkReversal(m, of store.Row, left decimal.Dec) *fault.Error {
 		return refuseMovement("quantity", "what it weighs is out of range")
 	}
 	if left < 0 {
-		return fault.New(fault.Conflict, CodeOver, "only %s of that movement is left to reverse", left+m.Decimal("quantity")).
-			At("quantity", "only %s is left to reverse", left+m.Decimal("quantity"))
+		return fault.New(fault.Conflict, CodeOver, "only %s of that movement is left to reverse", left+m.Quantity()).
+			At("quantity", "only %s is left to reverse", left+m.Quantity())
 	}
 	return nil
 }

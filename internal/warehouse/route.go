@@ -5,6 +5,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/crew"
@@ -19,21 +20,22 @@ func (w Watch) followRoutes(tx *store.Tx, changes []store.Change) error {
 	k := work{tx, w}
 	var off []string
 	var drivers, vehicles set
-	for _, c := range changes {
-		if becomes(c, "status", "cancelled") {
-			off = append(off, c.After.Text("id"))
+	for _, c := range record.Changes[record.Route](changes) {
+		if c.Becomes(record.Route.Status, "cancelled") {
+			off = append(off, c.After.ID())
 		}
-		if isAltered(c, "status") {
-			drivers.addID(c.After.Text("driver_id"))
-			vehicles.addID(c.After.Text("vehicle_id"))
+		if c.Alters(record.Route.StatusOrNull) {
+			drivers.addID(c.After.DriverID())
+			vehicles.addID(c.After.VehicleID())
 		}
 	}
 	if len(off) > 0 {
-		stops, err := k.Rows("shipments", tx.DB().InUUID("route_id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), jsonList(off))
+		stops, err := record.List[record.Shipment](k.Tx,
+			tx.DB().InUUID("route_id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), jsonList(off))
 		if err != nil {
 			return err
 		}
-		if err := k.UpdateRows("shipments", store.TextColumn(stops, "id"),
+		if err := k.UpdateRows("shipments", record.IDs(stops),
 			store.Row{"route_id": nil, "stop_seq": nil}); err != nil {
 			return err
 		}
@@ -46,45 +48,45 @@ func (w Watch) followRoutes(tx *store.Tx, changes []store.Change) error {
 
 // onTheWay holds a shipment to its route, whose driver and vehicle take it, and
 // its arrival to the time that it is on the road.
-func onTheWay(c store.Change, now time.Time) *fault.Error {
-	if c.After["route_id"] != nil && c.After["route_id"] == c.Before["route_id"] {
+func onTheWay(c record.Change[record.Shipment], now time.Time) *fault.Error {
+	if c.After.HasRouteID() && c.After.RouteID() == c.Before.RouteID() {
 		for _, field := range []string{"driver_id", "vehicle_id", "carrier", "carrier_id"} {
-			if isAltered(c, field) {
+			if isAltered(c.Change, field) {
 				return fault.New(fault.Conflict, CodeInUse, "%s is that of the route which the shipment is on", field).
 					With("", "Cancel the route, or plan another one.").At(field, "is that of the route")
 			}
 		}
 	}
-	if !isAltered(c, "arrived_at") || c.After["arrived_at"] == nil {
+	if !c.Alters(record.Shipment.ArrivedAtOrNull) || !c.After.HasArrivedAt() {
 		return nil
 	}
-	at, err := time.Parse(time.RFC3339, c.After.Text("arrived_at"))
-	if st := c.After.Text("status"); err != nil || at.After(now) {
+	at, err := time.Parse(time.RFC3339, c.After.ArrivedAt())
+	if st := c.After.Status(); err != nil || at.After(now) {
 		return fault.New(fault.Invalid, "22023", "arrived_at is in the future").At("arrived_at", "is in the future")
-	} else if c.After["dispatched_at"] == nil {
+	} else if !c.After.HasDispatchedAt() {
 		return notReady("a shipment that is %s has no arrived_at yet", st).At("arrived_at", "is for shipments on the road")
 	}
 	return nil
 }
 
 // lockRoute locks a route for the caller; a driver's own are there for him.
-func lockRoute(c *verb.Call, id string) (store.Row, error) {
-	r, err := c.One("routes", "route_id", id)
+func lockRoute(c *verb.Call, id string) (record.Route, error) {
+	r, err := record.One[record.Route](c, "route_id", id)
 	if err != nil {
 		return nil, err
 	}
-	if c.Role == actor.Driver && (c.WorkerID == "" || r["assigned_worker_id"] != any(c.WorkerID)) {
+	if c.Role == actor.Driver && (c.WorkerID == "" || r.AssignedWorkerIDOrNull() != any(c.WorkerID)) {
 		return nil, verb.Missing("routes", "route_id")
 	}
 	return r, nil
 }
 
 // lockStops are the shipments of a route in their order, locked.
-func lockStops(tx *store.Tx, route string) ([]store.Row, error) {
-	if _, err := tx.Rows("shipments", "route_id = $2 ORDER BY id"+tx.DB().ForUpdate(), route); err != nil {
+func lockStops(tx *store.Tx, route string) ([]record.Shipment, error) {
+	if _, err := record.List[record.Shipment](tx, "route_id = $2 ORDER BY id"+tx.DB().ForUpdate(), route); err != nil {
 		return nil, err
 	}
-	return tx.Rows("shipments", "route_id = $2 ORDER BY stop_seq, id", route)
+	return record.List[record.Shipment](tx, "route_id = $2 ORDER BY stop_seq, id", route)
 }
 
 // RouteOut is a route with its stops.
@@ -101,8 +103,8 @@ func (w Watch) routeOut(c *verb.Call, id string) (*RouteOut, error) {
 		return nil, err
 	}
 	rows, err := lockStops(w.workOf(c).Tx, id)
-	out := &RouteOut{Route: rec, Stops: c.Records("shipments", rows)}
-	switch rec.Row().Text("status") {
+	out := &RouteOut{Route: rec, Stops: record.ShowList(c, rows)}
+	switch record.Route(rec.Row()).Status() {
 	case "planned":
 		out.Then("start_route", "Start the route")
 	case "started":

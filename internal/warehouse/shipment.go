@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/carriers"
 	"holdfast/internal/warehouse/ending"
@@ -47,7 +48,7 @@ func deriveShipments(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	now := query.FormatTime(tx.Now())
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Shipment](changes) {
 		sh := c.After
 		if sh == nil {
 			continue
@@ -59,14 +60,14 @@ func deriveShipments(tx *store.Tx, changes []store.Change) error {
 			if err := onTheWay(c, tx.Now()); err != nil {
 				return err
 			}
-			if r := why[sh.Text("id")]; len(r) > 0 {
+			if r := why[sh.ID()]; len(r) > 0 {
 				return notLeaving(r)
 			}
 		}
-		if c.Op == store.Insert || isAltered(c, "driver_id") {
-			sh["assigned_worker_id"] = db.Null(workers[sh.Text("driver_id")])
+		if c.Op == store.Insert || c.Alters(record.Shipment.DriverIDOrNull) {
+			sh.SetAssignedWorkerIDOrNull(db.Null(workers[sh.DriverID()]))
 		}
-		if c.Op != store.Update || c.Before["status"] == c.After["status"] {
+		if c.Op != store.Update || c.Before.StatusOrNull() == c.After.StatusOrNull() {
 			continue
 		}
 		if err := checkDirection(c); err != nil {
@@ -81,19 +82,19 @@ func deriveShipments(tx *store.Tx, changes []store.Change) error {
 // such an order up.
 func refuseEndedOrders(tx *store.Tx, changes []store.Change) error {
 	var orders set
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Shipment](changes) {
 		for _, id := range newOrders(c) {
 			orders.addID(id)
 		}
 	}
-	if _, err := locking.LockRows(tx, "orders", orders.list); err != nil {
+	if _, err := locking.LockRows[record.Order](tx, orders.list); err != nil {
 		return err
 	}
 	ended, err := ending.ReadEnded(tx, orders.list)
 	if err != nil {
 		return err
 	}
-	for i, c := range changes {
+	for i, c := range record.Changes[record.Shipment](changes) {
 		for _, id := range newOrders(c) {
 			if why := ended[id]; why != "" {
 				bad := notReady("order_ids: %s, nothing more is sent for it", why).At("order_ids", "%s", why)
@@ -105,12 +106,12 @@ func refuseEndedOrders(tx *store.Tx, changes []store.Change) error {
 }
 
 // newOrders are the orders that a change of a shipment names and that it did not name.
-func newOrders(c store.Change) []string {
+func newOrders(c record.Change[record.Shipment]) []string {
 	if c.After == nil {
 		return nil
 	}
-	before := store.Texts(c.Before["order_ids"])
-	return slices.DeleteFunc(store.Texts(c.After["order_ids"]), func(id string) bool {
+	before := store.Texts(c.Before.OrderIDsOrNull())
+	return slices.DeleteFunc(store.Texts(c.After.OrderIDsOrNull()), func(id string) bool {
 		return slices.Contains(before, id)
 	})
 }
@@ -119,9 +120,9 @@ func newOrders(c store.Change) []string {
 func readCrew(tx *db.Tx, tenant string, changes []store.Change) (map[string]string, error) {
 	workers := map[string]string{}
 	var drivers set
-	for _, c := range changes {
-		if c.After != nil && (c.Op == store.Insert || isAltered(c, "driver_id")) {
-			drivers.addID(c.After.Text("driver_id"))
+	for _, c := range record.Changes[record.Shipment](changes) {
+		if c.After != nil && (c.Op == store.Insert || c.Alters(record.Shipment.DriverIDOrNull)) {
+			drivers.addID(c.After.DriverID())
 		}
 	}
 	if len(drivers.list) == 0 {
@@ -139,8 +140,8 @@ func readCrew(tx *db.Tx, tenant string, changes []store.Change) (map[string]stri
 	return workers, err
 }
 
-func checkDirection(c store.Change) error {
-	from, to, way := c.Before.Text("status"), c.After.Text("status"), c.After.Text("direction")
+func checkDirection(c record.Change[record.Shipment]) error {
+	from, to, way := c.Before.Status(), c.After.Status(), c.After.Direction()
 	wrong := oneWay[to] != "" && oneWay[to] != way
 	// Inbound goods are on the road once planned; outbound ones are packed and
 	// made ready first.
@@ -153,37 +154,37 @@ func checkDirection(c store.Change) error {
 }
 
 // stampTravel stamps departure and arrival.
-func stampTravel(sh store.Row, now string) {
-	switch sh.Text("status") {
+func stampTravel(sh record.Shipment, now string) {
+	switch sh.Status() {
 	case "in_transit":
-		if sh["dispatched_at"] == nil {
-			sh["dispatched_at"] = now
+		if !sh.HasDispatchedAt() {
+			sh.SetDispatchedAt(now)
 		}
-		sh["arrived_at"] = nil // a second try has its own arrival
+		sh.ClearArrivedAt() // a second try has its own arrival
 	case "exception", "arrived":
 		stampArrival(sh, now)
 	case "delivered", "received":
 		stampArrival(sh, now)
-		sh["completed_at"] = now
+		sh.SetCompletedAt(now)
 	}
 }
 
 // stampArrival stamps the arrival of what has none yet.
-func stampArrival(sh store.Row, now string) {
-	if sh["arrived_at"] == nil {
-		sh["arrived_at"] = now
+func stampArrival(sh record.Shipment, now string) {
+	if !sh.HasArrivedAt() {
+		sh.SetArrivedAt(now)
 	}
 }
 
 // retireDrivers takes archived drivers out of the active ones.
 func retireDrivers(_ *store.Tx, changes []store.Change) error {
-	for _, c := range changes {
-		if c.After == nil || c.After["archived_at"] == nil {
+	for _, c := range record.Changes[record.Driver](changes) {
+		if c.After == nil || !c.After.HasArchivedAt() {
 			continue
 		}
-		switch c.After.Text("status") {
+		switch c.After.Status() {
 		case "available", "assigned", "on_trip":
-			c.After["status"] = "off_duty"
+			c.After.SetStatus("off_duty")
 		}
 	}
 	return nil

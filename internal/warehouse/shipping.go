@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/catchweight"
 	"holdfast/internal/warehouse/crew"
@@ -20,9 +21,9 @@ const CodeDispatch = "HF024"
 var closed = []string{"delivered", "received", "returned", "cancelled"}
 
 // checkClosedShipment refuses changes of shipments that have come to their end.
-func checkClosedShipment(c store.Change) *fault.Error {
+func checkClosedShipment(c record.Change[record.Shipment]) *fault.Error {
 	for _, st := range closed {
-		if err := checkFrozen(c, "status", st, "freight_cost"); err != nil {
+		if err := checkFrozen(c.Change, "status", st, "freight_cost"); err != nil {
 			return err
 		}
 	}
@@ -30,9 +31,9 @@ func checkClosedShipment(c store.Change) *fault.Error {
 }
 
 // isDeparture reports an outbound shipment that leaves the warehouse.
-func isDeparture(c store.Change) bool {
-	return c.Op == store.Update && c.After["direction"] == "outbound" && becomes(c, "status", "in_transit") &&
-		c.Before["status"] == "ready"
+func isDeparture(c record.Change[record.Shipment]) bool {
+	return c.Op == store.Update && c.After.Direction() == "outbound" &&
+		c.Becomes(record.Shipment.Status, "in_transit") && c.Before.Status() == "ready"
 }
 
 // followShipments books what leaves, brings orders and drivers along, and opens
@@ -40,16 +41,16 @@ func isDeparture(c store.Change) bool {
 func (w Watch) followShipments(tx *store.Tx, changes []store.Change) error {
 	k := work{tx, w}
 	var gone, arrived, returned, cancelled []string
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Shipment](changes) {
 		switch {
 		case isDeparture(c):
-			gone = append(gone, c.After.Text("id"))
-		case c.Op == store.Update && becomes(c, "status", "delivered"):
-			arrived = append(arrived, c.After.Text("id"))
-		case c.Op == store.Update && becomes(c, "status", "returned"):
-			returned = append(returned, c.After.Text("id"))
-		case c.Op == store.Update && becomes(c, "status", "cancelled"):
-			cancelled = append(cancelled, c.After.Text("id"))
+			gone = append(gone, c.After.ID())
+		case c.Op == store.Update && c.Becomes(record.Shipment.Status, "delivered"):
+			arrived = append(arrived, c.After.ID())
+		case c.Op == store.Update && c.Becomes(record.Shipment.Status, "returned"):
+			returned = append(returned, c.After.ID())
+		case c.Op == store.Update && c.Becomes(record.Shipment.Status, "cancelled"):
+			cancelled = append(cancelled, c.After.ID())
 		}
 	}
 	if err := k.freePackages(cancelled); err != nil {
@@ -74,19 +75,20 @@ func (w Watch) followShipments(tx *store.Tx, changes []store.Change) error {
 
 // waits is what of a shipment line is still to leave.
 type waits struct {
-	store.Row
+	record.ShipmentLine
 	left decimal.Dec
 }
 
 // loadLines are the lines of shipments that are to leave.
 func (k work) loadLines(shipments []string) ([]waits, error) {
-	rows, err := k.Rows("shipment_lines", k.DB().InUUID("shipment_id", 2)+" ORDER BY id", jsonList(shipments))
+	rows, err := record.List[record.ShipmentLine](k.Tx, k.DB().InUUID("shipment_id", 2)+" ORDER BY id",
+		jsonList(shipments))
 	if err != nil {
 		return nil, err
 	}
 	out := make([]waits, len(rows))
 	for i, r := range rows {
-		out[i] = waits{Row: r, left: r.Decimal("quantity") - r.Decimal("qty_shipped")}
+		out[i] = waits{ShipmentLine: r, left: r.Quantity() - r.QtyShipped()}
 	}
 	return out, nil
 }
@@ -102,7 +104,7 @@ func (k work) bookDeparture(shipments []string) error {
 	}
 	var lines []string
 	for _, l := range list {
-		lines = append(lines, l.Row.Text("order_line_id"))
+		lines = append(lines, l.OrderLineID())
 	}
 	held, err := k.activeReservations(lines)
 	if err != nil {
@@ -130,19 +132,21 @@ func (k work) bookDeparture(shipments []string) error {
 // departure is what leaves.
 type departure struct {
 	work
-	moves, parted, sent []store.Row
-	consumed            []string
-	shipped             map[string]decimal.Dec // by order line
-	weighed             *catchweight.Picked
-	transit             *transfers.Transit
+	moves    []record.StockMovement
+	sent     []record.ShipmentLine
+	parted   []record.Reservation
+	consumed []string
+	shipped  map[string]decimal.Dec // by order line
+	weighed  *catchweight.Picked
+	transit  *transfers.Transit
 }
 
 // consumeReservations takes what a shipment's own packages hold of a line off the
 // reservations of its order line, lot by lot and piece by piece.
-func (d *departure) consumeReservations(l waits, held []store.Row, contents []packing.Content) error {
-	line := l.Row.Text("order_line_id")
+func (d *departure) consumeReservations(l waits, held []record.Reservation, contents []packing.Content) error {
+	line := l.OrderLineID()
 	var own decimal.Dec
-	for _, c := range packing.OfShipment(contents, l.Row.Text("shipment_id")) {
+	for _, c := range packing.OfShipment(contents, l.ShipmentID()) {
 		if c.OrderLineID != line {
 			continue
 		}
@@ -154,34 +158,34 @@ func (d *departure) consumeReservations(l waits, held []store.Row, contents []pa
 	if own != l.left {
 		return notReady("goods of a line are not packed").At("shipment_id", "is not complete")
 	}
-	d.sent = append(d.sent, store.Row{"id": l.Row["id"], "qty_shipped": l.Row["quantity"]})
+	d.sent = append(d.sent, record.ShipmentLine{"id": l.ID(), "qty_shipped": l.Quantity()})
 	return nil
 }
 
 // consumeContent takes goods of a package off the reservations of their order line.
-func (d *departure) consumeContent(l waits, c packing.Content, held []store.Row) error {
+func (d *departure) consumeContent(l waits, c packing.Content, held []record.Reservation) error {
 	left := c.Quantity
 	for _, r := range held {
-		isSame := r["order_line_id"] == l.Row["order_line_id"] && *identityOf(r) == c.Identity
-		if left == 0 || !isSame || r["picked"] != true || r.Decimal("quantity") == 0 {
+		isSame := r.OrderLineID() == l.OrderLineID() && *identityOf(r) == c.Identity
+		if left == 0 || !isSame || !r.Picked() || r.Quantity() == 0 {
 			continue
 		}
-		q := min(left, r.Decimal("quantity"))
-		id := r.Text("id")
-		if q < r.Decimal("quantity") {
+		q := min(left, r.Quantity())
+		id := r.ID()
+		if q < r.Quantity() {
 			n, err := d.splitReservation(r, q)
 			if err != nil {
 				return err
 			}
 			d.parted = append(d.parted, n)
-			id = n.Text("id")
+			id = n.ID()
 		} else {
-			r["quantity"] = decimal.Dec(0) // none of it is left for another line
+			r.SetQuantity(decimal.Dec(0)) // none of it is left for another line
 		}
 		d.consumed = append(d.consumed, id)
-		move := store.Row{
+		move := record.StockMovement{
 			"type": "ship", "item_id": c.ItemID, "lot_id": db.Null(c.LotID), "serial": db.Null(c.Serial),
-			"owner_id": r["owner_id"], "lpn": r["lpn"], "from_zone_id": r["zone_id"], "quantity": q,
+			"owner_id": r.OwnerIDOrNull(), "lpn": r.LPNOrNull(), "from_zone_id": r.ZoneID(), "quantity": q,
 			"ref_type": "shipments", "ref_id": c.ShipmentID, "reservation_id": id,
 		}
 		weight, err := d.weighed.TakeWeight(c.OrderLineID, c.LotID, c.Serial, q)
@@ -189,7 +193,7 @@ func (d *departure) consumeContent(l waits, c packing.Content, held []store.Row)
 			return fmt.Errorf("warehouse: weight of what leaves: %w", err)
 		}
 		if weight > 0 {
-			move["weight_kg"] = weight
+			move.SetWeightKg(weight)
 		}
 		d.transit.LeadInto(move, c.OrderLineID)
 		d.moves = append(d.moves, move)
@@ -203,16 +207,16 @@ func (d *departure) consumeContent(l waits, c packing.Content, held []store.Row)
 }
 
 func (d *departure) postDeparture(lines []string) error {
-	if _, err := d.InsertRows("stock_movements", d.moves); err != nil {
+	if _, err := record.Insert(d.Tx, d.moves); err != nil {
 		return err
 	}
-	if _, err := d.InsertRows("reservations", d.parted); err != nil {
+	if _, err := record.Insert(d.Tx, d.parted); err != nil {
 		return err
 	}
 	if err := d.UpdateRows("reservations", d.consumed, store.Row{"state": "consumed"}); err != nil {
 		return err
 	}
-	if err := d.UpdateEach("shipment_lines", d.sent); err != nil {
+	if err := d.UpdateEach("shipment_lines", record.Rows(d.sent)); err != nil {
 		return err
 	}
 	return d.updateOrderLines(lines, d.shipped)
@@ -223,13 +227,13 @@ func (k work) completeDelivered(shipments []string) error {
 	if len(shipments) == 0 {
 		return nil
 	}
-	rows, err := k.Rows("shipments", k.DB().InUUID("id", 2), jsonList(shipments))
+	rows, err := record.List[record.Shipment](k.Tx, k.DB().InUUID("id", 2), jsonList(shipments))
 	if err != nil {
 		return err
 	}
 	var orders set
 	for _, r := range rows {
-		for _, id := range store.Texts(r["order_ids"]) {
+		for _, id := range store.Texts(r.OrderIDs()) {
 			orders.addID(id)
 		}
 	}
@@ -241,10 +245,10 @@ func (k work) completeDelivered(shipments []string) error {
 // who is off duty or suspended stays so.
 func (k work) updateDrivers(changes []store.Change) error {
 	var ids set
-	for _, c := range changes {
-		if c.Op != store.Update || isAltered(c, "status") || isAltered(c, "driver_id") {
-			ids.addID(c.Before.Text("driver_id"))
-			ids.addID(c.After.Text("driver_id"))
+	for _, c := range record.Changes[record.Shipment](changes) {
+		if c.Op != store.Update || c.Alters(record.Shipment.StatusOrNull) || c.Alters(record.Shipment.DriverIDOrNull) {
+			ids.addID(c.Before.DriverID())
+			ids.addID(c.After.DriverID())
 		}
 	}
 	return crew.UpdateDrivers(k.Tx, ids.list)
@@ -255,13 +259,13 @@ func (k work) updateDrivers(changes []store.Change) error {
 func (k work) updateVehicles(changes []store.Change) error {
 	var ids set
 	var seats []store.Row
-	for _, c := range changes {
-		if isAltered(c, "status") || isAltered(c, "vehicle_id") {
-			ids.addID(c.Before.Text("vehicle_id"))
-			ids.addID(c.After.Text("vehicle_id"))
+	for _, c := range record.Changes[record.Shipment](changes) {
+		if c.Alters(record.Shipment.StatusOrNull) || c.Alters(record.Shipment.VehicleIDOrNull) {
+			ids.addID(c.Before.VehicleID())
+			ids.addID(c.After.VehicleID())
 		}
-		if isDeparture(c) && c.After["driver_id"] != nil && c.After["vehicle_id"] != nil {
-			seats = append(seats, store.Row{"id": c.After["driver_id"], "vehicle_id": c.After["vehicle_id"]})
+		if isDeparture(c) && c.After.HasDriverID() && c.After.HasVehicleID() {
+			seats = append(seats, store.Row{"id": c.After.DriverIDOrNull(), "vehicle_id": c.After.VehicleIDOrNull()})
 		}
 	}
 	if err := crew.UpdateVehicles(k.Tx, ids.list); err != nil {

@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/putaway"
@@ -58,7 +59,8 @@ func (t task) recordProgress(c *verb.Call) (verb.Record, error) {
 	done := t.row.Decimal("quantity_done") + t.quantity
 	set := store.Row{"quantity_done": done, "status": "in_progress"}
 	if done >= t.row.Decimal("quantity") {
-		set["status"], set["completed_at"] = "done", query.FormatTime(c.Now())
+		set["status"] = "done"
+		set["completed_at"] = query.FormatTime(c.Now())
 	}
 	id := t.row.Text("id")
 	if err := c.Tx.UpdateRows(t.resource, []string{id}, set); err != nil {
@@ -68,8 +70,8 @@ func (t task) recordProgress(c *verb.Call) (verb.Record, error) {
 }
 
 // newPutAway is the values of a task for goods of a row that lie in a zone.
-func newPutAway(goods store.Row, zone, status any) store.Row {
-	t := store.Row{"from_zone_id": zone, "stock_status": status}
+func newPutAway(goods store.Row, zone, status any) record.PutawayTask {
+	t := record.PutawayTask{"from_zone_id": zone, "stock_status": status}
 	for _, f := range [...]string{"item_id", "lot_id", "serial", "owner_id", "lpn", "quantity"} {
 		t[f] = goods[f]
 	}
@@ -78,32 +80,32 @@ func newPutAway(goods store.Row, zone, status any) store.Row {
 
 // openPutAways opens those of the tasks whose goods lie at a dock or in a lane, each
 // with the place that suits the goods best.
-func openPutAways(tx *store.Tx, tasks []store.Row) ([]store.Row, error) {
+func openPutAways(tx *store.Tx, tasks []record.PutawayTask) ([]record.PutawayTask, error) {
 	if len(tasks) == 0 {
 		return nil, nil
 	}
-	lanes, err := tx.Rows("zones", tx.DB().InUUID("id", 2)+" AND kind IN ('dock', 'staging')",
-		jsonList(store.TextColumn(tasks, "from_zone_id")))
+	lanes, err := record.List[record.Zone](tx, tx.DB().InUUID("id", 2)+" AND kind IN ('dock', 'staging')",
+		jsonList(record.Texts(tasks, record.PutawayTask.FromZoneID)))
 	if err != nil || len(lanes) == 0 {
 		return nil, err
 	}
-	items := queueArticles(tx.Tx, tx.TenantID, store.TextColumn(tasks, "item_id"))
+	items := queueArticles(tx.Tx, tx.TenantID, record.Texts(tasks, record.PutawayTask.ItemID))
 	if err := tx.Flush(); err != nil {
 		return nil, err
 	}
-	ids := store.TextColumn(lanes, "id")
-	var open []store.Row
+	ids := record.IDs(lanes)
+	var open []record.PutawayTask
 	var goods []*putaway.Goods
 	for _, t := range tasks {
-		at := slices.Index(ids, t.Text("from_zone_id"))
+		at := slices.Index(ids, t.FromZoneID())
 		if at < 0 {
 			continue
 		}
-		g, err := items[t.Text("item_id")].seekPlace(t.Decimal("quantity"), lanes[at])
+		g, err := items[t.ItemID()].seekPlace(t.Quantity(), lanes[at])
 		if err != nil {
 			return nil, err
 		}
-		g.LotID = t.Text("lot_id")
+		g.LotID = t.LotID()
 		open, goods = append(open, t), append(goods, g)
 	}
 	if err := putaway.SuggestPlaces(tx, goods); err != nil {
@@ -111,8 +113,8 @@ func openPutAways(tx *store.Tx, tasks []store.Row) ([]store.Row, error) {
 	}
 	for i, g := range goods {
 		if len(g.Found) > 0 {
-			open[i]["to_zone_id"] = g.Found[0].ZoneID
+			open[i].SetToZoneID(g.Found[0].ZoneID)
 		}
 	}
-	return tx.InsertRows("putaway_tasks", open)
+	return record.Insert(tx, open)
 }

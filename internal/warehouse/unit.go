@@ -28,7 +28,8 @@ func queueUnits(tx *db.Tx, tenant string, items []string) *units {
 			AND i.id IN {ids $2}`, []any{tenant, jsonList(items)}, func(r *db.Row) error {
 		id := r.Text(0)
 		if u.factor[id] == nil {
-			u.base[id], u.factor[id] = r.Text(1), map[string]decimal.Dec{}
+			u.base[id] = r.Text(1)
+			u.factor[id] = map[string]decimal.Dec{}
 		}
 		if !r.Null(2) {
 			u.factor[id][strings.ToLower(r.Text(2))] = r.Dec(3)

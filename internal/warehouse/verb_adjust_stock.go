@@ -4,6 +4,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 )
@@ -35,13 +36,13 @@ type AdjustStockOut struct {
 }
 
 func adjustStock(c *verb.Call, in *AdjustStockIn) (*AdjustStockOut, error) {
-	if _, err := readRecord(c, "zones", "zone_id", in.ZoneID); err != nil {
+	if _, err := readRecord[record.Zone](c, "zone_id", in.ZoneID); err != nil {
 		return nil, err
 	}
-	if _, err := readRecord(c, "lots", "lot_id", in.LotID); err != nil {
+	if _, err := readRecord[record.Lot](c, "lot_id", in.LotID); err != nil {
 		return nil, err
 	}
-	if _, err := readRecord(c, "goods_owners", "owner_id", in.OwnerID); err != nil {
+	if _, err := readRecord[record.GoodsOwner](c, "owner_id", in.OwnerID); err != nil {
 		return nil, err
 	}
 	base, err := inBase(c, in.ItemID, in.UoM, in.Quantity)
@@ -64,44 +65,49 @@ func adjustStock(c *verb.Call, in *AdjustStockIn) (*AdjustStockOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	row := store.Row{"item_id": in.ItemID, "zone_id": in.ZoneID, "stock_status": in.StockStatus, "quantity": base,
-		"value": value, "reason_code": in.ReasonCode}
-	setGiven(row, "lot_id", in.LotID, "serial", in.Serial, "lpn", in.LPN, "owner_id", in.OwnerID, "note", in.Note)
+	row := record.StockAdjustment{"item_id": in.ItemID, "zone_id": in.ZoneID, "stock_status": in.StockStatus,
+		"quantity": base,
+		"value":    value, "reason_code": in.ReasonCode}
+	setGiven(store.Row(row), "lot_id", in.LotID, "serial", in.Serial, "lpn", in.LPN, "owner_id", in.OwnerID, "note",
+		in.Note)
 	out := &AdjustStockOut{}
 	alone := today[word{in.ItemID, adjustsStock}] + max(base, -base)
 	if isAbove(ru.adjustLimit, alone, items[in.ItemID].worth) {
-		made, err := c.Tx.InsertRows("stock_adjustments", []store.Row{row})
+		made, err := record.Insert(c.Tx, []record.StockAdjustment{row})
 		if err != nil {
 			return nil, err
 		}
-		rec := c.Record("stock_adjustments", made[0])
+		rec := record.Show(c, made[0])
 		out.Approval = &rec
 		out.Then("approve_adjustment", "A second person approves it")
 		return out, nil
 	}
 	m := adjustmentMovement(row, "")
 	setGiven(m, "override_reason", in.OverrideReason)
-	rec, err := postMovement(c, m)
+	rec, err := postMovement(c, record.StockMovement(m))
 	out.Movement = &rec
 	return out, err
 }
 
 // adjustmentMovement is the movement that books one; approval is the record a second
 // person approved, "" for one within the limit.
-func adjustmentMovement(row store.Row, approval string) store.Row {
-	q := row.Decimal("quantity")
-	m := store.Row{"item_id": row["item_id"], "quantity": max(q, -q), "from_status": row["stock_status"],
-		"to_status": row["stock_status"], "reason_code": row["reason_code"]}
+func adjustmentMovement(row record.StockAdjustment, approval string) store.Row {
+	q := row.Quantity()
+	m := store.Row{"item_id": row.ItemIDOrNull(), "quantity": max(q, -q), "from_status": row.StockStatusOrNull(),
+		"to_status": row.StockStatusOrNull(), "reason_code": row.ReasonCodeOrNull()}
 	for _, f := range [...]string{"lot_id", "serial", "owner_id", "lpn"} {
 		if row[f] != nil {
 			m[f] = row[f]
 		}
 	}
 	if approval != "" {
-		m["ref_type"], m["ref_id"], m["approved_by"] = "stock_adjustments", approval, row["decided_by"]
+		m["ref_type"] = "stock_adjustments"
+		m["ref_id"] = approval
+		m["approved_by"] = row.DecidedByOrNull()
 	}
-	if m["type"], m["to_zone_id"] = "adjust_gain", row["zone_id"]; q < 0 {
-		m["type"], m["from_zone_id"] = "adjust_loss", row["zone_id"]
+	if m["type"], m["to_zone_id"] = "adjust_gain", row.ZoneIDOrNull(); q < 0 {
+		m["type"] = "adjust_loss"
+		m["from_zone_id"] = row.ZoneIDOrNull()
 		delete(m, "to_zone_id")
 	}
 	return m
@@ -118,12 +124,13 @@ func approveAdjustment(c *verb.Call, in *DecideAdjustmentIn) (*AdjustStockOut, e
 	if err != nil {
 		return nil, err
 	}
-	row["decided_by"] = c.UserID
-	rec, err := postMovement(c, adjustmentMovement(row, in.AdjustmentID))
+	row.SetDecidedBy(c.UserID)
+	rec, err := postMovement(c, record.StockMovement(adjustmentMovement(row, in.AdjustmentID)))
 	if err != nil {
 		return nil, err
 	}
-	out, err := decideAdjustment(c, in, store.Row{"status": "approved", "movement_id": rec.Row()["id"]})
+	out, err := decideAdjustment(c, in, record.StockAdjustment{"status": "approved",
+		"movement_id": record.StockMovement(rec.Row()).IDOrNull()})
 	if err != nil {
 		return nil, err
 	}
@@ -135,20 +142,20 @@ func rejectAdjustment(c *verb.Call, in *DecideAdjustmentIn) (*AdjustStockOut, er
 	if _, err := lockUndecided(c, in); err != nil {
 		return nil, err
 	}
-	return decideAdjustment(c, in, store.Row{"status": "rejected"})
+	return decideAdjustment(c, in, record.StockAdjustment{"status": "rejected"})
 }
 
 // lockUndecided holds an adjustment that somebody else asked for.
-func lockUndecided(c *verb.Call, in *DecideAdjustmentIn) (store.Row, error) {
-	row, err := c.One("stock_adjustments", "adjustment_id", in.AdjustmentID)
+func lockUndecided(c *verb.Call, in *DecideAdjustmentIn) (record.StockAdjustment, error) {
+	row, err := record.One[record.StockAdjustment](c, "adjustment_id", in.AdjustmentID)
 	if err != nil {
 		return nil, err
 	}
-	if row["status"] != "waiting" {
-		return nil, fault.New(fault.Conflict, "HF001", "adjustment %s is %s already", row.Text("adjustment_no"),
-			row.Text("status")).At("adjustment_id", "is decided")
+	if row.Status() != "waiting" {
+		return nil, fault.New(fault.Conflict, "HF001", "adjustment %s is %s already", row.AdjustmentNo(),
+			row.Status()).At("adjustment_id", "is decided")
 	}
-	return row, requireSecondPerson(c, row["created_by"], "adjustment "+row.Text("adjustment_no"))
+	return row, requireSecondPerson(c, row.CreatedByOrNull(), "adjustment "+row.AdjustmentNo())
 }
 
 // requireSecondPerson refuses all but a second person to decide on what the first did.
@@ -160,9 +167,11 @@ func requireSecondPerson(c *verb.Call, first any, what string) error {
 		what)
 }
 
-func decideAdjustment(c *verb.Call, in *DecideAdjustmentIn, set store.Row) (*AdjustStockOut, error) {
-	set["decided_by"], set["decided_at"], set["decision_note"] = c.UserID, query.FormatTime(c.Now()), in.Reason
-	if err := c.Tx.UpdateRows("stock_adjustments", []string{in.AdjustmentID}, set); err != nil {
+func decideAdjustment(c *verb.Call, in *DecideAdjustmentIn, set record.StockAdjustment) (*AdjustStockOut, error) {
+	set.SetDecidedBy(c.UserID)
+	set.SetDecidedAt(query.FormatTime(c.Now()))
+	set.SetDecisionNote(in.Reason)
+	if err := record.Update(c.Tx, []string{in.AdjustmentID}, set); err != nil {
 		return nil, err
 	}
 	rec, err := c.Again("stock_adjustments", in.AdjustmentID)

@@ -6,7 +6,7 @@ import (
 
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
-	"holdfast/internal/store"
+	"holdfast/internal/record"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/transfers"
 )
@@ -59,15 +59,15 @@ func (w Watch) allocateOrder(c *verb.Call, in *AllocateOrderIn) (*AllocateOrderO
 	}
 	return &AllocateOrderOut{
 		OrderLinesOut: *o,
-		Reservations:  c.Records("reservations", done.rows),
+		Reservations:  record.ShowList(c, done.rows),
 		Short:         append([]Short{}, done.short...),
 		Transfers:     append([]ProposedTransfer{}, done.transfers...),
 	}, nil
 }
 
 // lockWorkableOrder locks an order that ships goods and that work may go on with.
-func lockWorkableOrder(c *verb.Call, id string) (store.Row, error) {
-	o, err := c.One("orders", "order_id", id)
+func lockWorkableOrder(c *verb.Call, id string) (record.Order, error) {
+	o, err := record.One[record.Order](c, "order_id", id)
 	if err != nil {
 		return nil, err
 	}
@@ -79,12 +79,12 @@ func lockWorkableOrder(c *verb.Call, id string) (store.Row, error) {
 
 // checkWorkable refuses work on an order that ships no goods, or is neither confirmed nor
 // in progress.
-func checkWorkable(o store.Row) error {
-	if st := o.Text("status"); !transfers.CanShip(o) {
-		return notReady("order %s is %s; stock is promised to outbound orders and transfers", o.Text("order_no"),
-			o.Text("type")).At("order_id", "is neither outbound nor a transfer")
+func checkWorkable(o record.Order) error {
+	if st := o.Status(); !transfers.CanShip(o) {
+		return notReady("order %s is %s; stock is promised to outbound orders and transfers", o.OrderNo(),
+			o.Type()).At("order_id", "is neither outbound nor a transfer")
 	} else if st != "confirmed" && st != "in_progress" {
-		return notReady("order %s is %s", o.Text("order_no"), st).At("order_id", "is %s", st)
+		return notReady("order %s is %s", o.OrderNo(), st).At("order_id", "is %s", st)
 	}
 	return nil
 }

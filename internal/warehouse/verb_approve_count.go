@@ -2,6 +2,7 @@ package warehouse
 
 import (
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/counting"
@@ -15,13 +16,13 @@ type DecideCountIn struct {
 }
 
 // waitingCount holds a count whose variance waits for a decision.
-func waitingCount(c *verb.Call, in *DecideCountIn) (store.Row, error) {
-	task, err := c.One("count_tasks", "count_task_id", in.CountTaskID)
+func waitingCount(c *verb.Call, in *DecideCountIn) (record.CountTask, error) {
+	task, err := record.One[record.CountTask](c, "count_task_id", in.CountTaskID)
 	if err != nil {
 		return nil, err
 	}
-	if s := task.Text("status"); s != "counted" {
-		return nil, fault.New(fault.Conflict, "HF001", "count %s is %s", task.Text("count_no"), s).At("count_task_id",
+	if s := task.Status(); s != "counted" {
+		return nil, fault.New(fault.Conflict, "HF001", "count %s is %s", task.CountNo(), s).At("count_task_id",
 			"is %s", s)
 	}
 	return task, nil
@@ -34,14 +35,14 @@ func (w Watch) approveCount(c *verb.Call, in *DecideCountIn) (*CountOut, error) 
 	if err != nil {
 		return nil, err
 	}
-	if err := requireSecondPerson(c, task["counted_by"], "count "+task.Text("count_no")); err != nil {
+	if err := requireSecondPerson(c, task.CountedByOrNull(), "count "+task.CountNo()); err != nil {
 		return nil, err
 	}
-	lines, err := c.Rows("count_lines", "count_task_id = $2 ORDER BY id", in.CountTaskID)
+	lines, err := record.List[record.CountLine](c.Tx, "count_task_id = $2 ORDER BY id", in.CountTaskID)
 	if err != nil {
 		return nil, err
 	}
-	places := placesOf(counting.ListCounts(task, lines))
+	places := placesOf(record.From[record.StockCount](counting.ListCounts(task, lines)))
 	held, err := counting.LockPromised(c.Tx, places, MovementKeys)
 	if err != nil {
 		return nil, err
@@ -52,7 +53,7 @@ func (w Watch) approveCount(c *verb.Call, in *DecideCountIn) (*CountOut, error) 
 	if err := counting.CheckUnchanged(c.Tx, task, lines, places, MovementKeys); err != nil {
 		return nil, err
 	}
-	return w.finishCount(c, task, lines, held, store.Row{"status": "approved", "approved_by": c.UserID,
+	return w.finishCount(c, task, lines, held, record.CountTask{"status": "approved", "approved_by": c.UserID,
 		"reason": in.Reason})
 }
 
@@ -62,17 +63,17 @@ func recountStock(c *verb.Call, in *DecideCountIn) (*CountOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := store.Row{"status": "recount", "reason": in.Reason}
-	if err := c.Tx.UpdateRows("count_tasks", []string{in.CountTaskID}, set); err != nil {
+	set := record.CountTask{"status": "recount", "reason": in.Reason}
+	if err := record.Update(c.Tx, []string{in.CountTaskID}, set); err != nil {
 		return nil, err
 	}
-	row := store.Row{"zone_id": task["zone_id"], "item_id": task["item_id"], "method": task["method"], "blind": true,
+	row := store.Row{"zone_id": task.ZoneID(), "item_id": task.ItemIDOrNull(), "method": task.Method(), "blind": true,
 		"recount_of": in.CountTaskID}
-	again, err := counting.OpenTask(c.Tx, row)
+	again, err := counting.OpenTask(c.Tx, record.CountTask(row))
 	if err != nil {
 		return nil, err
 	}
-	out := &CountOut{CountTask: c.Record("count_tasks", again), Lines: []verb.Record{}, Expected: []counting.Expected{},
+	out := &CountOut{CountTask: record.Show(c, again), Lines: []verb.Record{}, Expected: []counting.Expected{},
 		Movements: []verb.Record{}, Released: []verb.Record{}}
 	out.Then("enter_count", "Enter what was found")
 	return out, nil

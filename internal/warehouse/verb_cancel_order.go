@@ -1,6 +1,7 @@
 package warehouse
 
 import (
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/locking"
@@ -20,5 +21,5 @@ func cancelOrder(c *verb.Call, in *CancelOrderIn) (*OrderOut, error) {
 	if err := locking.LockWithWork(c.Tx, []string{in.OrderID}); err != nil {
 		return nil, err
 	}
-	return turnOrder(c, in.OrderID, set)
+	return turnOrder(c, in.OrderID, record.Order(set))
 }

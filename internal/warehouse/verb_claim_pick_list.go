@@ -3,6 +3,7 @@ package warehouse
 import (
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/handling"
@@ -23,19 +24,18 @@ type ClaimPickListOut struct {
 }
 
 func (w Watch) claimPickList(c *verb.Call, in *ClaimPickListIn) (*ClaimPickListOut, error) {
-	l, err := c.One("pick_lists", "pick_list_id", in.PickListID)
+	l, err := record.One[record.PickList](c, "pick_list_id", in.PickListID)
 	if err != nil {
 		return nil, err
 	}
-	switch mine := l.Text("assigned_worker_id") == c.WorkerID; {
+	switch mine := l.AssignedWorkerID() == c.WorkerID; {
 	case c.WorkerID == "":
 		return nil, notReady("your account is linked to no worker, and a list is picked by one")
-	case l["assigned_worker_id"] != nil && !mine:
+	case l.HasAssignedWorkerID() && !mine:
 		return nil, fault.New(fault.Conflict, CodeOrder, "pick list %s is somebody else's",
-			l.Text("pick_no")).At("pick_list_id", "is taken")
-	case l["status"] != "released" && l["status"] != "in_progress":
-		return nil, notReady("pick list %s is %s", l.Text("pick_no"), l.Text("status")).At("pick_list_id", "is %s",
-			l.Text("status"))
+			l.PickNo()).At("pick_list_id", "is taken")
+	case l.Status() != "released" && l.Status() != "in_progress":
+		return nil, notReady("pick list %s is %s", l.PickNo(), l.Status()).At("pick_list_id", "is %s", l.Status())
 	case !mine:
 		if err := checkMayTake(c, in.PickListID, "pick_list_id"); err != nil {
 			return nil, err
@@ -49,12 +49,13 @@ func (w Watch) claimPickList(c *verb.Call, in *ClaimPickListIn) (*ClaimPickListO
 	if out.PickList, err = c.Again("pick_lists", in.PickListID); err != nil {
 		return nil, err
 	}
-	rows, err := c.Rows("pick_lines", "pick_list_id = $2 AND status = 'pending' ORDER BY seq", in.PickListID)
+	rows, err := record.List[record.PickLine](c.Tx, "pick_list_id = $2 AND status = 'pending' ORDER BY seq",
+		in.PickListID)
 	if err != nil {
 		return nil, err
 	}
-	out.Lines = c.Records("pick_lines", rows)
-	out.Handling, err = handling.ListRows(c.Tx, rows, "qty", "qty_picked")
+	out.Lines = record.ShowList(c, rows)
+	out.Handling, err = handling.ListRows(c.Tx, record.Rows(rows), "qty", "qty_picked")
 	out.Then("pick_line", "Pick the first line")
 	return out, err
 }
@@ -62,28 +63,28 @@ func (w Watch) claimPickList(c *verb.Call, in *ClaimPickListIn) (*ClaimPickListO
 // lockPickLine locks a pick line and its list for the caller. An operator's own
 // lists and those of nobody are his; others are not there for him. The order is
 // locked before them, as everybody does who takes promises back.
-func (w Watch) lockPickLine(c *verb.Call, id string) (line, list store.Row, err error) {
-	if line, err = readRecord(c, "pick_lines", "pick_line_id", id); err != nil {
+func (w Watch) lockPickLine(c *verb.Call, id string) (line record.PickLine, list record.PickList, err error) {
+	if line, err = readRecord[record.PickLine](c, "pick_line_id", id); err != nil {
 		return nil, nil, err
 	}
-	if _, err := locking.LockOrdersOf(c.Tx, []store.Row{line}); err != nil {
+	if _, err := locking.LockOrdersOf(c.Tx, []record.PickLine{line}); err != nil {
 		return nil, nil, err
 	}
-	if list, err = c.One("pick_lists", "pick_line_id", line.Text("pick_list_id")); err != nil {
+	if list, err = record.One[record.PickList](c, "pick_line_id", line.PickListID()); err != nil {
 		return nil, nil, err
 	}
-	if line, err = c.One("pick_lines", "pick_line_id", id); err != nil {
+	if line, err = record.One[record.PickLine](c, "pick_line_id", id); err != nil {
 		return nil, nil, err
 	}
-	picker := list.Text("assigned_worker_id")
+	picker := list.AssignedWorkerID()
 	if c.Role == actor.Operator && picker != "" && picker != c.WorkerID {
 		return nil, nil, verb.Missing("pick_lines", "pick_line_id")
 	}
 	if picker == "" && c.WorkerID != "" {
-		if err := checkMayTake(c, list.Text("id"), "pick_line_id"); err != nil {
+		if err := checkMayTake(c, list.ID(), "pick_line_id"); err != nil {
 			return nil, nil, err
 		}
-		err = w.workOf(c).UpdateRows("pick_lists", []string{list.Text("id")}, store.Row{"assigned_worker_id": c.WorkerID})
+		err = w.workOf(c).UpdateRows("pick_lists", []string{list.ID()}, store.Row{"assigned_worker_id": c.WorkerID})
 	}
 	return line, list, err
 }
@@ -99,9 +100,9 @@ func checkMayTake(c *verb.Call, list, field string) error {
 }
 
 // checkPending refuses a line that is closed.
-func checkPending(line store.Row) error {
-	if st := line.Text("status"); st != "pending" {
-		return notReady("line %v is %s", line["seq"], st).At("pick_line_id", "is %s", st)
+func checkPending(line record.PickLine) error {
+	if st := line.Status(); st != "pending" {
+		return notReady("line %v is %s", line.Seq(), st).At("pick_line_id", "is %s", st)
 	}
 	return nil
 }

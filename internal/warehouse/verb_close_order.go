@@ -2,6 +2,7 @@ package warehouse
 
 import (
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/ending"
@@ -21,7 +22,7 @@ func (w Watch) closeOrder(c *verb.Call, in *CloseOrderIn) (*OrderLinesOut, error
 	if err := locking.LockWithWork(c.Tx, []string{in.OrderID}); err != nil {
 		return nil, err
 	}
-	o, err := c.One("orders", "order_id", in.OrderID)
+	o, err := record.One[record.Order](c, "order_id", in.OrderID)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +42,7 @@ func (w Watch) closeOrder(c *verb.Call, in *CloseOrderIn) (*OrderLinesOut, error
 	if err := k.endLines(rest, []string{in.OrderID}); err != nil {
 		return nil, err
 	}
-	if err := k.UpdateEach("order_lines", sets); err != nil {
+	if err := k.UpdateEach("order_lines", record.Rows(sets)); err != nil {
 		return nil, err
 	}
 	if err := transfers.WriteOffLost(k.Tx, o, in.Reason); err != nil {
@@ -57,14 +58,14 @@ func (w Watch) closeOrder(c *verb.Call, in *CloseOrderIn) (*OrderLinesOut, error
 }
 
 // checkClosable refuses to close an order that is not under way.
-func checkClosable(o store.Row) error {
-	no, status := o.Text("order_no"), o.Text("status")
+func checkClosable(o record.Order) error {
+	no, status := o.OrderNo(), o.Status()
 	switch {
 	case status == "on_hold":
 		return notReady("order %s is on hold: resume it first", no).At("order_id", "is on hold")
 	case status != "in_progress" && status != "confirmed" && status != "draft":
 		return fault.New(fault.Conflict, "HF001", "order %s is %s", no, status).At("order_id", "is %s", status)
-	case o.Decimal("qty_received")+o.Decimal("qty_shipped") == 0:
+	case o.QtyReceived()+o.QtyShipped() == 0:
 		return notReady("nothing of order %s has moved: cancel it instead", no).At("order_id", "has no part that moved")
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/gs1"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/locking"
@@ -46,19 +47,19 @@ const inHouse = "2000000"
 
 func (w Watch) closePackage(c *verb.Call, in *ClosePackageIn) (*ClosePackageOut, error) {
 	k := w.workOf(c)
-	p, err := readRecord(c, "packages", "package_id", in.PackageID)
+	p, err := readRecord[record.Package](c, "package_id", in.PackageID)
 	if err != nil {
 		return nil, err
 	}
-	if id := p.Text("shipment_id"); id != "" {
-		if _, err := locking.LockRows(k.Tx, "shipments", []string{id}); err != nil {
+	if id := p.ShipmentID(); id != "" {
+		if _, err := locking.LockRows[record.Shipment](k.Tx, []string{id}); err != nil {
 			return nil, err
 		}
 	}
-	if p, err = c.One("packages", "package_id", in.PackageID); err != nil {
+	if p, err = record.One[record.Package](c, "package_id", in.PackageID); err != nil {
 		return nil, err
 	}
-	if p["status"] != "open" {
+	if p.Status() != "open" {
 		return nil, refuseClosedPackage(p)
 	}
 	inside, err := packing.ReadContentsOfPackage(k.Tx, in.PackageID)
@@ -66,24 +67,24 @@ func (w Watch) closePackage(c *verb.Call, in *ClosePackageIn) (*ClosePackageOut,
 		return nil, err
 	}
 	if len(inside) == 0 {
-		return nil, notReady("package %s is empty", p.Text("package_no")).At("package_id", "is empty")
+		return nil, notReady("package %s is empty", p.PackageNo()).At("package_id", "is empty")
 	}
-	set := store.Row{"status": "closed", "closed_at": query.FormatTime(c.Now())}
+	set := record.Package{"status": "closed", "closed_at": query.FormatTime(c.Now())}
 	if in.Weight != nil {
-		set["weight_kg"] = *in.Weight
+		set.SetWeightKg(*in.Weight)
 	}
-	sscc := p.Text("sscc")
+	sscc := p.SSCC()
 	if sscc == "" {
-		if sscc, err = makeSSCC(k.Tx, p.Text("package_no")); err != nil {
+		if sscc, err = makeSSCC(k.Tx, p.PackageNo()); err != nil {
 			return nil, err
 		}
-		set["sscc"] = sscc
+		set.SetSSCC(sscc)
 	}
-	if err := k.UpdateRows("packages", []string{in.PackageID}, set); err != nil {
+	if err := record.Update(k.Tx, []string{in.PackageID}, set); err != nil {
 		return nil, err
 	}
 	out := &ClosePackageOut{}
-	if id := p.Text("shipment_id"); id != "" {
+	if id := p.ShipmentID(); id != "" {
 		if err := k.settleShipment(id); err != nil {
 			return nil, err
 		}

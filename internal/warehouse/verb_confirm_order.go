@@ -2,6 +2,7 @@ package warehouse
 
 import (
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 )
@@ -13,13 +14,13 @@ type ConfirmOrderIn struct {
 
 // confirmOrder moves the order; the effect of that move allocates.
 func (w Watch) confirmOrder(c *verb.Call, in *ConfirmOrderIn) (*OrderLinesOut, error) {
-	o, err := c.One("orders", "order_id", in.OrderID)
+	o, err := record.One[record.Order](c, "order_id", in.OrderID)
 	if err != nil {
 		return nil, err
 	}
-	if o["status"] != "draft" {
-		return nil, fault.New(fault.Conflict, "HF001", "order %s is %s, not a draft", o.Text("order_no"),
-			o.Text("status")).At("order_id", "is no draft")
+	if o.Status() != "draft" {
+		return nil, fault.New(fault.Conflict, "HF001", "order %s is %s, not a draft", o.OrderNo(),
+			o.Status()).At("order_id", "is no draft")
 	}
 	if err := w.workOf(c).UpdateRows("orders", []string{in.OrderID}, store.Row{"status": "confirmed"}); err != nil {
 		return nil, err

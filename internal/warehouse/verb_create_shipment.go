@@ -6,7 +6,7 @@ import (
 
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
-	"holdfast/internal/store"
+	"holdfast/internal/record"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/kits"
 	"holdfast/internal/warehouse/locking"
@@ -41,13 +41,13 @@ type ShipmentOut struct {
 
 func (w Watch) createShipment(c *verb.Call, in *CreateShipmentIn) (*ShipmentOut, error) {
 	k := w.workOf(c)
-	if err := checkKnown(c, "drivers", "driver_id", in.DriverID); err != nil {
+	if err := checkKnown[record.Driver](c, "driver_id", in.DriverID); err != nil {
 		return nil, err
 	}
-	if err := checkKnown(c, "vehicles", "vehicle_id", in.Vehicle); err != nil {
+	if err := checkKnown[record.Vehicle](c, "vehicle_id", in.Vehicle); err != nil {
 		return nil, err
 	}
-	if err := checkKnown(c, "carriers", "carrier_id", in.Carries); err != nil {
+	if err := checkKnown[record.Carrier](c, "carrier_id", in.Carries); err != nil {
 		return nil, err
 	}
 	asked := map[string]decimal.Dec{}
@@ -64,24 +64,24 @@ func (w Watch) createShipment(c *verb.Call, in *CreateShipmentIn) (*ShipmentOut,
 	if err != nil {
 		return nil, err
 	}
-	set := store.Row{"order_ids": orders}
+	set := record.Shipment{"order_ids": orders}
 	for name, v := range map[string]string{"carrier": in.Carrier, "carrier_id": in.Carries, "service": in.Service,
 		"driver_id": in.DriverID, "vehicle_id": in.Vehicle, "planned_at": in.Planned} {
 		if v != "" {
 			set[name] = v
 		}
 	}
-	made, err := k.InsertRows("shipments", []store.Row{set})
+	made, err := record.Insert(k.Tx, []record.Shipment{set})
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range rows {
-		r["shipment_id"] = made[0]["id"]
+		record.ShipmentLine(r).SetShipmentIDOrNull(made[0].ID())
 	}
-	if _, err := k.InsertRows("shipment_lines", rows); err != nil {
+	if _, err := record.Insert(k.Tx, rows); err != nil {
 		return nil, err
 	}
-	id := made[0].Text("id")
+	id := made[0].ID()
 	if err := k.claimPackages(id); err != nil {
 		return nil, err
 	}
@@ -92,14 +92,14 @@ func (w Watch) createShipment(c *verb.Call, in *CreateShipmentIn) (*ShipmentOut,
 }
 
 // checkKnown refuses an id that the tenant does not have, "" is none.
-func checkKnown(c *verb.Call, resource, field, id string) error {
-	_, err := readRecord(c, resource, field, id)
+func checkKnown[R record.Kind](c *verb.Call, field, id string) error {
+	_, err := readRecord[R](c, field, id)
 	return err
 }
 
 // lockOrderLines locks the orders of the order lines that the elements of lines
 // name, then the lines.
-func lockOrderLines(c *verb.Call, ids []string) ([]store.Row, error) {
+func lockOrderLines(c *verb.Call, ids []string) ([]record.OrderLine, error) {
 	if _, err := locking.LockOrdersOfLines(c.Tx, ids); err != nil {
 		return nil, err
 	}
@@ -107,12 +107,13 @@ func lockOrderLines(c *verb.Call, ids []string) ([]store.Row, error) {
 }
 
 // lockLines locks the order lines that the elements of lines name, in their order.
-func lockLines(c *verb.Call, ids []string) ([]store.Row, error) {
-	rows, err := c.Rows("order_lines", c.DB().InUUID("id", 2)+" ORDER BY id"+c.DB().ForUpdate(), jsonList(ids))
+func lockLines(c *verb.Call, ids []string) ([]record.OrderLine, error) {
+	rows, err := record.List[record.OrderLine](c.Tx, c.DB().InUUID("id", 2)+" ORDER BY id"+c.DB().ForUpdate(),
+		jsonList(ids))
 	if err != nil {
 		return nil, err
 	}
-	known := store.TextColumn(rows, "id")
+	known := record.IDs(rows)
 	for i, id := range ids {
 		if !slices.Contains(known, id) {
 			return nil, verb.Missing("order_lines", lineField(i, "order_line_id"))
@@ -129,7 +130,7 @@ func lockLines(c *verb.Call, ids []string) ([]store.Row, error) {
 func lineField(i int, member string) string { return fmt.Sprintf("lines[%d].%s", i, member) }
 
 // lockShippable locks the orders, and returns the lines of them or those named.
-func (k work) lockShippable(c *verb.Call, orders, ids []string) ([]store.Row, error) {
+func (k work) lockShippable(c *verb.Call, orders, ids []string) ([]record.OrderLine, error) {
 	if len(ids) == 0 && len(orders) == 0 {
 		return nil, fault.New(fault.Invalid, "22023", "name lines or order_ids").At("lines", "is required")
 	}
@@ -138,7 +139,7 @@ func (k work) lockShippable(c *verb.Call, orders, ids []string) ([]store.Row, er
 			"stands beside lines")
 	}
 	field := "order_ids"
-	var lines []store.Row
+	var lines []record.OrderLine
 	var err error
 	if len(ids) > 0 {
 		field = "lines"
@@ -147,11 +148,11 @@ func (k work) lockShippable(c *verb.Call, orders, ids []string) ([]store.Row, er
 		}
 		var of set
 		for _, l := range lines {
-			of.addID(l.Text("order_id"))
+			of.addID(l.OrderID())
 		}
 		orders = of.list
 	}
-	found, err := c.Lock("orders", field, orders...)
+	found, err := record.Lock[record.Order](c, field, orders...)
 	if err != nil {
 		return nil, err
 	}
@@ -163,45 +164,47 @@ func (k work) lockShippable(c *verb.Call, orders, ids []string) ([]store.Row, er
 	if len(ids) > 0 {
 		return lines, nil
 	}
-	return k.Rows("order_lines", k.DB().InUUID("order_id", 2)+" AND is_kit IS NOT TRUE ORDER BY order_id, line_no",
+	return record.List[record.OrderLine](k.Tx,
+		k.DB().InUUID("order_id", 2)+" AND is_kit IS NOT TRUE ORDER BY order_id, line_no",
 		jsonList(orders))
 }
 
 // makeShipmentLines makes the lines of a shipment: what is asked of each order line, named
 // by ids in the request's order, or what is reserved of it and on no other shipment.
 func (k work) makeShipmentLines(
-	c *verb.Call, lines []store.Row, ids []string, asked map[string]decimal.Dec,
-) (rows []store.Row, orders []string, err error) {
+	c *verb.Call, lines []record.OrderLine, ids []string, asked map[string]decimal.Dec,
+) (rows []record.ShipmentLine, orders []string, err error) {
 	other := map[string]decimal.Dec{}
-	on, err := k.Rows("shipment_lines", k.DB().InUUID("order_line_id", 2)+
+	on, err := record.List[record.ShipmentLine](k.Tx, k.DB().InUUID("order_line_id", 2)+
 		" AND EXISTS (SELECT 1 FROM shipments s WHERE s.tenant_id = $1 "+
 		"AND s.id = shipment_lines.shipment_id AND s.status NOT IN ('cancelled', 'returned'))",
-		jsonList(store.TextColumn(lines, "id")))
+		jsonList(record.IDs(lines)))
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, r := range on {
-		other[r.Text("order_line_id")] += r.Decimal("quantity")
+		other[r.OrderLineID()] += r.Quantity()
 	}
 	var of set
 	var said []spoken
 	for _, l := range lines {
-		id := l.Text("id")
-		most := l.Decimal("qty_ordered") - l.Decimal("qty_cancelled") - other[id]
-		q := l.Decimal("qty_allocated") - other[id]
+		id := l.ID()
+		most := l.QtyOrdered() - l.QtyCancelled() - other[id]
+		q := l.QtyAllocated() - other[id]
 		if len(asked) > 0 {
 			if q = asked[id]; q > most {
 				return nil, nil, refuseAbove(lineField(slices.Index(ids, id), "quantity"), q, max(most, 0),
 					"is ordered and on no other shipment")
 			}
-			said = append(said, spoken{item: l.Text("item_id"), member: lineField(slices.Index(ids, id), "quantity"),
+			said = append(said, spoken{item: l.ItemID(), member: lineField(slices.Index(ids, id), "quantity"),
 				quantity: q, all: most})
 		}
 		if q <= 0 {
 			continue
 		}
-		of.addID(l.Text("order_id"))
-		rows = append(rows, store.Row{"order_id": l["order_id"], "order_line_id": id, "item_id": l["item_id"], "quantity": q})
+		of.addID(l.OrderID())
+		rows = append(rows, record.ShipmentLine{"order_id": l.OrderID(), "order_line_id": id, "item_id": l.ItemID(),
+			"quantity": q})
 	}
 	if err := checkBaseUnitDecimals(c, said...); err != nil {
 		return nil, nil, err
@@ -219,13 +222,13 @@ func shipmentOut(c *verb.Call, id string) (*ShipmentOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := c.Rows("shipment_lines", "shipment_id = $2 ORDER BY id", id)
+	rows, err := record.List[record.ShipmentLine](c.Tx, "shipment_id = $2 ORDER BY id", id)
 	if err != nil {
 		return nil, err
 	}
-	boxes, err := c.Rows("packages", "shipment_id = $2 ORDER BY package_no", id)
-	out := &ShipmentOut{Shipment: rec, Lines: c.Records("shipment_lines", rows), Packages: c.Records("packages", boxes)}
-	switch rec.Row().Text("status") {
+	boxes, err := record.List[record.Package](c.Tx, "shipment_id = $2 ORDER BY package_no", id)
+	out := &ShipmentOut{Shipment: rec, Lines: record.ShowList(c, rows), Packages: record.ShowList(c, boxes)}
+	switch record.Shipment(rec.Row()).Status() {
 	case "planned":
 		out.Then("pack", "Pack its goods")
 	case "packed":

@@ -3,7 +3,7 @@ package warehouse
 import (
 	"slices"
 
-	"holdfast/internal/store"
+	"holdfast/internal/record"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/kits"
 )
@@ -16,7 +16,7 @@ type DeallocateOrderIn struct {
 
 func (w Watch) deallocateOrder(c *verb.Call, in *DeallocateOrderIn) (*OrderLinesOut, error) {
 	k := w.workOf(c)
-	if _, err := c.One("orders", "order_id", in.OrderID); err != nil {
+	if _, err := record.One[record.Order](c, "order_id", in.OrderID); err != nil {
 		return nil, err
 	}
 	lines, err := k.linesOf([]string{in.OrderID})
@@ -31,17 +31,17 @@ func (w Watch) deallocateOrder(c *verb.Call, in *DeallocateOrderIn) (*OrderLines
 		if err != nil {
 			return nil, err
 		}
-		lines = append(store.TextColumn(parts, "id"), in.LineID)
+		lines = append(record.IDs(parts), in.LineID)
 	}
 	rows, err := k.activeReservations(lines)
 	if err != nil {
 		return nil, err
 	}
-	rows = slices.DeleteFunc(rows, func(r store.Row) bool { return r["picked"] == true })
+	rows = slices.DeleteFunc(rows, func(r record.Reservation) bool { return r.Picked() })
 	if err := k.releaseReservations(rows); err != nil {
 		return nil, err
 	}
-	if err := k.updateOrderLines(store.TextColumn(rows, "order_line_id"), nil); err != nil {
+	if err := k.updateOrderLines(record.Texts(rows, record.Reservation.OrderLineID), nil); err != nil {
 		return nil, err
 	}
 	return orderLinesOut(c, in.OrderID)

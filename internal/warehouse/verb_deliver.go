@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 )
@@ -48,35 +49,36 @@ func (w Watch) deliverShipment(c *verb.Call, in *DeliverIn) (*DeliverOut, error)
 	if err != nil {
 		return nil, err
 	}
-	if st := sh.Text("status"); st != "in_transit" {
-		return nil, notReady("shipment %s is %s, not in transit", sh.Text("shipment_no"), st).At("shipment_id", "is %s", st)
+	if st := sh.Status(); st != "in_transit" {
+		return nil, notReady("shipment %s is %s, not in transit", sh.ShipmentNo(), st).At("shipment_id", "is %s", st)
 	}
 	reached, err := k.recordComplaints(c, in)
 	if err != nil {
 		return nil, err
 	}
-	set := outcomeOf(sh, reached)
+	set := record.Shipment(outcomeOf(sh, reached))
 	if p := in.Proof; p != nil {
-		set["proof"] = proofOf(p)
+		set.SetProofOrNull(proofOf(p))
 	}
-	if err := k.UpdateRows("shipments", []string{in.ShipmentID}, set); err != nil {
+	if err := record.Update(k.Tx, []string{in.ShipmentID}, set); err != nil {
 		return nil, err
 	}
 	s, err := shipmentOut(c, in.ShipmentID)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := c.Rows("orders", c.DB().InUUID("id", 2)+" ORDER BY id", jsonList(store.Texts(sh["order_ids"])))
-	return &DeliverOut{ShipmentOut: *s, Orders: c.Records("orders", rows)}, err
+	rows, err := record.List[record.Order](c.Tx, c.DB().InUUID("id", 2)+" ORDER BY id",
+		jsonList(store.Texts(sh.OrderIDs())))
+	return &DeliverOut{ShipmentOut: *s, Orders: record.ShowList(c, rows)}, err
 }
 
 // lockDrivenShipment locks a shipment for the caller; a driver's own are there for him.
-func lockDrivenShipment(c *verb.Call, id string) (store.Row, error) {
-	sh, err := c.One("shipments", "shipment_id", id)
+func lockDrivenShipment(c *verb.Call, id string) (record.Shipment, error) {
+	sh, err := record.One[record.Shipment](c, "shipment_id", id)
 	if err != nil {
 		return nil, err
 	}
-	if c.Role == actor.Driver && (c.WorkerID == "" || sh["assigned_worker_id"] != any(c.WorkerID)) {
+	if c.Role == actor.Driver && (c.WorkerID == "" || sh.AssignedWorkerIDOrNull() != any(c.WorkerID)) {
 		return nil, verb.Missing("shipments", "shipment_id")
 	}
 	return sh, nil
@@ -102,11 +104,11 @@ const nothingDelivered = "NOTHING_DELIVERED"
 
 // outcomeOf is what a delivery sets of its shipment. One that reaches its receiver takes back
 // the exception of a try that did not.
-func outcomeOf(shipment store.Row, reached bool) store.Row {
+func outcomeOf(shipment record.Shipment, reached bool) store.Row {
 	if !reached {
 		return store.Row{"status": "exception", "exception_code": nothingDelivered, "exception_note": nil}
 	}
-	if shipment["exception_code"] == any(nothingDelivered) {
+	if shipment.ExceptionCodeOrNull() == any(nothingDelivered) {
 		return store.Row{"status": "delivered", "exception_code": nil, "exception_note": nil}
 	}
 	return store.Row{"status": "delivered"}
@@ -115,14 +117,14 @@ func outcomeOf(shipment store.Row, reached bool) store.Row {
 // recordComplaints notes what was short or damaged, and reports whether anything reached
 // the receiver. What an earlier try had noted of other lines is taken back.
 func (k work) recordComplaints(c *verb.Call, in *DeliverIn) (reached bool, err error) {
-	rows, err := k.Rows("shipment_lines", "shipment_id = $2", in.ShipmentID)
+	rows, err := record.List[record.ShipmentLine](k.Tx, "shipment_id = $2", in.ShipmentID)
 	if err != nil {
 		return false, err
 	}
-	var sets []store.Row
+	var sets []record.ShipmentLine
 	var said []spoken
 	for i, l := range in.Lines {
-		at := slices.IndexFunc(rows, func(r store.Row) bool { return r["order_line_id"] == any(l.LineID) })
+		at := slices.IndexFunc(rows, func(r record.ShipmentLine) bool { return r.OrderLineID() == l.LineID })
 		if at < 0 {
 			return false, verb.Missing("order_lines", lineField(i, "order_line_id"))
 		}
@@ -130,14 +132,14 @@ func (k work) recordComplaints(c *verb.Call, in *DeliverIn) (reached bool, err e
 			return false, fault.New(fault.Invalid, "22023", "a line is named once").At(lineField(i, "order_line_id"),
 				"is named above already")
 		}
-		if most := rows[at].Decimal("quantity"); l.Short+l.Damaged > most {
+		if most := rows[at].Quantity(); l.Short+l.Damaged > most {
 			return false, refuseAbove(lineField(i, "short"), l.Short+l.Damaged, most, "was shipped")
 		}
-		item, all := rows[at].Text("item_id"), rows[at].Decimal("quantity")
+		item, all := rows[at].ItemID(), rows[at].Quantity()
 		said = append(said,
 			spoken{item: item, member: lineField(i, "short"), quantity: l.Short, all: all},
 			spoken{item: item, member: lineField(i, "damaged"), quantity: l.Damaged, all: all})
-		sets = append(sets, store.Row{"id": rows[at]["id"], "qty_short": l.Short, "qty_damaged": l.Damaged})
+		sets = append(sets, record.ShipmentLine{"id": rows[at].ID(), "qty_short": l.Short, "qty_damaged": l.Damaged})
 	}
 	if err := checkBaseUnitDecimals(c, said...); err != nil {
 		return false, err
@@ -145,16 +147,16 @@ func (k work) recordComplaints(c *verb.Call, in *DeliverIn) (reached bool, err e
 	reached = len(rows) == 0
 	for _, row := range rows {
 		short := decimal.Dec(0)
-		at := slices.IndexFunc(in.Lines, func(l DeliveredIn) bool { return row["order_line_id"] == any(l.LineID) })
+		at := slices.IndexFunc(in.Lines, func(l DeliveredIn) bool { return row.OrderLineID() == l.LineID })
 		if at >= 0 {
 			short = in.Lines[at].Short
-		} else if row.Decimal("qty_short") > 0 || row.Decimal("qty_damaged") > 0 {
-			sets = append(sets, store.Row{"id": row["id"], "qty_short": short, "qty_damaged": short})
+		} else if row.QtyShort() > 0 || row.QtyDamaged() > 0 {
+			sets = append(sets, record.ShipmentLine{"id": row.ID(), "qty_short": short, "qty_damaged": short})
 		}
-		reached = reached || short < row.Decimal("quantity")
+		reached = reached || short < row.Quantity()
 	}
 	if len(sets) == 0 {
 		return reached, nil
 	}
-	return reached, k.UpdateEach("shipment_lines", sets)
+	return reached, k.UpdateEach("shipment_lines", record.Rows(sets))
 }

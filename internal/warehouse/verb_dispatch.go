@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 )
@@ -42,7 +43,7 @@ func (w Watch) dispatchShipments(c *verb.Call, in *DispatchIn) (*DispatchOut, er
 			"or shipment_ids is required, not both")
 	}
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
-	rows, err := c.Lock("shipments", "shipment_id", ids...)
+	rows, err := record.Lock[record.Shipment](c, "shipment_id", ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +56,7 @@ func (w Watch) dispatchShipments(c *verb.Call, in *DispatchIn) (*DispatchOut, er
 	}
 	out := &DispatchOut{}
 	for _, r := range rows {
-		id := r.Text("id")
+		id := r.ID()
 		if err := w.workOf(c).sendShipment(r, why[id]); err != nil {
 			return nil, err
 		}
@@ -74,13 +75,13 @@ func (w Watch) dispatchShipments(c *verb.Call, in *DispatchIn) (*DispatchOut, er
 }
 
 // listStaying says why shipments may not leave.
-func (k work) listStaying(rows []store.Row) (map[string][]string, error) {
+func (k work) listStaying(rows []record.Shipment) (map[string][]string, error) {
 	why := map[string][]string{}
 	var changes []store.Change
 	for _, r := range rows {
-		id := r.Text("id")
-		if r["direction"] != "outbound" || !slices.Contains(road[:3], r.Text("status")) {
-			why[id] = append(why[id], "the shipment is "+r.Text("direction")+" and "+r.Text("status"))
+		id := r.ID()
+		if r.Direction() != "outbound" || !slices.Contains(road[:3], r.Status()) {
+			why[id] = append(why[id], "the shipment is "+r.Direction()+" and "+r.Status())
 			continue
 		}
 		before, after := store.Row{"status": "ready"}, store.Row{}
@@ -98,13 +99,13 @@ func (k work) listStaying(rows []store.Row) (map[string][]string, error) {
 }
 
 // sendShipment takes a shipment through its states to its departure.
-func (k work) sendShipment(r store.Row, why []string) error {
-	at := slices.Index(road, r.Text("status"))
+func (k work) sendShipment(r record.Shipment, why []string) error {
+	at := slices.Index(road, r.Status())
 	if len(why) > 0 || at < 0 {
 		return nil
 	}
 	for _, st := range road[at+1:] {
-		if err := k.UpdateRows("shipments", []string{r.Text("id")}, store.Row{"status": st}); err != nil {
+		if err := k.UpdateRows("shipments", []string{r.ID()}, store.Row{"status": st}); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/counting"
@@ -34,19 +35,19 @@ type CountLine struct {
 }
 
 func (w Watch) enterCount(c *verb.Call, in *EnterCountIn) (*CountOut, error) {
-	task, err := c.One("count_tasks", "count_task_id", in.CountTaskID)
+	task, err := record.One[record.CountTask](c, "count_task_id", in.CountTaskID)
 	if err != nil {
 		return nil, err
 	}
-	if s := task.Text("status"); s != "open" && s != "counting" {
-		return nil, fault.New(fault.Conflict, "HF001", "count %s is %s", task.Text("count_no"), s).At("count_task_id",
+	if s := task.Status(); s != "open" && s != "counting" {
+		return nil, fault.New(fault.Conflict, "HF001", "count %s is %s", task.CountNo(), s).At("count_task_id",
 			"is %s", s)
 	}
-	looked, err := counting.ReadLook(in.CountedAt, task.Text("created_at"), c.Now())
+	looked, err := counting.ReadLook(in.CountedAt, task.CreatedAt(), c.Now())
 	if err != nil {
 		return nil, err
 	}
-	task["counted_at"] = db.Null(looked)
+	task.SetCountedAtOrNull(db.Null(looked))
 	rows, held, err := lockFound(c, task, in.Lines)
 	if err != nil {
 		return nil, err
@@ -60,19 +61,19 @@ func (w Watch) enterCount(c *verb.Call, in *EnterCountIn) (*CountOut, error) {
 		return nil, err
 	}
 	if len(rows) > 0 {
-		if rows, err = c.Tx.InsertRows("count_lines", rows); err != nil {
+		if rows, err = record.Insert(c.Tx, rows); err != nil {
 			return nil, err
 		}
 	}
-	set := store.Row{"status": "counted", "counted_by": db.Null(c.UserID), "variance_value": value,
+	set := record.CountTask{"status": "counted", "counted_by": db.Null(c.UserID), "variance_value": value,
 		"counted_at": cmp.Or(looked, query.FormatTime(c.Now()))}
-	if err := c.Tx.UpdateRows("count_tasks", []string{in.CountTaskID}, set); err != nil {
+	if err := record.Update(c.Tx, []string{in.CountTaskID}, set); err != nil {
 		return nil, err
 	}
 	if !waits {
-		return w.finishCount(c, task, rows, held, store.Row{"status": "approved"})
+		return w.finishCount(c, task, rows, held, record.CountTask{"status": "approved"})
 	}
-	out := &CountOut{Lines: c.Records("count_lines", rows), Movements: []verb.Record{}, Expected: []counting.Expected{},
+	out := &CountOut{Lines: record.ShowList(c, rows), Movements: []verb.Record{}, Expected: []counting.Expected{},
 		Released: []verb.Record{}}
 	out.Then("approve_count", "A second person approves the variance")
 	out.Then("recount", "Count again")
@@ -82,12 +83,13 @@ func (w Watch) enterCount(c *verb.Call, in *EnterCountIn) (*CountOut, error) {
 
 // lockFound puts what was found beside what the books say while nobody moves any of it:
 // what was read before the locks only says what to lock.
-func lockFound(c *verb.Call, task store.Row, lines []CountLine) ([]store.Row, counting.Held, error) {
+func lockFound(c *verb.Call, task record.CountTask, lines []CountLine) ([]record.CountLine, counting.Held, error) {
 	before, err := foundRows(c, task, lines)
 	if err != nil {
 		return nil, nil, err
 	}
-	held, err := counting.LockPromised(c.Tx, placesOf(counting.ListCounts(task, before)), MovementKeys)
+	held, err := counting.LockPromised(c.Tx, placesOf(record.From[record.StockCount](counting.ListCounts(task,
+		before))), MovementKeys)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -107,28 +109,28 @@ func lockFound(c *verb.Call, task store.Row, lines []CountLine) ([]store.Row, co
 
 // reckonRows takes what was moved since the counter looked off what the books have. The
 // first rows, as many as named, are those that the caller named.
-func reckonRows(c *verb.Call, task store.Row, rows []store.Row, named int) error {
-	places := placesOf(counting.ListCounts(task, rows))
+func reckonRows(c *verb.Call, task record.CountTask, rows []record.CountLine, named int) error {
+	places := placesOf(record.From[record.StockCount](counting.ListCounts(task, rows)))
 	moved, err := counting.SumMoved(c.Tx, places, MovementKeys)
 	if err != nil {
 		return err
 	}
 	var said []spoken
 	for i, row := range rows {
-		books := row.Decimal("expected")
-		if err := counting.ReckonCount(row, books, moved[places[i].Key]); err != nil {
+		books := row.Expected()
+		if err := counting.ReckonCount(record.StockCount(row), books, moved[places[i].Key]); err != nil {
 			return err
 		}
 		if i < named {
-			said = append(said, spoken{item: row.Text("item_id"), member: lineField(i, "counted"),
-				quantity: row.Decimal("counted"), all: books})
+			said = append(said, spoken{item: row.ItemID(), member: lineField(i, "counted"),
+				quantity: row.Counted(), all: books})
 		}
 	}
 	return checkBaseUnitDecimals(c, said...)
 }
 
 // foundRows puts what was found beside what the books have now.
-func foundRows(c *verb.Call, task store.Row, lines []CountLine) ([]store.Row, error) {
+func foundRows(c *verb.Call, task record.CountTask, lines []CountLine) ([]record.CountLine, error) {
 	levels, err := counting.ReadStock(c.Tx, task)
 	if err != nil {
 		return nil, err
@@ -137,11 +139,11 @@ func foundRows(c *verb.Call, task store.Row, lines []CountLine) ([]store.Row, er
 	if err != nil {
 		return nil, err
 	}
-	books := map[string]store.Row{}
+	books := map[string]record.StockLevel{}
 	for _, l := range levels {
-		books[l.Text("stock_key")] = l
+		books[l.StockKey()] = l
 	}
-	var rows []store.Row
+	var rows []record.CountLine
 	named := map[string]bool{}
 	for i, l := range lines {
 		at, err := placeFound(task, l, i, books, slices.Concat(levels, emptied))
@@ -153,13 +155,15 @@ func foundRows(c *verb.Call, task store.Row, lines []CountLine) ([]store.Row, er
 			return nil, refuseMovement(lineField(i, "counted"), "the same stock is counted above already")
 		}
 		named[key] = true
-		row := store.Row{"count_task_id": task["id"], "item_id": at.item, "stock_status": l.StockStatus, "counted": l.Counted,
-			"expected": books[key].Decimal("quantity")}
-		setGiven(row, "lot_id", l.LotID, "serial", l.Serial, "owner_id", at.owner, "lpn", l.LPN, "reason_code", l.ReasonCode)
+		row := record.CountLine{"count_task_id": task.ID(), "item_id": at.item, "stock_status": l.StockStatus,
+			"counted":  l.Counted,
+			"expected": books[key].Quantity()}
+		setGiven(store.Row(row), "lot_id", l.LotID, "serial", l.Serial, "owner_id", at.owner, "lpn", l.LPN,
+			"reason_code", l.ReasonCode)
 		rows = append(rows, row)
 	}
 	for _, l := range levels {
-		if !named[l.Text("stock_key")] {
+		if !named[l.StockKey()] {
 			rows = append(rows, counting.MissedRow(task, l))
 		}
 	}
@@ -168,10 +172,11 @@ func foundRows(c *verb.Call, task store.Row, lines []CountLine) ([]store.Row, er
 
 // placeFound is where line i has its stock. An owner whom nobody names is the one whose
 // goods the books have there, or had when the counter looked.
-func placeFound(task store.Row, l CountLine, i int, books map[string]store.Row, known []store.Row) (spot, error) {
-	at := spot{zone: task.Text("zone_id"), item: cmp.Or(l.ItemID, task.Text("item_id")), lot: l.LotID, serial: l.Serial,
+func placeFound(task record.CountTask, l CountLine, i int, books map[string]record.StockLevel,
+	known []record.StockLevel) (spot, error) {
+	at := spot{zone: task.ZoneID(), item: cmp.Or(l.ItemID, task.ItemID()), lot: l.LotID, serial: l.Serial,
 		owner: l.OwnerID, lpn: l.LPN, status: l.StockStatus}
-	if at.item == "" || task["item_id"] != nil && at.item != task.Text("item_id") {
+	if at.item == "" || task.HasItemID() && at.item != task.ItemID() {
 		return at, refuseMovement(lineField(i, "item_id"), "name the item, one that the count is about")
 	}
 	if at.owner != "" || books[at.stockKey()] != nil {
@@ -187,11 +192,11 @@ func placeFound(task store.Row, l CountLine, i int, books map[string]store.Row, 
 
 // ownerOf is whose stock the books have where at is, but for its owner, "" for the house's
 // own; one is false when it is that of several.
-func ownerOf(levels []store.Row, at spot) (owner string, one bool) {
+func ownerOf(levels []record.StockLevel, at spot) (owner string, one bool) {
 	found := 0
 	for _, l := range levels {
 		like := at
-		if like.owner = l.Text("owner_id"); like.stockKey() == l.Text("stock_key") {
+		if like.owner = l.OwnerID(); like.stockKey() == l.StockKey() {
 			owner = like.owner
 			found++
 		}
@@ -202,7 +207,7 @@ func ownerOf(levels []store.Row, at spot) (owner string, one bool) {
 // countWaits reports whether the variances of a count need a second person: all
 // of them together are worth more than the tenant's limit, or what the caller
 // counts of one item today is.
-func countWaits(c *verb.Call, rows []store.Row, items map[string]*article, value decimal.Dec) (bool, error) {
+func countWaits(c *verb.Call, rows []record.CountLine, items map[string]*article, value decimal.Dec) (bool, error) {
 	ru := queueRules(c.Tx.Tx, c.TenantID, c.Now())
 	if err := c.Flush(); err != nil || ru.countLimit == nil || value > *ru.countLimit {
 		return ru.countLimit != nil, err
@@ -211,9 +216,9 @@ func countWaits(c *verb.Call, rows []store.Row, items map[string]*article, value
 	var ids set
 	variances := map[string]decimal.Dec{}
 	for _, row := range rows {
-		if variance := row.Decimal("variance"); variance != 0 {
-			ids.addID(row.Text("item_id"))
-			variances[row.Text("item_id")] += max(variance, -variance)
+		if variance := row.Variance(); variance != 0 {
+			ids.addID(row.ItemID())
+			variances[row.ItemID()] += max(variance, -variance)
 		}
 	}
 	if len(ids.list) == 0 {
@@ -233,37 +238,37 @@ func countWaits(c *verb.Call, rows []store.Row, items map[string]*article, value
 
 // varianceValue adds up what the variances cost, each without its sign: a gain
 // here does not make up for a loss there. It returns the items too.
-func varianceValue(c *verb.Call, rows []store.Row) (items map[string]*article, total decimal.Dec, err error) {
+func varianceValue(c *verb.Call, rows []record.CountLine) (items map[string]*article, total decimal.Dec, err error) {
 	var ids, lots, owners set
 	for _, row := range rows {
-		ids.addID(row.Text("item_id"))
-		lots.addID(row.Text("lot_id"))
-		owners.addID(row.Text("owner_id"))
+		ids.addID(row.ItemID())
+		lots.addID(row.LotID())
+		owners.addID(row.OwnerID())
 	}
 	items = queueArticles(c.Tx.Tx, c.TenantID, ids.list)
 	if err := c.Flush(); err != nil {
 		return nil, 0, err
 	}
-	known, err := byID(c, "lots", lots.list)
+	known, err := byID[record.Lot](c, lots.list)
 	if err != nil {
 		return nil, 0, err
 	}
-	whose, err := byID(c, "goods_owners", owners.list)
+	whose, err := byID[record.GoodsOwner](c, owners.list)
 	if err != nil {
 		return nil, 0, err
 	}
 	for i, row := range rows { // what was entered comes first, in its order
-		it := items[row.Text("item_id")]
+		it := items[row.ItemID()]
 		if it == nil {
 			return nil, 0, verb.Missing("items", lineField(i, "item_id"))
 		}
-		if lot := row.Text("lot_id"); lot != "" && known[lot] == nil {
+		if lot := row.LotID(); lot != "" && known[lot] == nil {
 			return nil, 0, verb.Missing("lots", lineField(i, "lot_id"))
 		}
-		if owner := row.Text("owner_id"); owner != "" && whose[owner] == nil {
+		if owner := row.OwnerID(); owner != "" && whose[owner] == nil {
 			return nil, 0, verb.Missing("goods_owners", lineField(i, "owner_id"))
 		}
-		v, err := it.stockValue(row.Decimal("variance"))
+		v, err := it.stockValue(row.Variance())
 		if err != nil {
 			return nil, 0, err
 		}
@@ -277,30 +282,30 @@ func varianceValue(c *verb.Call, rows []store.Row) (items map[string]*article, t
 // finishCount gives back promises of what was not found, books the variances and closes
 // the task.
 func (w Watch) finishCount(
-	c *verb.Call, task store.Row, lines []store.Row, held counting.Held, set store.Row,
+	c *verb.Call, task record.CountTask, lines []record.CountLine, held counting.Held, set record.CountTask,
 ) (*CountOut, error) {
-	id, counts := task.Text("id"), counting.ListCounts(task, lines)
+	id, counts := task.ID(), record.From[record.StockCount](counting.ListCounts(task, lines))
 	for i := range counts {
-		setGiven(counts[i], "approved_by", set.Text("approved_by"))
+		setGiven(store.Row(counts[i]), "approved_by", set.ApprovedBy())
 	}
 	freed, err := w.workOf(c).yieldPromises(placesOf(counts), held)
 	if err != nil {
 		return nil, err
 	}
-	out := &CountOut{Lines: c.Records("count_lines", lines), Expected: []counting.Expected{}, Movements: []verb.Record{},
-		Released: c.Records("reservations", freed)}
+	out := &CountOut{Lines: record.ShowList(c, lines), Expected: []counting.Expected{}, Movements: []verb.Record{},
+		Released: record.ShowList(c, freed)}
 	if len(counts) > 0 {
-		if counts, err = c.Tx.InsertRows("stock_counts", counts); err != nil {
+		if counts, err = record.Insert(c.Tx, counts); err != nil {
 			return nil, err
 		}
 		moves, err := counting.ReadMovements(c.Tx, counts)
 		if err != nil {
 			return nil, err
 		}
-		out.Movements = c.Records("stock_movements", moves)
+		out.Movements = record.ShowList(c, moves)
 	}
-	set["approved_at"] = query.FormatTime(c.Now())
-	if err := c.Tx.UpdateRows("count_tasks", []string{id}, set); err != nil {
+	set.SetApprovedAt(query.FormatTime(c.Now()))
+	if err := record.Update(c.Tx, []string{id}, set); err != nil {
 		return nil, err
 	}
 	out.CountTask, err = c.Again("count_tasks", id)

@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 )
@@ -24,10 +25,10 @@ func (w Watch) finishRoute(c *verb.Call, in *FinishRouteIn) (*RouteOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	if st := r.Text("status"); st != "started" {
-		return nil, notReady("route %s is %s, not started", r.Text("route_no"), st).At("route_id", "is %s", st)
+	if st := r.Status(); st != "started" {
+		return nil, notReady("route %s is %s, not started", r.RouteNo(), st).At("route_id", "is %s", st)
 	}
-	first := r.Decimal("odometer_start_km")
+	first := r.OdometerStartKm()
 	if in.Odometer < first {
 		return nil, fault.New(fault.Conflict, CodeOrder, "odometer_km is %s, and was %s at the start", in.Odometer,
 			first).At("odometer_km", "is less than %s", first)
@@ -39,29 +40,29 @@ func (w Watch) finishRoute(c *verb.Call, in *FinishRouteIn) (*RouteOut, error) {
 	if err := noneOpen(k, in.RouteID); err != nil {
 		return nil, err
 	}
-	v, err := c.One("vehicles", "vehicle_id", r.Text("vehicle_id"))
+	v, err := record.One[record.Vehicle](c, "vehicle_id", r.VehicleID())
 	if err != nil {
 		return nil, err
 	}
-	if in.Odometer > v.Decimal("odometer_km") {
-		if err := k.UpdateRows("vehicles", []string{v.Text("id")}, store.Row{"odometer_km": in.Odometer}); err != nil {
+	if in.Odometer > v.OdometerKm() {
+		if err := k.UpdateRows("vehicles", []string{v.ID()}, store.Row{"odometer_km": in.Odometer}); err != nil {
 			return nil, err
 		}
 	}
-	set := store.Row{"status": "finished", "odometer_end_km": in.Odometer, "distance_km": in.Odometer - first,
+	set := record.Route{"status": "finished", "odometer_end_km": in.Odometer, "distance_km": in.Odometer - first,
 		"finished_at": query.FormatTime(now)}
 	if in.Driving != nil {
-		set["driving_min"] = *in.Driving
+		set.SetDrivingMin(*in.Driving)
 	}
-	if err := k.UpdateRows("routes", []string{in.RouteID}, set); err != nil {
+	if err := record.Update(k.Tx, []string{in.RouteID}, set); err != nil {
 		return nil, err
 	}
 	return w.routeOut(c, in.RouteID)
 }
 
 // wheelTime refuses more time at the wheel than the route has taken.
-func wheelTime(r store.Row, driving *int64, now time.Time) error {
-	began, err := time.Parse(time.RFC3339, r.Text("started_at"))
+func wheelTime(r record.Route, driving *int64, now time.Time) error {
+	began, err := time.Parse(time.RFC3339, r.StartedAt())
 	if err != nil {
 		return err
 	}
@@ -81,8 +82,8 @@ func noneOpen(k work, route string) error {
 	}
 	var open []string
 	for _, s := range stops {
-		if s["status"] == "in_transit" {
-			open = append(open, s.Text("shipment_no"))
+		if s.Status() == "in_transit" {
+			open = append(open, s.ShipmentNo())
 		}
 	}
 	if len(open) == 0 {

@@ -1,7 +1,7 @@
 package warehouse
 
 import (
-	"holdfast/internal/store"
+	"holdfast/internal/record"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/transfers"
 )
@@ -25,15 +25,15 @@ type OrderLinesOut struct {
 }
 
 func holdOrder(c *verb.Call, in *HoldOrderIn) (*OrderOut, error) {
-	return turnOrder(c, in.OrderID, store.Row{"status": "on_hold", "hold_reason": in.Reason})
+	return turnOrder(c, in.OrderID, record.Order{"status": "on_hold", "hold_reason": in.Reason})
 }
 
 // turnOrder changes an order and answers it.
-func turnOrder(c *verb.Call, id string, set store.Row) (*OrderOut, error) {
-	if _, err := c.One("orders", "order_id", id); err != nil {
+func turnOrder(c *verb.Call, id string, set record.Order) (*OrderOut, error) {
+	if _, err := record.One[record.Order](c, "order_id", id); err != nil {
 		return nil, err
 	}
-	if err := c.Tx.UpdateRows("orders", []string{id}, set); err != nil {
+	if err := record.Update(c.Tx, []string{id}, set); err != nil {
 		return nil, err
 	}
 	return orderOut(c, id)
@@ -46,14 +46,14 @@ func orderOut(c *verb.Call, id string) (*OrderOut, error) {
 		return nil, err
 	}
 	out := &OrderOut{Order: rec}
-	out.Next = orderSteps(rec.Row())
+	out.Next = orderSteps(record.Order(rec.Row()))
 	return out, nil
 }
 
 // orderSteps are the verbs that an order takes in its state and stage.
-func orderSteps(o store.Row) (steps []verb.Step) {
+func orderSteps(o record.Order) (steps []verb.Step) {
 	then := func(name, label string) { steps = append(steps, verb.Step{Verb: name, Label: label}) }
-	switch o.Text("status") {
+	switch o.Status() {
 	case "draft":
 		then("confirm_order", "Confirm the order")
 		then("cancel_order", "Cancel the order")
@@ -68,7 +68,7 @@ func orderSteps(o store.Row) (steps []verb.Step) {
 			then("receive", "Receive goods")
 		}
 		then("hold_order", "Put the order on hold")
-		if o["status"] == "confirmed" {
+		if o.Status() == "confirmed" {
 			then("cancel_order", "Cancel the order")
 		}
 		if checkClosable(o) == nil {
@@ -78,18 +78,18 @@ func orderSteps(o store.Row) (steps []verb.Step) {
 	return steps
 }
 
-func shippingSteps(o store.Row, then func(verb, label string)) {
-	if o.Decimal("qty_allocated") > o.Decimal("qty_picked") {
+func shippingSteps(o record.Order, then func(verb, label string)) {
+	if o.QtyAllocated() > o.QtyPicked() {
 		then("release_picks", "Release its picks")
 		then("deallocate_order", "Give its stock back")
 	}
-	if s := o.Text("stage"); s == "unallocated" || s == "part_allocated" {
+	if s := o.Stage(); s == "unallocated" || s == "part_allocated" {
 		then("allocate_order", "Look for stock again")
 	}
-	if o.Decimal("qty_picked") > o.Decimal("qty_packed") {
+	if o.QtyPicked() > o.QtyPacked() {
 		then("pack", "Pack what is picked")
 	}
-	if o.Decimal("qty_allocated") > o.Decimal("qty_shipped") {
+	if o.QtyAllocated() > o.QtyShipped() {
 		then("create_shipment", "Make a shipment")
 	}
 }
@@ -100,6 +100,6 @@ func orderLinesOut(c *verb.Call, id string) (*OrderLinesOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := c.Rows("order_lines", "order_id = $2 ORDER BY line_no", id)
-	return &OrderLinesOut{OrderOut: *o, Lines: c.Records("order_lines", rows)}, err
+	rows, err := record.List[record.OrderLine](c.Tx, "order_id = $2 ORDER BY line_no", id)
+	return &OrderLinesOut{OrderOut: *o, Lines: record.ShowList(c, rows)}, err
 }

@@ -2,6 +2,7 @@ package warehouse
 
 import (
 	"holdfast/internal/decimal"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 )
@@ -29,14 +30,14 @@ type MovedOut struct {
 
 func moveStock(c *verb.Call, in *MoveStockIn) (*MovedOut, error) {
 	for _, z := range [...][2]string{{"from_zone_id", in.FromZoneID}, {"to_zone_id", in.ToZoneID}} {
-		if _, err := readRecord(c, "zones", z[0], z[1]); err != nil {
+		if _, err := readRecord[record.Zone](c, z[0], z[1]); err != nil {
 			return nil, err
 		}
 	}
-	if _, err := readRecord(c, "lots", "lot_id", in.LotID); err != nil {
+	if _, err := readRecord[record.Lot](c, "lot_id", in.LotID); err != nil {
 		return nil, err
 	}
-	if _, err := readRecord(c, "goods_owners", "owner_id", in.OwnerID); err != nil {
+	if _, err := readRecord[record.GoodsOwner](c, "owner_id", in.OwnerID); err != nil {
 		return nil, err
 	}
 	base, err := inBase(c, in.ItemID, in.UoM, in.Quantity)
@@ -48,6 +49,6 @@ func moveStock(c *verb.Call, in *MoveStockIn) (*MovedOut, error) {
 	setGiven(m, "lot_id", in.LotID, "serial", in.Serial, "lpn", in.LPN, "owner_id", in.OwnerID, "override_reason",
 		in.OverrideReason)
 	out := &MovedOut{}
-	out.Movement, err = postMovement(c, m)
+	out.Movement, err = postMovement(c, record.StockMovement(m))
 	return out, err
 }

@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/handling"
@@ -87,17 +88,17 @@ func nothingToDo(why string) *NextTaskOut { return &NextTaskOut{Why: why, Handli
 
 // checkWhere refuses a place at another site than the caller's.
 func checkWhere(c *verb.Call, zone string) error {
-	place, err := readRecord(c, "zones", "at_zone_id", zone)
+	place, err := readRecord[record.Zone](c, "at_zone_id", zone)
 	if err != nil || place == nil || c.WorkerID == "" {
 		return err
 	}
-	workers, err := c.Rows("workers", "id = $2", c.WorkerID)
+	workers, err := record.List[record.Worker](c.Tx, "id = $2", c.WorkerID)
 	if err != nil || len(workers) == 0 {
 		return err
 	}
-	if sites.Differ(workers[0].Text("site_id"), place.Text("site_id")) {
+	if sites.Differ(workers[0].SiteID(), place.SiteID()) {
 		return fault.New(fault.Conflict, sites.CodeElsewhere, "zone %s lies at another site than yours",
-			place.Text("code")).With("", "name a zone of your site, or none").At("at_zone_id", "lies at another site")
+			place.Code()).With("", "name a zone of your site, or none").At("at_zone_id", "lies at another site")
 	}
 	return nil
 }
@@ -146,7 +147,7 @@ func showTask(c *verb.Call, task *worklist.Task) (*NextTaskOut, error) {
 		return nil, err
 	}
 	if zone != nil {
-		place := c.Record("zones", zone)
+		place := record.Show(c, zone)
 		out.Zone = &place
 	}
 	out.Why = sayWhy(task, zone)
@@ -156,21 +157,22 @@ func showTask(c *verb.Call, task *worklist.Task) (*NextTaskOut, error) {
 
 // firstZone reads the zone that a piece of work begins in, that of the first line of a list,
 // and the open lines of a list.
-func firstZone(c *verb.Call, kind string, task store.Row) (zone store.Row, lines []store.Row, err error) {
+func firstZone(c *verb.Call, kind string, task store.Row) (zone record.Zone, lines []record.PickLine, err error) {
 	id := task.Text(taskKinds[kind].zone)
 	if kind == "pick" {
-		lines, err = c.Rows("pick_lines", "pick_list_id = $2 AND status = 'pending' ORDER BY seq", task["id"])
+		lines, err = record.List[record.PickLine](c.Tx, "pick_list_id = $2 AND status = 'pending' ORDER BY seq",
+			task["id"])
 		if err != nil || len(lines) == 0 {
 			return nil, nil, err
 		}
-		id = lines[0].Text("zone_id")
+		id = lines[0].ZoneID()
 	}
-	zone, err = readRecord(c, "zones", "zone_id", id)
+	zone, err = readRecord[record.Zone](c, "zone_id", id)
 	return zone, lines, err
 }
 
 // sayWhy says in a sentence why a piece of work comes first.
-func sayWhy(task *worklist.Task, zone store.Row) string {
+func sayWhy(task *worklist.Task, zone record.Zone) string {
 	first := "Nobody has it, and nothing that waits is more urgent"
 	if task.IsMine {
 		first = "It is yours"
@@ -183,7 +185,7 @@ func sayWhy(task *worklist.Task, zone store.Row) string {
 		why = append(why, task.Distance.String()+" m from where you are")
 	}
 	if zone != nil {
-		why = append(why, "it begins at "+zone.Text("code"))
+		why = append(why, "it begins at "+zone.Code())
 	}
 	why = append(why, "it waits since "+task.Since.UTC().Format(time.RFC3339))
 	return strings.Join(why, "; ") + "."

@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/gs1"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/packing"
@@ -103,18 +104,18 @@ func (f *filling) makeAnswer(id string) (out *PackOut, err error) {
 	if out.Package, err = c.Again("packages", id); err != nil {
 		return nil, err
 	}
-	rows, err := c.Rows("package_lines", "package_id = $2 ORDER BY id", id)
+	packed, err := record.List[record.PackageLine](c.Tx, "package_id = $2 ORDER BY id", id)
 	if err != nil {
 		return nil, err
 	}
-	out.Lines = c.Records("package_lines", rows)
+	out.Lines = record.ShowList(c, packed)
 	if f.shipment != "" {
 		if out.Shipment, err = c.Again("shipments", f.shipment); err != nil {
 			return nil, err
 		}
 	}
-	rows, err = c.Rows("order_lines", c.DB().InUUID("id", 2)+" ORDER BY id", jsonList(f.ids))
-	out.OrderLines = c.Records("order_lines", rows)
+	ordered, err := record.List[record.OrderLine](c.Tx, c.DB().InUUID("id", 2)+" ORDER BY id", jsonList(f.ids))
+	out.OrderLines = record.ShowList(c, ordered)
 	out.Then("close_package", "Close the package")
 	out.Then("pack", "Pack more")
 	out.Then("unpack", "Take goods out again")
@@ -130,18 +131,18 @@ func (f *filling) lockReceiver() error {
 		}
 	}
 	if f.shipment != "" {
-		sh, err := f.call.One("shipments", "shipment_id", f.shipment)
+		sh, err := record.One[record.Shipment](f.call, "shipment_id", f.shipment)
 		if err != nil {
 			return err
 		}
-		if st := sh.Text("status"); sh["direction"] != "outbound" || st != "planned" && st != "packed" {
-			return notReady("shipment %s is %s", sh.Text("shipment_no"), st).At("shipment_id", "is %s", st)
+		if st := sh.Status(); sh.Direction() != "outbound" || st != "planned" && st != "packed" {
+			return notReady("shipment %s is %s", sh.ShipmentNo(), st).At("shipment_id", "is %s", st)
 		}
 		if f.in.OrderID == "" {
-			f.orders = store.Texts(sh["order_ids"])
+			f.orders = store.Texts(sh.OrderIDs())
 		}
 	}
-	found, err := f.call.Lock("orders", "order_id", f.orders...)
+	found, err := record.Lock[record.Order](f.call, "order_id", f.orders...)
 	if err != nil {
 		return err
 	}
@@ -206,13 +207,14 @@ func (f *filling) openPackage() (string, error) {
 	if f.in.PackageID != "" {
 		return f.in.PackageID, f.joinPackage()
 	}
-	row := store.Row{"order_id": db.Null(f.in.OrderID), "shipment_id": db.Null(f.shipment)}
+	row := record.Package{"order_id": db.Null(f.in.OrderID), "shipment_id": db.Null(f.shipment)}
 	if p := f.in.Package; p != nil {
 		if p.SSCC != "" && !gs1.IsSSCC(p.SSCC) {
 			return "", fault.New(fault.Invalid, "22023", "%q is no SSCC", p.SSCC).At("package.sscc",
 				"has a wrong length or check digit")
 		}
-		row["lpn"], row["sscc"] = db.Null(p.LPN), db.Null(p.SSCC)
+		row.SetLPNOrNull(db.Null(p.LPN))
+		row.SetSSCCOrNull(db.Null(p.SSCC))
 		for name, v := range map[string]*decimal.Dec{"length_mm": p.Length, "width_mm": p.Width, "height_mm": p.Height,
 			"weight_kg": p.Weight} {
 			if v != nil {
@@ -220,26 +222,26 @@ func (f *filling) openPackage() (string, error) {
 			}
 		}
 	}
-	made, err := f.InsertRows("packages", []store.Row{row})
+	made, err := record.Insert(f.Tx, []record.Package{row})
 	if err != nil {
 		return "", err
 	}
-	return made[0].Text("id"), nil
+	return made[0].ID(), nil
 }
 
 // joinPackage holds a package that more is put into to the shipment or order that
 // it is for. One that no shipment takes yet goes with this one, if that waits for all
 // that is in it.
 func (f *filling) joinPackage() error {
-	p, err := f.call.One("packages", "package_id", f.in.PackageID)
+	p, err := record.One[record.Package](f.call, "package_id", f.in.PackageID)
 	if err != nil {
 		return err
 	}
-	number, of := p.Text("package_no"), p.Text("shipment_id")
-	switch st := p.Text("status"); {
+	number, of := p.PackageNo(), p.ShipmentID()
+	switch st := p.Status(); {
 	case st == "emptied", st == "closed" && len(f.ids) > 0:
 		return refuseClosedPackage(p)
-	case of == f.shipment && (of != "" || p.Text("order_id") == f.in.OrderID):
+	case of == f.shipment && (of != "" || p.OrderID() == f.in.OrderID):
 		return nil
 	case of != "":
 		return fault.New(fault.Conflict, CodeInUse, "package %s goes with another shipment", number).
@@ -268,9 +270,9 @@ func (f *filling) joinPackage() error {
 	return err
 }
 
-func refuseClosedPackage(p store.Row) error {
-	st := p.Text("status")
-	no := p.Text("package_no")
+func refuseClosedPackage(p record.Package) error {
+	st := p.Status()
+	no := p.PackageNo()
 	return fault.New(fault.Conflict, CodeInUse, "package %s is %s; its content no longer changes", no, st).
 		At("package_id", "is %s", st)
 }
@@ -288,12 +290,12 @@ func (f *filling) fillPackage(id string) error {
 	if err != nil {
 		return err
 	}
-	var rows []store.Row
+	var rows []record.PackageLine
 	var said []spoken
 	for i, l := range f.in.Lines {
-		at := slices.IndexFunc(lines, func(r store.Row) bool { return r.Text("id") == l.LineID })
-		if !slices.Contains(f.orders, lines[at].Text("order_id")) {
-			return notReady("line %v is of another order", lines[at]["line_no"]).
+		at := slices.IndexFunc(lines, func(r record.OrderLine) bool { return r.ID() == l.LineID })
+		if !slices.Contains(f.orders, lines[at].OrderID()) {
+			return notReady("line %v is of another order", lines[at].LineNo()).
 				At(lineField(i, "order_line_id"), "is of another order")
 		}
 		all := loose.Sum(l.LineID, l.readIdentity())
@@ -305,14 +307,15 @@ func (f *filling) fillPackage(id string) error {
 		}
 		for _, g := range loose.Take(l.LineID, l.readIdentity(), l.Quantity) {
 			said = append(said, spoken{item: g.ItemID, member: lineField(i, "quantity"), quantity: l.Quantity, all: all})
-			rows = append(rows, store.Row{"package_id": id, "order_line_id": g.OrderLineID, "item_id": g.ItemID,
-				"lot_id": db.Null(g.LotID), "serial": db.Null(g.Serial), "quantity": g.Quantity})
+			rows = append(rows, record.PackageLine{"package_id": id, "order_line_id": g.OrderLineID,
+				"item_id": g.ItemID,
+				"lot_id":  db.Null(g.LotID), "serial": db.Null(g.Serial), "quantity": g.Quantity})
 		}
 	}
 	if err := checkBaseUnitDecimals(f.call, said...); err != nil {
 		return err
 	}
-	if _, err := f.InsertRows("package_lines", rows); err != nil {
+	if _, err := record.Insert(f.Tx, rows); err != nil {
 		return err
 	}
 	return f.updateOrderLines(f.ids, nil)

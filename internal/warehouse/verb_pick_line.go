@@ -7,6 +7,7 @@ import (
 
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/handling"
@@ -38,7 +39,7 @@ type PickLineOut struct {
 }
 
 func (w Watch) pickLine(c *verb.Call, in *PickLineIn) (*PickLineOut, error) {
-	if _, err := readRecord(c, "zones", "to_zone_id", in.To); err != nil {
+	if _, err := readRecord[record.Zone](c, "to_zone_id", in.To); err != nil {
 		return nil, err
 	}
 	scan := swapping.Scan{LotNo: in.Lot, Serials: slices.Compact(slices.Sorted(slices.Values(in.Serials)))}
@@ -59,40 +60,39 @@ func (w Watch) pickLine(c *verb.Call, in *PickLineIn) (*PickLineOut, error) {
 	if err := w.workOf(c).checkScans(line, in); err != nil {
 		return nil, err
 	}
-	has := line.Decimal("qty_picked") + in.Quantity
-	if has > line.Decimal("qty") {
-		return nil, refuseAbove("quantity", in.Quantity, line.Decimal("qty")-line.Decimal("qty_picked"),
-			"the line still asks for")
+	has := line.QtyPicked() + in.Quantity
+	if has > line.Qty() {
+		return nil, refuseAbove("quantity", in.Quantity, line.Qty()-line.QtyPicked(), "the line still asks for")
 	}
-	said := spoken{item: line.Text("item_id"), member: "quantity", quantity: in.Quantity,
-		all: line.Decimal("qty") - line.Decimal("qty_picked")}
+	said := spoken{item: line.ItemID(), member: "quantity", quantity: in.Quantity,
+		all: line.Qty() - line.QtyPicked()}
 	if err := checkBaseUnitDecimals(c, said); err != nil {
 		return nil, err
 	}
-	set := store.Row{"qty_picked": has}
+	set := record.PickLine{"qty_picked": has}
 	addWeight(set, line, in.Weight)
 	if in.To != "" {
-		set["to_zone_id"] = in.To
+		set.SetToZoneID(in.To)
 	}
-	if has == line.Decimal("qty") {
-		set["status"] = "picked"
+	if has == line.Qty() {
+		set.SetStatus("picked")
 	}
-	if err := w.workOf(c).UpdateRows("pick_lines", []string{in.LineID}, set); err != nil {
+	if err := record.Update(w.workOf(c).Tx, []string{in.LineID}, set); err != nil {
 		return nil, err
 	}
 	return pickLineOut(c, in.LineID)
 }
 
 // addWeight adds what goods weigh that are taken now to what was weighed of the line.
-func addWeight(set, line store.Row, weight *decimal.Dec) {
+func addWeight(set, line record.PickLine, weight *decimal.Dec) {
 	if weight != nil {
-		set["weight_kg"] = line.Decimal("weight_kg") + *weight
+		set.SetWeightKg(line.WeightKg() + *weight)
 	}
 }
 
 // swapGoods moves the promise of a pick line to the goods that were scanned, where these are
 // others of its place, or exchanges it with that of another order.
-func (k work) swapGoods(swap *swapping.Swap, line store.Row) error {
+func (k work) swapGoods(swap *swapping.Swap, line record.PickLine) error {
 	if swap == nil {
 		return nil
 	}
@@ -100,10 +100,10 @@ func (k work) swapGoods(swap *swapping.Swap, line store.Row) error {
 	if err != nil || change == nil {
 		return err
 	}
-	if err := k.UpdateEach("pick_lines", change.PickLines); err != nil {
+	if err := k.UpdateEach("pick_lines", record.Rows(change.PickLines)); err != nil {
 		return err
 	}
-	if err := k.UpdateEach("reservations", change.Reservations); err != nil {
+	if err := k.UpdateEach("reservations", record.Rows(change.Reservations)); err != nil {
 		return err
 	}
 	maps.Copy(line, change.Taken)
@@ -111,27 +111,27 @@ func (k work) swapGoods(swap *swapping.Swap, line store.Row) error {
 		return nil
 	}
 	by := change.Quantity // items and stock levels are locked last
-	return k.changeReserved([]pledge{{spotOf(change.From), -by}, {spotOf(change.To), by}})
+	return k.changeReserved([]pledge{{spotOf(store.Row(change.From)), -by}, {spotOf(store.Row(change.To)), by}})
 }
 
 // checkScans holds what was scanned to what the line asks for.
-func (k work) checkScans(line store.Row, in *PickLineIn) error {
-	zones, err := k.Rows("zones", "id = $2", line["zone_id"])
+func (k work) checkScans(line record.PickLine, in *PickLineIn) error {
+	zones, err := record.List[record.Zone](k.Tx, "id = $2", line.ZoneID())
 	if err != nil {
 		return err
 	}
-	items, err := k.Rows("items", "id = $2", line["item_id"])
+	items, err := record.List[record.Item](k.Tx, "id = $2", line.ItemID())
 	if err != nil || len(zones) != 1 || len(items) != 1 {
 		return err
 	}
-	if err := checkScan("zone_scan", in.Zone, zones[0].Text("code"), zones[0].Text("id")); err != nil {
+	if err := checkScan("zone_scan", in.Zone, zones[0].Code(), zones[0].ID()); err != nil {
 		return err
 	}
 	if err := checkScan("item_scan", in.Item, codesOf(items[0])...); err != nil {
 		return err
 	}
 	for _, s := range in.Serials {
-		if line["serial"] != nil && s != line.Text("serial") {
+		if line.HasSerial() && s != line.Serial() {
 			return fault.New(fault.Conflict, scanning.CodeScan, "serial number %q is not the one reserved", s).
 				At("serials", "does not match")
 		}
@@ -139,8 +139,8 @@ func (k work) checkScans(line store.Row, in *PickLineIn) error {
 	if in.Lot == "" {
 		return nil
 	}
-	lots, err := k.Rows("lots", "item_id = $2 AND lower(lot_no) = lower($3)", line["item_id"], in.Lot)
-	if err == nil && (len(lots) != 1 || lots[0]["id"] != line["lot_id"]) {
+	lots, err := record.List[record.Lot](k.Tx, "item_id = $2 AND lower(lot_no) = lower($3)", line.ItemID(), in.Lot)
+	if err == nil && (len(lots) != 1 || lots[0].ID() != line.LotID()) {
 		err = fault.New(fault.Conflict, scanning.CodeScan, "lot %q is not the one reserved", in.Lot).
 			At("lot_no", "does not match")
 	}
@@ -148,9 +148,9 @@ func (k work) checkScans(line store.Row, in *PickLineIn) error {
 }
 
 // codesOf are what may be read on goods of an item.
-func codesOf(item store.Row) []string {
-	out := []string{item.Text("sku"), item.Text("gtin"), item.Text("id")}
-	raw, _ := item["barcodes"].(json.RawMessage)
+func codesOf(item record.Item) []string {
+	out := []string{item.SKU(), item.GTIN(), item.ID()}
+	raw := item.Barcodes()
 	var list []struct{ Value string }
 	if json.Unmarshal(raw, &list) == nil {
 		for _, b := range list {
@@ -167,15 +167,15 @@ func pickLineOut(c *verb.Call, id string) (*PickLineOut, error) {
 	if out.Line, err = c.Again("pick_lines", id); err != nil {
 		return nil, err
 	}
-	line := out.Line.Row()
+	line := record.PickLine(out.Line.Row())
 	for _, f := range []struct {
 		resource, where string
 		args            []any
 		into            *verb.Record
 	}{
 		{"stock_movements", "ref_type = 'pick_lines' AND ref_id = $2 ORDER BY id DESC LIMIT 1", []any{id}, &out.Movement},
-		{"order_lines", "id = $2", []any{line["order_line_id"]}, &out.OrderLine},
-		{"pick_lines", "pick_list_id = $2 AND status = 'pending' ORDER BY seq LIMIT 1", []any{line["pick_list_id"]},
+		{"order_lines", "id = $2", []any{line.OrderLineIDOrNull()}, &out.OrderLine},
+		{"pick_lines", "pick_list_id = $2 AND status = 'pending' ORDER BY seq LIMIT 1", []any{line.PickListID()},
 			&out.NextLine},
 	} {
 		rows, err := c.Rows(f.resource, f.where, f.args...)
@@ -186,14 +186,14 @@ func pickLineOut(c *verb.Call, id string) (*PickLineOut, error) {
 			*f.into = c.Record(f.resource, rows[0])
 		}
 	}
-	var next []store.Row
+	var next []record.PickLine
 	if out.NextLine.Row() != nil {
-		next = append(next, out.NextLine.Row())
+		next = append(next, record.PickLine(out.NextLine.Row()))
 	}
-	if out.Handling, err = handling.ListRows(c.Tx, next, "qty", "qty_picked"); err != nil {
+	if out.Handling, err = handling.ListRows(c.Tx, record.Rows(next), "qty", "qty_picked"); err != nil {
 		return nil, err
 	}
-	if line["status"] == "pending" || len(next) > 0 {
+	if line.Status() == "pending" || len(next) > 0 {
 		out.Then("pick_line", "Pick the next line")
 		out.Then("short_pick", "Report a short bin")
 	} else {

@@ -7,6 +7,7 @@ import (
 
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/routing"
@@ -29,11 +30,11 @@ func (w Watch) planRoute(c *verb.Call, in *PlanRouteIn) (*RouteOut, error) {
 	if in.Date < today {
 		return nil, fault.New(fault.Invalid, "22023", "date %s is past", in.Date).At("date", "is past")
 	}
-	driver, err := readRecord(c, "drivers", "driver_id", in.DriverID)
+	driver, err := readRecord[record.Driver](c, "driver_id", in.DriverID)
 	if err != nil {
 		return nil, err
 	}
-	vehicle, err := readRecord(c, "vehicles", "vehicle_id", in.Vehicle)
+	vehicle, err := readRecord[record.Vehicle](c, "vehicle_id", in.Vehicle)
 	if err != nil {
 		return nil, err
 	}
@@ -45,35 +46,36 @@ func (w Watch) planRoute(c *verb.Call, in *PlanRouteIn) (*RouteOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	if most := vehicle.Decimal("payload_kg"); most > 0 && kg > most.Float() {
+	if most := vehicle.PayloadKg(); most > 0 && kg > most.Float() {
 		return nil, fault.New(fault.Conflict, CodeOrder, "vehicle_id carries %s kg, and the shipments weigh %s", most,
 			decimal.FromFloat(kg)).
 			At("vehicle_id", "carries %s kg", most)
 	}
-	made, err := k.InsertRows("routes", []store.Row{{"date": in.Date, "driver_id": in.DriverID, "vehicle_id": in.Vehicle,
-		"assigned_worker_id": driver["worker_id"], "planned_km": km}})
+	made, err := record.Insert(k.Tx, []record.Route{{"date": in.Date, "driver_id": in.DriverID,
+		"vehicle_id":         in.Vehicle,
+		"assigned_worker_id": driver.WorkerID(), "planned_km": km}})
 	if err != nil {
 		return nil, err
 	}
-	var sets []store.Row
+	var sets []record.Shipment
 	for i, r := range list {
-		sets = append(sets, store.Row{"id": r["id"], "route_id": made[0]["id"], "stop_seq": int64(i + 1),
+		sets = append(sets, record.Shipment{"id": r.ID(), "route_id": made[0].ID(), "stop_seq": int64(i + 1),
 			"driver_id": in.DriverID, "vehicle_id": in.Vehicle})
 	}
-	store.SortByID(sets)
-	if err := k.UpdateEach("shipments", sets); err != nil {
+	store.SortByID(record.Rows(sets))
+	if err := k.UpdateEach("shipments", record.Rows(sets)); err != nil {
 		return nil, err
 	}
-	return w.routeOut(c, made[0].Text("id"))
+	return w.routeOut(c, made[0].ID())
 }
 
 // lockRoutable locks shipments that a route may take, in the order in which they are
 // named.
-func lockRoutable(c *verb.Call, ids []string) ([]store.Row, error) {
+func lockRoutable(c *verb.Call, ids []string) ([]record.Shipment, error) {
 	if len(ids) == 0 {
 		return nil, fault.New(fault.Invalid, "22023", "name shipment_ids").At("shipment_ids", "is empty")
 	}
-	rows, err := c.Lock("shipments", "shipment_ids", slices.Compact(slices.Sorted(slices.Values(ids)))...)
+	rows, err := record.Lock[record.Shipment](c, "shipment_ids", slices.Compact(slices.Sorted(slices.Values(ids)))...)
 	if err != nil {
 		return nil, err
 	}
@@ -83,21 +85,21 @@ func lockRoutable(c *verb.Call, ids []string) ([]store.Row, error) {
 	}
 	for _, r := range rows {
 		why := ""
-		switch st := r.Text("status"); {
-		case r["direction"] != "outbound" || !slices.Contains(road[:3], st):
-			why = "is " + r.Text("direction") + " and " + st
-		case r["carrier"] != nil:
-			why = "goes with carrier " + r.Text("carrier")
-		case r["route_id"] != nil:
+		switch st := r.Status(); {
+		case r.Direction() != "outbound" || !slices.Contains(road[:3], st):
+			why = "is " + r.Direction() + " and " + st
+		case r.HasCarrier():
+			why = "goes with carrier " + r.Carrier()
+		case r.HasRouteID():
 			why = "is on a route already"
 		}
 		if why != "" {
-			return nil, notReady("shipment %s %s", r.Text("shipment_no"), why).At("shipment_ids", "names %s, which %s",
-				r.Text("shipment_no"), why)
+			return nil, notReady("shipment %s %s", r.ShipmentNo(), why).At("shipment_ids", "names %s, which %s",
+				r.ShipmentNo(), why)
 		}
 	}
-	slices.SortFunc(rows, func(a, b store.Row) int {
-		return slices.Index(ids, a.Text("id")) - slices.Index(ids, b.Text("id"))
+	slices.SortFunc(rows, func(a, b record.Shipment) int {
+		return slices.Index(ids, a.ID()) - slices.Index(ids, b.ID())
 	})
 	return rows, nil
 }
@@ -105,9 +107,9 @@ func lockRoutable(c *verb.Call, ids []string) ([]store.Row, error) {
 // inOrder puts shipments in the order of a short round from where the first of
 // them begins that says so. Those whose place nobody knows come last, as they are
 // given, and all stay as they are where no beginning is known. km is null then.
-func inOrder(rows []store.Row) (list []store.Row, km any, kg float64, err error) {
+func inOrder(rows []record.Shipment) (list []record.Shipment, km any, kg float64, err error) {
 	var depot *routing.Stop
-	var placed, lost []store.Row
+	var placed, lost []record.Shipment
 	var places []routing.Stop
 	for _, r := range rows {
 		kg += routing.Weight(jsonDocument(r, "packages"))
@@ -134,7 +136,7 @@ func inOrder(rows []store.Row) (list []store.Row, km any, kg float64, err error)
 }
 
 // jsonDocument is a JSON field of a row.
-func jsonDocument(r store.Row, name string) json.RawMessage {
+func jsonDocument(r record.Shipment, name string) json.RawMessage {
 	raw, _ := r[name].(json.RawMessage)
 	return raw
 }

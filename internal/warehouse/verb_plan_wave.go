@@ -7,6 +7,7 @@ import (
 
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 )
@@ -39,7 +40,7 @@ func (w Watch) planWave(c *verb.Call, in *PlanWaveIn) (*PlanWaveOut, error) {
 			return nil, err
 		}
 	}
-	orders, err := c.Lock("orders", "order_ids", ids...)
+	orders, err := record.Lock[record.Order](c, "order_ids", ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -47,8 +48,8 @@ func (w Watch) planWave(c *verb.Call, in *PlanWaveIn) (*PlanWaveOut, error) {
 		if err := checkWorkable(o); err != nil {
 			return nil, err
 		}
-		if no := taken[o.Text("id")]; no != "" {
-			return nil, fault.New(fault.Conflict, CodeInUse, "order %s is in wave %s", o.Text("order_no"), no).At("order_ids",
+		if no := taken[o.ID()]; no != "" {
+			return nil, fault.New(fault.Conflict, CodeInUse, "order %s is in wave %s", o.OrderNo(), no).At("order_ids",
 				"names an order of wave %s", no)
 		}
 	}
@@ -60,24 +61,24 @@ func (w Watch) planWave(c *verb.Call, in *PlanWaveIn) (*PlanWaveOut, error) {
 		return nil, notReady("no reserved goods wait to be picked for these orders").At("order_ids",
 			"have no reservation that no list has")
 	}
-	row := store.Row{"order_ids": ids}
-	setGiven(row, "planned_at", in.PlannedAt)
-	rows, err := k.InsertRows("waves", []store.Row{row})
+	row := record.Wave{"order_ids": ids}
+	setGiven(store.Row(row), "planned_at", in.PlannedAt)
+	rows, err := record.Insert(k.Tx, []record.Wave{row})
 	if err != nil {
 		return nil, err
 	}
-	out := &PlanWaveOut{Wave: c.Record("waves", rows[0]), Orders: c.Records("orders", orders)}
+	out := &PlanWaveOut{Wave: record.Show(c, rows[0]), Orders: record.ShowList(c, orders)}
 	out.Then("release_picks", "Release the wave")
 	return out, nil
 }
 
 // listOrdersInWaves are the numbers of the planned waves that orders are in.
 func listOrdersInWaves(tx *store.Tx) (map[string]string, error) {
-	rows, err := tx.Rows("waves", "status = 'planned' ORDER BY id"+tx.DB().ForUpdate())
+	rows, err := record.List[record.Wave](tx, "status = 'planned' ORDER BY id"+tx.DB().ForUpdate())
 	taken := map[string]string{}
 	for _, r := range rows {
-		for _, id := range store.Texts(r["order_ids"]) {
-			taken[id] = r.Text("wave_no")
+		for _, id := range store.Texts(r.OrderIDs()) {
+			taken[id] = r.WaveNo()
 		}
 	}
 	return taken, err
@@ -101,17 +102,18 @@ func (k work) listWaitingOrders(in *PlanWaveIn, taken map[string]string) ([]stri
 	if in.Carrier != "" {
 		bind("carrier = ", in.Carrier)
 	}
-	rows, err := k.Rows("orders", "type IN ('outbound', 'transfer') AND status IN ('confirmed', 'in_progress')"+and+
-		" AND EXISTS (SELECT 1 FROM order_lines l "+
-		"JOIN reservations r ON r.tenant_id = $1 AND r.order_line_id = l.id WHERE l.tenant_id = $1 AND l.order_id = orders.id AND "+
-		"r.state = 'active' AND NOT r.picked AND NOT EXISTS (SELECT 1 FROM pick_lines p WHERE p.tenant_id = $1 AND p.reservation_id = r.id "+
-		"AND p.status = 'pending')) ORDER BY priority, promised_at, id LIMIT 1000", args...)
+	rows, err := record.List[record.Order](k.Tx,
+		"type IN ('outbound', 'transfer') AND status IN ('confirmed', 'in_progress')"+and+
+			" AND EXISTS (SELECT 1 FROM order_lines l "+
+			"JOIN reservations r ON r.tenant_id = $1 AND r.order_line_id = l.id WHERE l.tenant_id = $1 AND l.order_id = orders.id AND "+
+			"r.state = 'active' AND NOT r.picked AND NOT EXISTS (SELECT 1 FROM pick_lines p WHERE p.tenant_id = $1 AND p.reservation_id = r.id "+
+			"AND p.status = 'pending')) ORDER BY priority, promised_at, id LIMIT 1000", args...)
 	if err != nil {
 		return nil, err
 	}
 	var ids []string
 	for _, r := range rows {
-		if id := r.Text("id"); taken[id] == "" && len(ids) < int(in.MaxOrders) {
+		if id := r.ID(); taken[id] == "" && len(ids) < int(in.MaxOrders) {
 			ids = append(ids, id)
 		}
 	}

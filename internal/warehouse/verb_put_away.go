@@ -2,6 +2,7 @@ package warehouse
 
 import (
 	"holdfast/internal/decimal"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 )
@@ -26,7 +27,7 @@ type PutAwayOut struct {
 }
 
 func putAway(c *verb.Call, in *PutAwayIn) (*PutAwayOut, error) {
-	if _, err := readRecord(c, "zones", "to_zone_id", in.ToZoneID); err != nil {
+	if _, err := readRecord[record.Zone](c, "to_zone_id", in.ToZoneID); err != nil {
 		return nil, err
 	}
 	if in.TaskID == "" {
@@ -37,10 +38,12 @@ func putAway(c *verb.Call, in *PutAwayIn) (*PutAwayOut, error) {
 		return nil, err
 	}
 	m := task.taskMovement("putaway", "item_id", "lot_id", "serial", "owner_id", "lpn", "from_zone_id")
-	m["to_zone_id"], m["from_status"], m["to_status"] = in.ToZoneID, task.row["stock_status"], task.row["stock_status"]
+	m["to_zone_id"] = in.ToZoneID
+	m["from_status"] = task.row["stock_status"]
+	m["to_status"] = task.row["stock_status"]
 	setGiven(m, "override_reason", in.OverrideReason)
 	out := &PutAwayOut{}
-	if out.Movement, err = postMovement(c, m); err != nil {
+	if out.Movement, err = postMovement(c, record.StockMovement(m)); err != nil {
 		return nil, err
 	}
 	rec, err := task.recordProgress(c)
@@ -61,16 +64,16 @@ func putAwayLoose(c *verb.Call, in *PutAwayIn) (*PutAwayOut, error) {
 	case in.Quantity == nil:
 		return nil, refuseMovement("quantity", "say how much")
 	}
-	if _, err := readRecord(c, "zones", "from_zone_id", in.FromZoneID); err != nil {
+	if _, err := readRecord[record.Zone](c, "from_zone_id", in.FromZoneID); err != nil {
 		return nil, err
 	}
-	if _, err := readRecord(c, "items", "item_id", in.ItemID); err != nil {
+	if _, err := readRecord[record.Item](c, "item_id", in.ItemID); err != nil {
 		return nil, err
 	}
-	if _, err := readRecord(c, "lots", "lot_id", in.LotID); err != nil {
+	if _, err := readRecord[record.Lot](c, "lot_id", in.LotID); err != nil {
 		return nil, err
 	}
-	if _, err := readRecord(c, "goods_owners", "owner_id", in.OwnerID); err != nil {
+	if _, err := readRecord[record.GoodsOwner](c, "owner_id", in.OwnerID); err != nil {
 		return nil, err
 	}
 	if err := checkBaseUnitDecimals(c, spoken{item: in.ItemID, member: "quantity", quantity: *in.Quantity}); err != nil {
@@ -81,6 +84,6 @@ func putAwayLoose(c *verb.Call, in *PutAwayIn) (*PutAwayOut, error) {
 	setGiven(m, "lot_id", in.LotID, "owner_id", in.OwnerID, "override_reason", in.OverrideReason)
 	out := &PutAwayOut{}
 	var err error
-	out.Movement, err = postMovement(c, m)
+	out.Movement, err = postMovement(c, record.StockMovement(m))
 	return out, err
 }

@@ -4,6 +4,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/locking"
@@ -46,7 +47,7 @@ type Customer struct {
 }
 
 func (w Watch) recallLot(c *verb.Call, in *RecallLotIn) (*RecallLotOut, error) {
-	lot, err := c.One("lots", "lot_id", in.LotID)
+	lot, err := record.One[record.Lot](c, "lot_id", in.LotID)
 	if err != nil {
 		return nil, err
 	}
@@ -57,12 +58,12 @@ func (w Watch) recallLot(c *verb.Call, in *RecallLotIn) (*RecallLotOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := store.Row{"status": "recalled", "status_reason": in.Reason}
-	if err := k.UpdateRows("lots", []string{in.LotID}, set); err != nil {
+	set := record.Lot{"status": "recalled", "status_reason": in.Reason}
+	if err := record.Update(k.Tx, []string{in.LotID}, set); err != nil {
 		return nil, err
 	}
-	out := &RecallLotOut{Zones: []Held{}, Customers: []Customer{}, Released: c.Records("reservations", r.freed),
-		Movements: c.Records("stock_movements", r.moves)}
+	out := &RecallLotOut{Zones: []Held{}, Customers: []Customer{}, Released: record.ShowList(c, r.freed),
+		Movements: record.ShowList(c, r.moves)}
 	if err := out.listZones(c, r.levels); err != nil {
 		return nil, err
 	}
@@ -80,8 +81,8 @@ func (w Watch) recallLot(c *verb.Call, in *RecallLotIn) (*RecallLotOut, error) {
 // way it was changed.
 func (w Watch) recallLots(tx *store.Tx, changes []store.Change) error {
 	k := work{tx, w}
-	for _, c := range changes {
-		if c.Op != store.Update || !becomes(c, "status", "recalled") {
+	for _, c := range record.Changes[record.Lot](changes) {
+		if c.Op != store.Update || !c.Becomes(record.Lot.Status, "recalled") {
 			continue
 		}
 		if _, err := k.secureLot(c.After); err != nil {
@@ -94,50 +95,51 @@ func (w Watch) recallLots(tx *store.Tx, changes []store.Change) error {
 // secured is what was done with the stock of a lot that is recalled.
 type secured struct {
 	trail  *trail
-	freed  []store.Row // reservations that were given back
-	levels []store.Row // stock of the lot, as it lay before, transit included
-	moves  []store.Row // movements that put stock on hold
+	freed  []record.Reservation   // reservations that were given back
+	levels []record.StockLevel    // stock of the lot, as it lay before, transit included
+	moves  []record.StockMovement // movements that put stock on hold
 }
 
 // secureLot gives back what is promised of a lot and not packed, and puts on hold
 // what is available of it. The caller has locked the lot.
-func (k work) secureLot(lot store.Row) (*secured, error) {
-	id := lot.Text("id")
+func (k work) secureLot(lot record.Lot) (*secured, error) {
+	id := lot.ID()
 	t, err := traceLot(k.Tx, id)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := locking.LockRows(k.Tx, "orders", t.orders); err != nil {
+	if _, err := locking.LockRows[record.Order](k.Tx, t.orders); err != nil {
 		return nil, err
 	}
 	if err := locking.LockOpenLists(k.Tx, t.orders); err != nil {
 		return nil, err
 	}
 	// Who promises stock holds its item, so no promise is made meanwhile.
-	lockItems(k.Tx.Tx, k.TenantID, jsonList([]string{lot.Text("item_id")}))
+	lockItems(k.Tx.Tx, k.TenantID, jsonList([]string{lot.ItemID()}))
 	out := &secured{trail: t}
 	if out.freed, err = k.releasePromised(id); err != nil {
 		return nil, err
 	}
-	if out.levels, err = k.Rows("stock_levels", "lot_id = $2 AND quantity > 0 ORDER BY stock_key", id); err != nil {
+	if out.levels, err = record.List[record.StockLevel](k.Tx, "lot_id = $2 AND quantity > 0 ORDER BY stock_key",
+		id); err != nil {
 		return nil, err
 	}
 	// What is in transit stands still, and receive lets it in under no status that can be sold.
-	levels, err := k.Rows("stock_levels", transfers.StoppableSQL, id)
+	levels, err := record.List[record.StockLevel](k.Tx, transfers.StoppableSQL, id)
 	if err != nil {
 		return nil, err
 	}
-	out.moves, err = k.InsertRows("stock_movements", holdMoves(id, levels))
+	out.moves, err = record.Insert(k.Tx, record.From[record.StockMovement](holdMoves(id, levels)))
 	return out, err
 }
 
 // holdMoves are the movements that put what of a lot is available at some levels and
 // promised to nobody on hold.
-func holdMoves(lot string, levels []store.Row) (moves []store.Row) {
+func holdMoves(lot string, levels []record.StockLevel) (moves []store.Row) {
 	for _, l := range levels {
-		free := l.Decimal("quantity") - l.Decimal("reserved")
-		m := store.Row{"type": "status_change", "item_id": l["item_id"], "lot_id": lot, "from_zone_id": l["zone_id"],
-			"to_zone_id": l["zone_id"], "from_status": "available", "to_status": "hold", "quantity": free,
+		free := l.Quantity() - l.Reserved()
+		m := store.Row{"type": "status_change", "item_id": l.ItemID(), "lot_id": lot, "from_zone_id": l.ZoneID(),
+			"to_zone_id": l.ZoneID(), "from_status": "available", "to_status": "hold", "quantity": free,
 			"reason_code": "recall", "ref_type": "lots", "ref_id": lot}
 		for _, f := range [...]string{"serial", "owner_id", "lpn"} {
 			if l[f] != nil {
@@ -190,30 +192,30 @@ func traceLot(tx *store.Tx, lot string) (*trail, error) {
 	if err := tx.Flush(); err != nil {
 		return nil, err
 	}
-	rows, err := tx.Rows("order_lines", tx.DB().InUUID("id", 2), jsonList(lines.list))
+	rows, err := record.List[record.OrderLine](tx, tx.DB().InUUID("id", 2), jsonList(lines.list))
 	for _, l := range rows {
-		orders.addID(l.Text("order_id"))
+		orders.addID(l.OrderID())
 	}
 	return &trail{lines: lines.list, orders: orders.list, sent: sent.list}, err
 }
 
 // releasePromised gives back what is promised of a lot and not packed, whose orders the
 // caller has locked: it is fetched for nobody any more. What is packed stays where it is and cannot leave.
-func (k work) releasePromised(lot string) ([]store.Row, error) {
+func (k work) releasePromised(lot string) ([]record.Reservation, error) {
 	lock := k.DB().ForUpdate()
-	rows, err := k.Rows("reservations", "lot_id = $2 AND state = 'active' ORDER BY id"+lock, lot)
+	rows, err := record.List[record.Reservation](k.Tx, "lot_id = $2 AND state = 'active' ORDER BY id"+lock, lot)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	loose, err := packing.ReadLoose(k.Tx, store.TextColumn(rows, "order_line_id"))
+	loose, err := packing.ReadLoose(k.Tx, record.Texts(rows, record.Reservation.OrderLineID))
 	if err != nil {
 		return nil, err
 	}
-	var freed []store.Row
+	var freed []record.Reservation
 	for _, r := range rows {
-		line := r.Text("order_line_id")
-		q := r.Decimal("quantity")
-		if r["picked"] == true {
+		line := r.OrderLineID()
+		q := r.Quantity()
+		if r.Picked() {
 			q = min(q, loose.Sum(line, identityOf(r)))
 			loose.Take(line, identityOf(r), q)
 		}
@@ -228,32 +230,32 @@ func (k work) releasePromised(lot string) ([]store.Row, error) {
 	if err := k.releaseReservations(freed); err != nil {
 		return nil, err
 	}
-	if err := k.updateOrderLines(store.TextColumn(freed, "order_line_id"), nil); err != nil {
+	if err := k.updateOrderLines(record.Texts(freed, record.Reservation.OrderLineID), nil); err != nil {
 		return nil, err
 	}
-	return k.Rows("reservations", k.DB().InUUID("id", 2)+" ORDER BY id", jsonList(store.TextColumn(freed, "id")))
+	return record.List[record.Reservation](k.Tx, k.DB().InUUID("id", 2)+" ORDER BY id", jsonList(record.IDs(freed)))
 }
 
 // listZones says where stock of the lot lies.
-func (out *RecallLotOut) listZones(c *verb.Call, levels []store.Row) error {
+func (out *RecallLotOut) listZones(c *verb.Call, levels []record.StockLevel) error {
 	at := map[string]int{}
 	var ids []string
 	for _, l := range levels {
-		zone := l.Text("zone_id")
+		zone := l.ZoneID()
 		if _, ok := at[zone]; !ok {
 			at[zone] = len(out.Zones)
 			out.Zones = append(out.Zones, Held{ZoneID: zone})
 			ids = append(ids, zone)
 		}
 		h := &out.Zones[at[zone]]
-		h.Quantity += l.Decimal("quantity")
-		h.Reserved += l.Decimal("reserved")
+		h.Quantity += l.Quantity()
+		h.Reserved += l.Reserved()
 	}
-	zones, err := byID(c, "zones", ids)
+	zones, err := byID[record.Zone](c, ids)
 	for i := range out.Zones {
 		zone := zones[out.Zones[i].ZoneID]
-		out.Zones[i].Code = zone.Text("code")
-		if zone["kind"] == transfers.ZoneKind {
+		out.Zones[i].Code = zone.Code()
+		if zone.Kind() == transfers.ZoneKind {
 			out.InTransit += out.Zones[i].Quantity
 		}
 	}
@@ -263,30 +265,30 @@ func (out *RecallLotOut) listZones(c *verb.Call, levels []store.Row) error {
 // describeTrail reads the orders, the customers and the shipments of a trail.
 func (out *RecallLotOut) describeTrail(c *verb.Call, t *trail) error {
 	in := c.DB().InUUID
-	orders, err := c.Rows("orders", in("id", 2)+" ORDER BY order_no", query.List(t.orders))
+	orders, err := record.List[record.Order](c.Tx, in("id", 2)+" ORDER BY order_no", query.List(t.orders))
 	if err != nil {
 		return err
 	}
 	known := map[Customer]bool{}
 	for _, o := range orders {
-		who := Customer{o.Text("party_name"), o.Text("party_code"), o.Text("party_gln")}
-		if o["type"] == "outbound" && who != (Customer{}) && !known[who] {
+		who := Customer{o.PartyName(), o.PartyCode(), o.PartyGLN()}
+		if o.Type() == "outbound" && who != (Customer{}) && !known[who] {
 			known[who] = true
 			out.Customers = append(out.Customers, who)
 		}
 	}
-	out.Orders = c.Records("orders", orders)
+	out.Orders = record.ShowList(c, orders)
 	const of = `
 		SELECT 1
 		FROM shipment_lines l
 		WHERE l.tenant_id = $1
 			AND l.shipment_id = shipments.id`
-	shipments, err := c.Rows("shipments", "direction = 'outbound' AND ("+in("id", 2)+
+	shipments, err := record.List[record.Shipment](c.Tx, "direction = 'outbound' AND ("+in("id", 2)+
 		" OR status IN ('planned', 'packed', 'ready') AND EXISTS ("+of+
 		" AND "+in("l.order_line_id", 3)+") OR NOT EXISTS ("+of+
 		") AND EXISTS (SELECT 1 FROM orders o WHERE o.tenant_id = $1 AND "+in("o.id", 4)+
 		" AND order_ids LIKE '%' || CAST(o.id AS text) || '%')) ORDER BY shipment_no", query.List(t.sent),
 		query.List(t.lines), query.List(t.orders))
-	out.Shipments = c.Records("shipments", shipments)
+	out.Shipments = record.ShowList(c, shipments)
 	return err
 }

@@ -133,7 +133,7 @@ func (r *receiving) checkReturned() error {
 			continue
 		}
 		items.addID(a.item)
-		sent := returns.Goods{ItemID: a.item, OwnerID: spotOf(r.orderOf(a)).owner, LotID: spotOf(a.line).lot}
+		sent := returns.Goods{ItemID: a.item, OwnerID: r.orderOf(a).OwnerID(), LotID: a.line.LotID()}
 		list = append(list, returns.Arrival{Goods: sent, LotFound: a.lot, Serials: a.Serials, Quantity: a.base, At: a.at})
 	}
 	if len(list) == 0 {

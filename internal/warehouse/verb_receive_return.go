@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/returns"
@@ -43,15 +44,15 @@ func receiveReturn(c *verb.Call, in *ReceiveReturnIn) (*ReceiveReturnOut, error)
 	if err := r.findOrders(); err != nil {
 		return nil, err
 	}
-	if r.orders[0]["type"] != "return" {
-		return nil, notReady("order %s is no return order", r.orders[0].Text("order_no")).At("order_id", "is no return order")
+	if r.orders[0].Type() != "return" {
+		return nil, notReady("order %s is no return order", r.orders[0].OrderNo()).At("order_id", "is no return order")
 	}
 	if err := r.judgeReturns(in.Lines); err != nil {
 		return nil, err
 	}
 	var err error
 	if len(r.moves) > 0 {
-		r.moves, err = c.Tx.InsertRows("stock_movements", r.moves)
+		r.moves, err = record.Insert(c.Tx, r.moves)
 		if fault.HasCode(err, CodeApproval) {
 			fault.As(err).Hint = "take the goods in with disposition quarantine: adjust_stock then waits for a second person"
 		}
@@ -62,13 +63,13 @@ func receiveReturn(c *verb.Call, in *ReceiveReturnIn) (*ReceiveReturnOut, error)
 	if err := r.updateOrders(); err != nil {
 		return nil, err
 	}
-	out := &ReceiveReturnOut{Movements: c.Records("stock_movements", r.moves)}
+	out := &ReceiveReturnOut{Movements: record.ShowList(c, r.moves)}
 	if out.Order, err = c.Again("orders", in.OrderID); err != nil {
 		return nil, err
 	}
-	lines, err := c.Rows("order_lines", "order_id = $2 ORDER BY line_no", in.OrderID)
-	out.Lines = c.Records("order_lines", lines)
-	if out.Order.Row()["status"] == "in_progress" {
+	lines, err := record.List[record.OrderLine](c.Tx, "order_id = $2 ORDER BY line_no", in.OrderID)
+	out.Lines = record.ShowList(c, lines)
+	if record.Order(out.Order.Row()).Status() == "in_progress" {
 		out.Then("receive_return", "Receive more of the return")
 	}
 	return out, err
@@ -86,7 +87,7 @@ func (r *receiving) judgeReturns(lines []ReturnLine) error {
 		if line == nil {
 			return verb.Missing("order_lines", at+"order_line_id")
 		}
-		base, bad := r.units.toBase(line.Text("item_id"), l.UoM, l.Quantity)
+		base, bad := r.units.toBase(line.ItemID(), l.UoM, l.Quantity)
 		if bad != nil {
 			return prefixFields(at, bad)
 		}
@@ -110,7 +111,7 @@ func (r *receiving) judgeReturns(lines []ReturnLine) error {
 		if staysAway {
 			continue
 		}
-		r.moves = append(r.moves, r.returnMovements(line, &l, base, unexpected)...)
+		r.moves = append(r.moves, record.From[record.StockMovement](r.returnMovements(line, &l, base, unexpected))...)
 	}
 	return nil
 }
@@ -119,7 +120,7 @@ func (r *receiving) judgeReturns(lines []ReturnLine) error {
 func (r *receiving) knowReturns(lines []ReturnLine) error {
 	var items, zones, lots set
 	for _, l := range r.lines {
-		items.addID(l.Text("item_id"))
+		items.addID(l.ItemID())
 	}
 	for _, l := range lines {
 		zones.addID(l.ZoneID)
@@ -135,17 +136,11 @@ func (r *receiving) knowReturns(lines []ReturnLine) error {
 	if err := r.c.Flush(); err != nil {
 		return err
 	}
-	for _, k := range [...]struct {
-		resource, field string
-		ids             []string
-	}{{"zones", "zone_id", zones.list}, {"lots", "lot_id", lots.list}} {
-		known, err := byID(r.c, k.resource, k.ids)
-		if err != nil {
-			return err
-		}
-		if len(known) != len(k.ids) {
-			return verb.Missing(k.resource, "lines."+k.field)
-		}
+	if err := checkAllKnown[record.Zone](r.c, "lines.zone_id", zones.list); err != nil {
+		return err
+	}
+	if err := checkAllKnown[record.Lot](r.c, "lines.lot_id", lots.list); err != nil {
+		return err
 	}
 	places := map[string]string{}
 	for i, l := range lines {
@@ -156,9 +151,9 @@ func (r *receiving) knowReturns(lines []ReturnLine) error {
 	return sites.CheckEntry(r.c.Tx, r.orders, places)
 }
 
-func (r *receiving) lineOf(id string) store.Row {
+func (r *receiving) lineOf(id string) record.OrderLine {
 	for _, l := range r.lines {
-		if l["id"] == any(id) {
+		if l.ID() == id {
 			return l
 		}
 	}
@@ -167,9 +162,9 @@ func (r *receiving) lineOf(id string) store.Row {
 
 // takeAway holds goods to those that left and have not come back. Others are refused
 // unless they go to quarantine with a reason, which it returns.
-func (r *receiving) takeAway(line store.Row, l *ReturnLine, base decimal.Dec) (unexpected string, err error) {
-	sent := spotOf(line)
-	goods := returns.Goods{ItemID: sent.item, OwnerID: spotOf(r.orders[0]).owner, LotID: sent.lot, Serial: l.Serial}
+func (r *receiving) takeAway(line record.OrderLine, l *ReturnLine, base decimal.Dec) (unexpected string, err error) {
+	sent := spotOf(store.Row(line))
+	goods := returns.Goods{ItemID: sent.item, OwnerID: r.orders[0].OwnerID(), LotID: sent.lot, Serial: l.Serial}
 	if err = r.away.Take(goods, l.LotID, base); err != nil && l.Disposition == "quarantine" && l.Reason != "" {
 		return l.Reason, nil
 	}
@@ -177,16 +172,17 @@ func (r *receiving) takeAway(line store.Row, l *ReturnLine, base decimal.Dec) (u
 }
 
 // returnMovements is the movements of goods that came back.
-func (r *receiving) returnMovements(line store.Row, l *ReturnLine, base decimal.Dec, unexpected string) []store.Row {
+func (r *receiving) returnMovements(line record.OrderLine, l *ReturnLine, base decimal.Dec,
+	unexpected string) []store.Row {
 	status := map[string]string{"restock": "available", "quarantine": "quarantine", "scrap": "damaged"}[l.Disposition]
-	m := store.Row{"type": "return_in", "item_id": line["item_id"], "to_zone_id": l.ZoneID, "to_status": status,
+	m := store.Row{"type": "return_in", "item_id": line.ItemID(), "to_zone_id": l.ZoneID, "to_status": status,
 		"quantity":    base,
-		"reason_code": l.Disposition, "ref_type": "order_lines", "ref_id": line["id"],
+		"reason_code": l.Disposition, "ref_type": "order_lines", "ref_id": line.ID(),
 		"occurred_at": query.FormatTime(r.c.Now())}
-	if line["lot_id"] != nil {
-		m["lot_id"] = line["lot_id"]
+	if line.HasLotID() {
+		m["lot_id"] = line.LotIDOrNull()
 	}
-	if owner := r.orders[0]["owner_id"]; owner != nil {
+	if owner := r.orders[0].OwnerIDOrNull(); owner != nil {
 		m["owner_id"] = owner
 	}
 	setGiven(m, "lot_id", l.LotID, "serial", l.Serial, "reason_code", unexpected)
@@ -198,6 +194,9 @@ func (r *receiving) returnMovements(line store.Row, l *ReturnLine, base decimal.
 		gone[name] = v
 	}
 	delete(gone, "to_zone_id")
-	gone["type"], gone["from_zone_id"], gone["from_status"], gone["to_status"] = "scrap", l.ZoneID, status, status
+	gone["type"] = "scrap"
+	gone["from_zone_id"] = l.ZoneID
+	gone["from_status"] = status
+	gone["to_status"] = status
 	return []store.Row{m, gone}
 }

@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/scanning"
@@ -40,7 +41,7 @@ func (w Watch) releasePicks(c *verb.Call, in *ReleasePicksIn) (*ReleasePicksOut,
 		return nil, err
 	}
 	ids := slices.Compact(slices.Sorted(slices.Values(in.OrderIDs)))
-	orders, err := c.Lock("orders", "order_ids", ids...)
+	orders, err := record.Lock[record.Order](c, "order_ids", ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -65,13 +66,13 @@ func (w Watch) releasePicks(c *verb.Call, in *ReleasePicksIn) (*ReleasePicksOut,
 	if err != nil {
 		return nil, err
 	}
-	lists, err := k.writePickLists(in, wave.Text("wave_no"), batches)
+	lists, err := k.writePickLists(in, wave.WaveNo(), batches)
 	if err != nil {
 		return nil, err
 	}
 	if wave != nil {
-		set := store.Row{"status": "released", "released_at": query.FormatTime(k.Now())}
-		if err := k.UpdateRows("waves", []string{wave.Text("id")}, set); err != nil {
+		set := record.Wave{"status": "released", "released_at": query.FormatTime(k.Now())}
+		if err := record.Update(k.Tx, []string{wave.ID()}, set); err != nil {
 			return nil, err
 		}
 	}
@@ -80,7 +81,7 @@ func (w Watch) releasePicks(c *verb.Call, in *ReleasePicksIn) (*ReleasePicksOut,
 
 // plannedWave locks the wave that is named and takes those of its orders that may be
 // picked; nil where orders are named.
-func plannedWave(c *verb.Call, in *ReleasePicksIn) (store.Row, error) {
+func plannedWave(c *verb.Call, in *ReleasePicksIn) (record.Wave, error) {
 	switch {
 	case in.WaveID == "" && len(in.OrderIDs) == 0:
 		return nil, refuseMovement("order_ids", "name the orders, or a planned wave")
@@ -89,51 +90,52 @@ func plannedWave(c *verb.Call, in *ReleasePicksIn) (store.Row, error) {
 	case len(in.OrderIDs) > 0:
 		return nil, refuseMovement("order_ids", "the wave says which orders: name one or the other")
 	}
-	wave, err := c.One("waves", "wave_id", in.WaveID)
+	wave, err := record.One[record.Wave](c, "wave_id", in.WaveID)
 	if err != nil {
 		return nil, err
 	}
-	if s := wave.Text("status"); s != "planned" {
-		return nil, fault.New(fault.Conflict, "HF001", "wave %s is %s", wave.Text("wave_no"), s).At("wave_id", "is %s", s)
+	if s := wave.Status(); s != "planned" {
+		return nil, fault.New(fault.Conflict, "HF001", "wave %s is %s", wave.WaveNo(), s).At("wave_id", "is %s", s)
 	}
-	named := jsonList(store.Texts(wave["order_ids"]))
-	orders, err := c.Rows("orders", "id IN {ids $2} AND status IN ('confirmed', 'in_progress')", named)
+	named := jsonList(store.Texts(wave.OrderIDs()))
+	orders, err := record.List[record.Order](c.Tx, "id IN {ids $2} AND status IN ('confirmed', 'in_progress')", named)
 	if err != nil {
 		return nil, err
 	}
 	if len(orders) == 0 {
-		return nil, notReady("no order of wave %s may be picked: they are on hold or have ended", wave.Text("wave_no")).
+		return nil, notReady("no order of wave %s may be picked: they are on hold or have ended", wave.WaveNo()).
 			At("wave_id", "has no order that may be picked")
 	}
-	in.OrderIDs, in.Method = store.TextColumn(orders, "id"), "wave"
+	in.OrderIDs, in.Method = record.IDs(orders), "wave"
 	return wave, nil
 }
 
 // stop is a reservation with its order, site and place on a walk.
 type stop struct {
-	store.Row
+	record.Reservation
 	order, site string
 	place       int
 }
 
 // listUnlisted are the reservations of orders that no open pick line fetches.
 func (k work) listUnlisted(orders []string) ([]stop, error) {
-	lines, err := k.Rows("order_lines", k.DB().InUUID("order_id", 2)+" ORDER BY order_id, line_no", jsonList(orders))
+	lines, err := record.List[record.OrderLine](k.Tx, k.DB().InUUID("order_id", 2)+" ORDER BY order_id, line_no",
+		jsonList(orders))
 	if err != nil {
 		return nil, err
 	}
 	of := map[string]string{}
 	for _, l := range lines {
-		of[l.Text("id")] = l.Text("order_id")
+		of[l.ID()] = l.OrderID()
 	}
-	rows, err := k.Rows("reservations", k.DB().InUUID("order_line_id", 2)+
+	rows, err := record.List[record.Reservation](k.Tx, k.DB().InUUID("order_line_id", 2)+
 		" AND state = 'active' AND NOT picked AND NOT EXISTS "+
 		"(SELECT 1 FROM pick_lines p JOIN pick_lists g ON g.tenant_id = $1 AND g.id = p.pick_list_id WHERE p.tenant_id = $1 AND p.reservation_id = "+
 		"reservations.id "+
-		"AND p.status = 'pending' AND g.status <> 'cancelled') ORDER BY id", jsonList(store.TextColumn(lines, "id")))
+		"AND p.status = 'pending' AND g.status <> 'cancelled') ORDER BY id", jsonList(record.IDs(lines)))
 	out := make([]stop, len(rows))
 	for i, r := range rows {
-		out[i] = stop{Row: r, order: of[r.Text("order_line_id")]}
+		out[i] = stop{Reservation: r, order: of[r.OrderLineID()]}
 	}
 	return out, err
 }
@@ -155,7 +157,7 @@ func (k work) orderByWalk(list []stop) (*walking.Layout, error) {
 		return nil, err
 	}
 	for i := range list {
-		at := places[list[i].Row.Text("id")]
+		at := places[list[i].ID()]
 		list[i].place, list[i].site = at.Index, at.Site
 	}
 	slices.SortFunc(list, func(a, b stop) int { return a.place - b.place })
@@ -166,7 +168,7 @@ func (k work) orderByWalk(list []stop) (*walking.Layout, error) {
 func linesToWalk(list []stop) []walking.Line {
 	lines := make([]walking.Line, len(list))
 	for i, s := range list {
-		lines[i] = walking.Line{ID: s.Row.Text("id"), ZoneID: s.Row.Text("zone_id"), Seq: int64(i + 1)}
+		lines[i] = walking.Line{ID: s.ID(), ZoneID: s.ZoneID(), Seq: int64(i + 1)}
 	}
 	return lines
 }
@@ -201,7 +203,7 @@ func walkBatches(layout *walking.Layout, groups [][]stop) ([]batch, error) {
 		for place, l := range walk.Lines {
 			at[l.ID] = place
 		}
-		slices.SortFunc(g, func(a, b stop) int { return at[a.Row.Text("id")] - at[b.Row.Text("id")] })
+		slices.SortFunc(g, func(a, b stop) int { return at[a.ID()] - at[b.ID()] })
 		out[i].metres = decimal.FromFloat(walk.Metres)
 	}
 	return out, nil
@@ -243,8 +245,8 @@ func groupByWalk(byOrder bool, open []stop) (groups [][]stop) {
 }
 
 // writePickLists writes released pick lists.
-func (k work) writePickLists(in *ReleasePicksIn, wave string, batches []batch) ([]store.Row, error) {
-	rows := make([]store.Row, len(batches))
+func (k work) writePickLists(in *ReleasePicksIn, wave string, batches []batch) ([]record.PickList, error) {
+	rows := make([]record.PickList, len(batches))
 	if wave == "" && in.Method == "wave" {
 		zone, err := readZone(k.Tx)
 		if err != nil {
@@ -253,48 +255,49 @@ func (k work) writePickLists(in *ReleasePicksIn, wave string, batches []batch) (
 		wave = "W-" + k.Now().In(zone).Format("20060102-150405")
 	}
 	for i, b := range batches {
-		rows[i] = store.Row{"id": db.NewID(), "strategy": in.Method}
-		setGiven(rows[i], "wave_no", wave)
+		rows[i] = record.PickList{"id": db.NewID(), "strategy": in.Method}
+		setGiven(store.Row(rows[i]), "wave_no", wave)
 		if b.metres > 0 {
-			rows[i]["route_m"] = b.metres
+			rows[i].SetRouteM(b.metres)
 		}
 	}
-	lists, err := k.InsertRows("pick_lists", rows)
+	lists, err := record.Insert(k.Tx, rows)
 	if err != nil {
 		return nil, err
 	}
-	var lines []store.Row
+	var lines []record.PickLine
 	for i, b := range batches {
 		for n, s := range b.stops {
-			lines = append(lines, pickLine(rows[i].Text("id"), int64(n+1), s.Row))
+			lines = append(lines, pickLine(rows[i].ID(), int64(n+1), s.Reservation))
 		}
 	}
-	if _, err := k.InsertRows("pick_lines", lines); err != nil {
+	if _, err := record.Insert(k.Tx, lines); err != nil {
 		return nil, err
 	}
-	return lists, k.UpdateRows("pick_lists", store.TextColumn(lists, "id"), store.Row{"status": "released"})
+	return lists, k.UpdateRows("pick_lists", record.IDs(lists), store.Row{"status": "released"})
 }
 
 // pickLine is a line that fetches a reservation.
-func pickLine(list string, seq int64, r store.Row) store.Row {
-	return store.Row{"pick_list_id": list, "seq": seq, "order_line_id": r["order_line_id"], "reservation_id": r["id"],
-		"zone_id": r["zone_id"], "item_id": r["item_id"],
-		"lot_id": r["lot_id"], "serial": r["serial"], "lpn": r["lpn"], "qty": r["quantity"]}
+func pickLine(list string, seq int64, r record.Reservation) record.PickLine {
+	return record.PickLine{"pick_list_id": list, "seq": seq, "order_line_id": r.OrderLineIDOrNull(),
+		"reservation_id": r.IDOrNull(),
+		"zone_id":        r.ZoneIDOrNull(), "item_id": r.ItemIDOrNull(),
+		"lot_id": r.LotIDOrNull(), "serial": r.SerialOrNull(), "lpn": r.LPNOrNull(), "qty": r.QuantityOrNull()}
 }
 
 // pickListsOut reads lists and their lines back.
-func pickListsOut(c *verb.Call, lists []store.Row) (*ReleasePicksOut, error) {
+func pickListsOut(c *verb.Call, lists []record.PickList) (*ReleasePicksOut, error) {
 	in := c.DB().InUUID
-	ids := jsonList(store.TextColumn(lists, "id"))
-	rows, err := c.Rows("pick_lists", in("id", 2)+" ORDER BY pick_no", ids)
+	ids := jsonList(record.IDs(lists))
+	rows, err := record.List[record.PickList](c.Tx, in("id", 2)+" ORDER BY pick_no", ids)
 	if err != nil {
 		return nil, err
 	}
-	lines, err := c.Rows("pick_lines", in("pick_list_id", 2)+" ORDER BY pick_list_id, seq", ids)
+	lines, err := record.List[record.PickLine](c.Tx, in("pick_list_id", 2)+" ORDER BY pick_list_id, seq", ids)
 	if err != nil {
 		return nil, err
 	}
-	out := &ReleasePicksOut{PickLists: c.Records("pick_lists", rows), Lines: c.Records("pick_lines", lines)}
+	out := &ReleasePicksOut{PickLists: record.ShowList(c, rows), Lines: record.ShowList(c, lines)}
 	out.Then("claim_pick_list", "Take a list")
 	return out, nil
 }

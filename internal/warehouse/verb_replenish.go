@@ -2,7 +2,7 @@ package warehouse
 
 import (
 	"holdfast/internal/decimal"
-	"holdfast/internal/store"
+	"holdfast/internal/record"
 	"holdfast/internal/verb"
 )
 
@@ -28,7 +28,7 @@ func (w Watch) planReplenishment(c *verb.Call, in *PlanReplenishmentIn) (*PlanRe
 	if err != nil {
 		return nil, err
 	}
-	out := &PlanReplenishmentOut{Tasks: c.Records("replenish_tasks", tasks), Short: append([]Lacking{}, short...)}
+	out := &PlanReplenishmentOut{Tasks: record.ShowList(c, tasks), Short: append([]Lacking{}, short...)}
 	if len(tasks) > 0 {
 		out.Then("replenish", "Bring the goods")
 	}
@@ -36,9 +36,9 @@ func (w Watch) planReplenishment(c *verb.Call, in *PlanReplenishmentIn) (*PlanRe
 }
 
 // inUse reads a rule that is not archived.
-func inUse(c *verb.Call, id, field string) (store.Row, error) {
-	rule, err := readRecord(c, "replenish_rules", field, id)
-	if err == nil && rule["archived_at"] != nil {
+func inUse(c *verb.Call, id, field string) (record.ReplenishRule, error) {
+	rule, err := readRecord[record.ReplenishRule](c, field, id)
+	if err == nil && rule.HasArchivedAt() {
 		err = notReady("the rule is archived").At(field, "is archived")
 	}
 	return rule, err
@@ -71,11 +71,11 @@ func (w Watch) replenishZone(c *verb.Call, in *ReplenishIn) (*ReplenishOut, erro
 	m := task.taskMovement("replenish", "item_id", "lot_id", "serial", "owner_id", "lpn", "from_zone_id", "to_zone_id")
 	setGiven(m, "override_reason", in.OverrideReason)
 	out := &ReplenishOut{}
-	if out.Movement, err = postMovement(c, m); err != nil {
+	if out.Movement, err = postMovement(c, record.StockMovement(m)); err != nil {
 		return nil, err
 	}
 	out.Task, err = task.recordProgress(c)
-	if out.Task.Row()["status"] != "done" {
+	if record.ReplenishTask(out.Task.Row()).Status() != "done" {
 		out.Then("replenish", "Bring the rest")
 	}
 	return out, err
@@ -95,7 +95,8 @@ func (w Watch) taskOf(c *verb.Call, in *ReplenishIn) (string, error) {
 	if _, err := inUse(c, in.RuleID, "rule_id"); err != nil {
 		return "", err
 	}
-	open, err := c.Rows("replenish_tasks", "rule_id = $2 AND status IN ('open', 'in_progress') ORDER BY id LIMIT 1",
+	open, err := record.List[record.ReplenishTask](c.Tx,
+		"rule_id = $2 AND status IN ('open', 'in_progress') ORDER BY id LIMIT 1",
 		in.RuleID)
 	if err != nil {
 		return "", err
@@ -108,5 +109,5 @@ func (w Watch) taskOf(c *verb.Call, in *ReplenishIn) (string, error) {
 	if len(open) == 0 {
 		return "", notReady("the zone is full, or no reserve has the item").At("rule_id", "has nothing to bring")
 	}
-	return open[0].Text("id"), nil
+	return open[0].ID(), nil
 }

@@ -2,7 +2,7 @@ package warehouse
 
 import (
 	"holdfast/internal/db"
-	"holdfast/internal/store"
+	"holdfast/internal/record"
 	"holdfast/internal/verb"
 )
 
@@ -17,8 +17,8 @@ func (w Watch) reportException(c *verb.Call, in *ReportExceptionIn) (*ShipmentOu
 	if _, err := lockDrivenShipment(c, in.ShipmentID); err != nil {
 		return nil, err
 	}
-	set := store.Row{"status": "exception", "exception_code": in.Code, "exception_note": db.Null(in.Note)}
-	if err := w.workOf(c).UpdateRows("shipments", []string{in.ShipmentID}, set); err != nil {
+	set := record.Shipment{"status": "exception", "exception_code": in.Code, "exception_note": db.Null(in.Note)}
+	if err := record.Update(w.workOf(c).Tx, []string{in.ShipmentID}, set); err != nil {
 		return nil, err
 	}
 	return shipmentOut(c, in.ShipmentID)

@@ -3,7 +3,7 @@ package warehouse
 import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/store"
+	"holdfast/internal/record"
 	"holdfast/internal/verb"
 )
 
@@ -14,17 +14,17 @@ type ResumeOrderIn struct {
 }
 
 func resumeOrder(c *verb.Call, in *ResumeOrderIn) (*OrderOut, error) {
-	o, err := c.One("orders", "order_id", in.OrderID)
+	o, err := record.One[record.Order](c, "order_id", in.OrderID)
 	if err != nil {
 		return nil, err
 	}
-	if o["status"] != "on_hold" {
-		return nil, fault.New(fault.Conflict, "HF001", "order %s is %s, not on hold", o.Text("order_no"),
-			o.Text("status")).At("order_id", "is not on hold")
+	if o.Status() != "on_hold" {
+		return nil, fault.New(fault.Conflict, "HF001", "order %s is %s, not on hold", o.OrderNo(),
+			o.Status()).At("order_id", "is not on hold")
 	}
-	to := o.Text("held_from")
+	to := o.HeldFrom()
 	if to == "" { // held before its origin was kept
 		to = "confirmed"
 	}
-	return turnOrder(c, in.OrderID, store.Row{"status": to, "resume_reason": db.Null(in.Reason)})
+	return turnOrder(c, in.OrderID, record.Order{"status": to, "resume_reason": db.Null(in.Reason)})
 }

@@ -2,6 +2,7 @@ package warehouse
 
 import (
 	"holdfast/internal/db"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/returns"
@@ -28,18 +29,18 @@ func (w Watch) returnShipment(c *verb.Call, in *ReturnShipmentIn) (*ReturnShipme
 	if err != nil {
 		return nil, err
 	}
-	set := store.Row{"status": "exception"}
+	set := record.Shipment{"status": "exception"}
 	if in.Code != "" {
-		set["exception_code"] = in.Code
+		set.SetExceptionCode(in.Code)
 	}
-	if sh["status"] == "in_transit" {
-		if err := k.UpdateRows("shipments", []string{in.ShipmentID}, set); err != nil {
+	if sh.Status() == "in_transit" {
+		if err := record.Update(k.Tx, []string{in.ShipmentID}, set); err != nil {
 			return nil, err
 		}
 		delete(set, "exception_code")
 	}
-	set["status"] = "returned"
-	if err := k.UpdateRows("shipments", []string{in.ShipmentID}, set); err != nil {
+	set.SetStatus("returned")
+	if err := record.Update(k.Tx, []string{in.ShipmentID}, set); err != nil {
 		return nil, err
 	}
 	s, err := shipmentOut(c, in.ShipmentID)
@@ -47,11 +48,11 @@ func (w Watch) returnShipment(c *verb.Call, in *ReturnShipmentIn) (*ReturnShipme
 		return nil, err
 	}
 	out := &ReturnShipmentOut{ShipmentOut: *s}
-	made, err := k.Rows("orders", "source = $2 AND external_ref = $3", returnSource, in.ShipmentID)
+	made, err := record.List[record.Order](k.Tx, "source = $2 AND external_ref = $3", returnSource, in.ShipmentID)
 	if err != nil || len(made) == 0 {
 		return out, err
 	}
-	id := made[0].Text("id")
+	id := made[0].ID()
 	if in.Note != "" {
 		if err := k.UpdateRows("orders", []string{id}, store.Row{"notes": in.Note}); err != nil {
 			return nil, err
@@ -70,11 +71,11 @@ const returnSource = "shipments"
 // goods of transfers, which the transfer takes in.
 func (k work) openReturn(shipment string) error {
 	gone := "shipment_id = $2 AND qty_shipped > 0 AND " + transfers.NotOfTransfers + " ORDER BY id"
-	sent, err := k.Rows("shipment_lines", gone, shipment)
+	sent, err := record.List[record.ShipmentLine](k.Tx, gone, shipment)
 	if err != nil || len(sent) == 0 {
 		return err
 	}
-	from, err := k.Rows("orders", "id = $2", sent[0]["order_id"])
+	from, err := record.List[record.Order](k.Tx, "id = $2", sent[0].OrderID())
 	if err != nil || len(from) != 1 {
 		return err
 	}
@@ -82,19 +83,19 @@ func (k work) openReturn(shipment string) error {
 	if err != nil || len(lines) == 0 {
 		return err
 	}
-	row := store.Row{"type": "return", "source": returnSource, "external_ref": shipment}
+	row := record.Order{"type": "return", "source": returnSource, "external_ref": shipment}
 	for _, f := range [...]string{"party_name", "party_code", "party_gln", "owner_id", "site_id"} {
 		row[f] = from[0][f]
 	}
-	made, err := k.InsertRows("orders", []store.Row{row})
+	made, err := record.Insert(k.Tx, []record.Order{row})
 	if err != nil {
 		return err
 	}
-	id := made[0].Text("id")
+	id := made[0].ID()
 	for _, l := range lines {
-		l["order_id"] = id
+		record.OrderLine(l).SetOrderID(id)
 	}
-	if _, err := k.InsertRows("order_lines", lines); err != nil {
+	if _, err := record.Insert(k.Tx, lines); err != nil {
 		return err
 	}
 	return k.UpdateRows("orders", []string{id}, store.Row{"status": "confirmed"})
@@ -102,14 +103,14 @@ func (k work) openReturn(shipment string) error {
 
 // listReturned are the lines of the return order of a shipment: one for each lot of what left
 // by its lines, but for the order.
-func (k work) listReturned(shipment string, sent []store.Row) (lines []store.Row, err error) {
-	left, err := returns.ReadSent(k.Tx, store.TextColumn(sent, "item_id"), shipment)
+func (k work) listReturned(shipment string, sent []record.ShipmentLine) (lines []record.OrderLine, err error) {
+	left, err := returns.ReadSent(k.Tx, record.Texts(sent, record.ShipmentLine.ItemID), shipment)
 	if err != nil {
 		return nil, err
 	}
 	for _, l := range sent {
-		for _, part := range returns.Divide(left, l.Text("item_id"), l.Decimal("qty_shipped")) {
-			lines = append(lines, store.Row{"line_no": int64(len(lines) + 1), "item_id": l["item_id"],
+		for _, part := range returns.Divide(left, l.ItemID(), l.QtyShipped()) {
+			lines = append(lines, record.OrderLine{"line_no": int64(len(lines) + 1), "item_id": l.ItemID(),
 				"lot_id": db.Null(part.LotID), "qty_ordered": part.Quantity})
 		}
 	}

@@ -3,6 +3,7 @@ package warehouse
 import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/sites"
@@ -31,7 +32,7 @@ type ShortPickOut struct {
 // bins, for which the list gets lines of its own.
 func (w Watch) shortPick(c *verb.Call, in *ShortPickIn) (*ShortPickOut, error) {
 	k := w.workOf(c)
-	if _, err := readRecord(c, "zones", "to_zone_id", in.To); err != nil {
+	if _, err := readRecord[record.Zone](c, "to_zone_id", in.To); err != nil {
 		return nil, err
 	}
 	line, list, err := w.lockPickLine(c, in.LineID)
@@ -41,16 +42,16 @@ func (w Watch) shortPick(c *verb.Call, in *ShortPickIn) (*ShortPickOut, error) {
 	if err := checkPending(line); err != nil {
 		return nil, err
 	}
-	if in.Found >= line.Decimal("qty") || in.Found < line.Decimal("qty_picked") {
-		return nil, refuseAbove("found", in.Found, line.Decimal("qty"), "a short line has")
+	if in.Found >= line.Qty() || in.Found < line.QtyPicked() {
+		return nil, refuseAbove("found", in.Found, line.Qty(), "a short line has")
 	}
-	if err := checkBaseUnitDecimals(c, spoken{item: line.Text("item_id"), member: "found", quantity: in.Found,
-		all: line.Decimal("qty_picked")}); err != nil {
+	if err := checkBaseUnitDecimals(c, spoken{item: line.ItemID(), member: "found", quantity: in.Found,
+		all: line.QtyPicked()}); err != nil {
 		return nil, err
 	}
-	found := store.Row{"qty_picked": in.Found, "to_zone_id": db.Null(in.To)}
+	found := record.PickLine{"qty_picked": in.Found, "to_zone_id": db.Null(in.To)}
 	addWeight(found, line, in.Weight)
-	if err := k.UpdateRows("pick_lines", []string{in.LineID}, found); err != nil {
+	if err := record.Update(k.Tx, []string{in.LineID}, found); err != nil {
 		return nil, err
 	}
 	out := &ShortPickOut{Reallocated: []verb.Record{}, Short: []Short{}}
@@ -58,7 +59,7 @@ func (w Watch) shortPick(c *verb.Call, in *ShortPickIn) (*ShortPickOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := k.appendPickLines(list.Text("id"), done.rows); err != nil {
+	if err := k.appendPickLines(list.ID(), done.rows); err != nil {
 		return nil, err
 	}
 	if err := k.UpdateRows("pick_lines", []string{in.LineID},
@@ -68,7 +69,7 @@ func (w Watch) shortPick(c *verb.Call, in *ShortPickIn) (*ShortPickOut, error) {
 	if err := k.openRecount(c, line, in.Reason, out); err != nil {
 		return nil, err
 	}
-	out.Reallocated = c.Records("reservations", done.rows)
+	out.Reallocated = record.ShowList(c, done.rows)
 	out.Short = append(out.Short, done.short...)
 	line2, err := pickLineOut(c, in.LineID)
 	if err == nil {
@@ -79,74 +80,74 @@ func (w Watch) shortPick(c *verb.Call, in *ShortPickIn) (*ShortPickOut, error) {
 
 // reallocateRest gives back what is left of a line's promise and looks for as much in
 // other bins.
-func (k work) reallocateRest(line store.Row, out *ShortPickOut) (*allocated, error) {
-	if line["reservation_id"] == nil {
+func (k work) reallocateRest(line record.PickLine, out *ShortPickOut) (*allocated, error) {
+	if !line.HasReservationID() {
 		return &allocated{}, nil
 	}
-	rest, err := k.Rows("reservations", "id = $2 AND state = 'active' AND NOT picked"+k.DB().ForUpdate(),
-		line["reservation_id"])
+	rest, err := record.List[record.Reservation](k.Tx, "id = $2 AND state = 'active' AND NOT picked"+k.DB().ForUpdate(),
+		line.ReservationIDOrNull())
 	if err != nil || len(rest) == 0 {
 		return &allocated{}, err
 	}
-	if err := k.UpdateRows("pick_lines", []string{line.Text("id")}, store.Row{"reservation_id": nil}); err != nil {
+	if err := k.UpdateRows("pick_lines", []string{line.ID()}, store.Row{"reservation_id": nil}); err != nil {
 		return nil, err
 	}
-	out.Released = rest[0].Decimal("quantity")
+	out.Released = rest[0].Quantity()
 	if err := k.releaseReservations(rest); err != nil {
 		return nil, err
 	}
-	if err := k.updateOrderLines(store.TextColumn(rest, "order_line_id"), nil); err != nil {
+	if err := k.updateOrderLines(record.Texts(rest, record.Reservation.OrderLineID), nil); err != nil {
 		return nil, err
 	}
-	lines, err := k.Rows("order_lines", "id = $2", line["order_line_id"])
+	lines, err := record.List[record.OrderLine](k.Tx, "id = $2", line.OrderLineIDOrNull())
 	if err != nil || len(lines) != 1 {
 		return &allocated{}, err
 	}
-	zones, err := sites.ReadOfZones(k.Tx, []string{line.Text("zone_id")})
+	zones, err := sites.ReadOfZones(k.Tx, []string{line.ZoneID()})
 	if err != nil {
 		return nil, err
 	}
-	return k.allocateOrders([]string{lines[0].Text("order_id")}, plan{
+	return k.allocateOrders([]string{lines[0].OrderID()}, plan{
 		strategy: "fefo",
-		lines:    map[string]bool{lines[0].Text("id"): true},
-		avoid:    map[string]string{line.Text("item_id"): line.Text("zone_id")},
+		lines:    map[string]bool{lines[0].ID(): true},
+		avoid:    map[string]string{line.ItemID(): line.ZoneID()},
 		isBound:  true, // the list is walked at one site
-		site:     zones[line.Text("zone_id")].SiteID,
+		site:     zones[line.ZoneID()].SiteID,
 	})
 }
 
 // appendPickLines puts reservations at the end of a list.
-func (k work) appendPickLines(list string, rows []store.Row) error {
-	last, err := k.Rows("pick_lines", "pick_list_id = $2 ORDER BY seq DESC LIMIT 1", list)
+func (k work) appendPickLines(list string, rows []record.Reservation) error {
+	last, err := record.List[record.PickLine](k.Tx, "pick_list_id = $2 ORDER BY seq DESC LIMIT 1", list)
 	if err != nil || len(last) == 0 {
 		return err
 	}
-	n, _ := last[0]["seq"].(int64)
-	var lines []store.Row
+	n := last[0].Seq()
+	var lines []record.PickLine
 	for _, r := range rows {
 		n++
 		lines = append(lines, pickLine(list, n, r))
 	}
-	_, err = k.InsertRows("pick_lines", lines)
+	_, err = record.Insert(k.Tx, lines)
 	return err
 }
 
 // openRecount opens a blind count of the item at the bin, unless one is open.
-func (k work) openRecount(c *verb.Call, line store.Row, reason string, out *ShortPickOut) error {
-	open, err := k.Rows("count_tasks",
+func (k work) openRecount(c *verb.Call, line record.PickLine, reason string, out *ShortPickOut) error {
+	open, err := record.List[record.CountTask](k.Tx,
 		"zone_id = $2 AND item_id = $3 AND status IN ('open', 'counting', 'counted') ORDER BY id LIMIT 1",
-		line["zone_id"], line["item_id"])
+		line.ZoneID(), line.ItemID())
 	if err != nil {
 		return err
 	}
 	if len(open) == 0 {
-		row := store.Row{"zone_id": line["zone_id"], "item_id": line["item_id"], "method": "cycle", "blind": true,
+		row := record.CountTask{"zone_id": line.ZoneID(), "item_id": line.ItemID(), "method": "cycle", "blind": true,
 			"reason": "short pick: " + reason}
-		row["open_key"] = line.Text("zone_id") + "|" + line.Text("item_id")
-		if open, err = k.InsertRows("count_tasks", []store.Row{row}); err != nil {
+		row.SetOpenKey(line.ZoneID() + "|" + line.ItemID())
+		if open, err = record.Insert(k.Tx, []record.CountTask{row}); err != nil {
 			return err
 		}
 	}
-	out.CountTask = c.Record("count_tasks", open[0])
+	out.CountTask = record.Show(c, open[0])
 	return nil
 }

@@ -2,6 +2,7 @@ package warehouse
 
 import (
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/counting"
@@ -29,29 +30,30 @@ type CountOut struct {
 }
 
 func startCount(c *verb.Call, in *StartCountIn) (*CountOut, error) {
-	zone, err := readRecord(c, "zones", "zone_id", in.ZoneID)
+	zone, err := readRecord[record.Zone](c, "zone_id", in.ZoneID)
 	if err != nil {
 		return nil, err
 	}
-	if zone["status"] == "archived" {
-		return nil, fault.New(fault.Conflict, CodeMovement, "zone %s is archived", zone.Text("code")).At("zone_id",
+	if zone.Status() == "archived" {
+		return nil, fault.New(fault.Conflict, CodeMovement, "zone %s is archived", zone.Code()).At("zone_id",
 			"is archived")
 	}
-	for _, f := range [...][3]string{{"items", "item_id", in.ItemID}, {"workers", "assigned_worker_id", in.Assign}} {
-		if _, err := readRecord(c, f[0], f[1], f[2]); err != nil {
-			return nil, err
-		}
+	if err := checkKnown[record.Item](c, "item_id", in.ItemID); err != nil {
+		return nil, err
+	}
+	if err := checkKnown[record.Worker](c, "assigned_worker_id", in.Assign); err != nil {
+		return nil, err
 	}
 	row := store.Row{"zone_id": in.ZoneID, "method": in.Method, "blind": in.Blind == nil || *in.Blind}
 	setGiven(row, "item_id", in.ItemID, "due_on", in.DueOn, "assigned_worker_id", in.Assign, "reason", in.Reason)
-	task, err := counting.OpenTask(c.Tx, row)
+	task, err := counting.OpenTask(c.Tx, record.CountTask(row))
 	if err != nil {
 		return nil, err
 	}
-	out := &CountOut{CountTask: c.Record("count_tasks", task), Lines: []verb.Record{}, Movements: []verb.Record{},
+	out := &CountOut{CountTask: record.Show(c, task), Lines: []verb.Record{}, Movements: []verb.Record{},
 		Expected: []counting.Expected{}, Released: []verb.Record{}}
 	out.Then("enter_count", "Enter what was found")
-	if task["blind"] == true {
+	if task.Blind() {
 		return out, nil
 	}
 	levels, err := counting.ReadStock(c.Tx, task)

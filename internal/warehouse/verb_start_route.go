@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/crew"
@@ -32,14 +33,14 @@ func (w Watch) startRoute(c *verb.Call, in *StartRouteIn) (*StartRouteOut, error
 	if err != nil {
 		return nil, err
 	}
-	if st := r.Text("status"); st != "planned" {
-		return nil, notReady("route %s is %s, not planned", r.Text("route_no"), st).At("route_id", "is %s", st)
+	if st := r.Status(); st != "planned" {
+		return nil, notReady("route %s is %s, not planned", r.RouteNo(), st).At("route_id", "is %s", st)
 	}
-	if err := checkKnown(c, "vehicles", "vehicle_id", in.Vehicle); err != nil {
+	if err := checkKnown[record.Vehicle](c, "vehicle_id", in.Vehicle); err != nil {
 		return nil, err
 	}
-	if r["vehicle_id"] != any(in.Vehicle) {
-		return nil, notReady("route %s is planned with another vehicle than vehicle_id", r.Text("route_no")).At("vehicle_id",
+	if r.VehicleID() != in.Vehicle {
+		return nil, notReady("route %s is planned with another vehicle than vehicle_id", r.RouteNo()).At("vehicle_id",
 			"is not that of the plan")
 	}
 	stops, err := lockStops(k.Tx, in.RouteID)
@@ -56,7 +57,7 @@ func (w Watch) startRoute(c *verb.Call, in *StartRouteIn) (*StartRouteOut, error
 	if err := nobodyLeaves(stops, why); err != nil {
 		return nil, err
 	}
-	against, err := crew.CheckDrivingHours(k.Tx, r.Text("driver_id"))
+	against, err := crew.CheckDrivingHours(k.Tx, r.DriverID())
 	if err != nil {
 		return nil, err
 	}
@@ -68,29 +69,29 @@ func (w Watch) startRoute(c *verb.Call, in *StartRouteIn) (*StartRouteOut, error
 }
 
 // staysBehind says why stops may not leave. What has left before its route is on it.
-func staysBehind(k work, stops []store.Row) (map[string][]string, error) {
-	var waiting []store.Row
+func staysBehind(k work, stops []record.Shipment) (map[string][]string, error) {
+	var waiting []record.Shipment
 	for _, s := range stops {
 		if !hasLeft(s) {
 			waiting = append(waiting, s)
 		}
 	}
-	store.SortByID(waiting)
+	store.SortByID(record.Rows(waiting))
 	return k.listStaying(waiting)
 }
 
 // hasLeft reports a shipment that has left.
-func hasLeft(s store.Row) bool { return s["dispatched_at"] != nil }
+func hasLeft(s record.Shipment) bool { return s.HasDispatchedAt() }
 
 // nobodyLeaves refuses a route of which no shipment may leave.
-func nobodyLeaves(stops []store.Row, why map[string][]string) error {
+func nobodyLeaves(stops []record.Shipment, why map[string][]string) error {
 	var all []string
 	for _, s := range stops {
-		list := why[s.Text("id")]
+		list := why[s.ID()]
 		if len(list) == 0 {
 			return nil
 		}
-		all = append(all, s.Text("shipment_no")+": "+strings.Join(list, ", "))
+		all = append(all, s.ShipmentNo()+": "+strings.Join(list, ", "))
 	}
 	return fault.New(fault.Conflict, CodeDispatch, "no shipment of the route may leave").With(strings.Join(all, "; "), "").
 		At("route_id", "has none that may leave")
@@ -98,34 +99,35 @@ func nobodyLeaves(stops []store.Row, why map[string][]string) error {
 
 // mayStart refuses a reading below the vehicle's last, and a driver or a vehicle
 // that is out on another route. It locks both.
-func mayStart(c *verb.Call, r store.Row, odometer decimal.Dec) error {
-	if _, err := c.One("drivers", "driver_id", r.Text("driver_id")); err != nil {
+func mayStart(c *verb.Call, r record.Route, odometer decimal.Dec) error {
+	if _, err := record.One[record.Driver](c, "driver_id", r.DriverID()); err != nil {
 		return err
 	}
-	v, err := c.One("vehicles", "vehicle_id", r.Text("vehicle_id"))
+	v, err := record.One[record.Vehicle](c, "vehicle_id", r.VehicleID())
 	if err != nil {
 		return err
 	}
-	if last := v.Decimal("odometer_km"); odometer < last {
+	if last := v.OdometerKm(); odometer < last {
 		return fault.New(fault.Conflict, CodeOrder, "odometer_km is %s, and the vehicle has shown %s", odometer,
 			last).At("odometer_km", "is less than %s", last)
 	}
-	out, err := c.Rows("routes", "status = 'started' AND (driver_id = $2 OR vehicle_id = $3) ORDER BY id", r["driver_id"],
-		r["vehicle_id"])
+	out, err := record.List[record.Route](c.Tx,
+		"status = 'started' AND (driver_id = $2 OR vehicle_id = $3) ORDER BY id", r.DriverID(),
+		r.VehicleID())
 	if err != nil || len(out) == 0 {
 		return err
 	}
-	return notReady("the driver or the vehicle is out on route %s", out[0].Text("route_no")).At("route_id", "waits for %s",
-		out[0].Text("route_no"))
+	return notReady("the driver or the vehicle is out on route %s", out[0].RouteNo()).At("route_id", "waits for %s",
+		out[0].RouteNo())
 }
 
 // setOff starts the route and sends its shipments off.
 func (w Watch) setOff(
-	c *verb.Call, in *StartRouteIn, stops []store.Row, why map[string][]string,
+	c *verb.Call, in *StartRouteIn, stops []record.Shipment, why map[string][]string,
 ) (*StartRouteOut, error) {
 	k := w.workOf(c)
-	set := store.Row{"status": "started", "odometer_start_km": in.Odometer, "started_at": query.FormatTime(c.Now())}
-	if err := k.UpdateRows("routes", []string{in.RouteID}, set); err != nil {
+	set := record.Route{"status": "started", "odometer_start_km": in.Odometer, "started_at": query.FormatTime(c.Now())}
+	if err := record.Update(k.Tx, []string{in.RouteID}, set); err != nil {
 		return nil, err
 	}
 	if err := k.UpdateRows("vehicles", []string{in.Vehicle}, store.Row{"odometer_km": in.Odometer}); err != nil {
@@ -133,7 +135,7 @@ func (w Watch) setOff(
 	}
 	var off []string
 	for _, s := range stops {
-		id := s.Text("id")
+		id := s.ID()
 		if len(why[id]) > 0 {
 			off = append(off, id)
 			continue
@@ -150,7 +152,7 @@ func (w Watch) setOff(
 	}
 	out := &StartRouteOut{}
 	for _, s := range stops {
-		id := s.Text("id")
+		id := s.ID()
 		rec, err := c.Again("shipments", id)
 		if err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package warehouse
 import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/putaway"
@@ -31,15 +32,15 @@ type Suggestion struct {
 }
 
 func suggestPutaway(c *verb.Call, in *SuggestPutawayIn) (*SuggestPutawayOut, error) {
-	from, err := readRecord(c, "zones", "from_zone_id", in.FromZoneID)
+	from, err := readRecord[record.Zone](c, "from_zone_id", in.FromZoneID)
 	if err != nil {
 		return nil, err
 	}
-	lot, err := readRecord(c, "lots", "lot_id", in.LotID)
+	lot, err := readRecord[record.Lot](c, "lot_id", in.LotID)
 	if err != nil {
 		return nil, err
 	}
-	task, err := readRecord(c, "putaway_tasks", "task_id", in.TaskID)
+	task, err := readRecord[record.PutawayTask](c, "task_id", in.TaskID)
 	if err != nil {
 		return nil, err
 	}
@@ -51,9 +52,9 @@ func suggestPutaway(c *verb.Call, in *SuggestPutawayIn) (*SuggestPutawayOut, err
 	switch {
 	case it == nil:
 		return nil, verb.Missing("items", "item_id")
-	case isOfOtherItem(lot, it):
+	case isOfOtherItem(store.Row(lot), it):
 		return nil, refuseMovement("lot_id", "the lot belongs to another item")
-	case isOfOtherItem(task, it):
+	case isOfOtherItem(store.Row(task), it):
 		return nil, refuseMovement("task_id", "the task is for another item")
 	case in.Quantity > maxMove:
 		return nil, fault.As(tooMuch("quantity", maxMove))
@@ -82,9 +83,9 @@ func showSuggestions(c *verb.Call, goods *putaway.Goods) (*SuggestPutawayOut, er
 	for i, r := range best {
 		ids[i] = r.ZoneID
 	}
-	zones, err := byID(c, "zones", ids)
+	zones, err := byID[record.Zone](c, ids)
 	for _, r := range best {
-		s := Suggestion{Zone: c.Record("zones", zones[r.ZoneID]), Why: r.ReasonFor(goods.Class)}
+		s := Suggestion{Zone: record.Show(c, zones[r.ZoneID]), Why: r.ReasonFor(goods.Class)}
 		if !r.IsUnlimited {
 			s.Room = &r.Units
 		}

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"holdfast/internal/fault"
-	"holdfast/internal/store"
+	"holdfast/internal/record"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/packing"
@@ -45,8 +45,8 @@ func (w Watch) unpackGoods(c *verb.Call, in *UnpackIn) (*UnpackOut, error) {
 	if err := k.updateOrderLines(lines, nil); err != nil {
 		return nil, err
 	}
-	shipment := p.Text("shipment_id")
-	if err := k.settleShipment(shipment, p.Text("sscc")); err != nil {
+	shipment := p.ShipmentID()
+	if err := k.settleShipment(shipment, p.SSCC()); err != nil {
 		return nil, err
 	}
 	out := &UnpackOut{}
@@ -65,8 +65,8 @@ func (w Watch) unpackGoods(c *verb.Call, in *UnpackIn) (*UnpackOut, error) {
 			return nil, err
 		}
 	}
-	rows, err := c.Rows("order_lines", c.DB().InUUID("id", 2)+" ORDER BY id", jsonList(lines))
-	out.OrderLines = c.Records("order_lines", rows)
+	rows, err := record.List[record.OrderLine](c.Tx, c.DB().InUUID("id", 2)+" ORDER BY id", jsonList(lines))
+	out.OrderLines = record.ShowList(c, rows)
 	out.Then("pack", "Pack again")
 	out.Then("unpick", "Put goods back")
 	return out, err
@@ -74,19 +74,19 @@ func (w Watch) unpackGoods(c *verb.Call, in *UnpackIn) (*UnpackOut, error) {
 
 // lockPackage locks a package that has not left, with its shipment and the orders of
 // what is in it.
-func (k work) lockPackage(c *verb.Call, id string) (store.Row, []packing.Content, error) {
-	seen, err := readRecord(c, "packages", "package_id", id)
+func (k work) lockPackage(c *verb.Call, id string) (record.Package, []packing.Content, error) {
+	seen, err := readRecord[record.Package](c, "package_id", id)
 	if err != nil {
 		return nil, nil, err
 	}
-	shipment := seen.Text("shipment_id")
+	shipment := seen.ShipmentID()
 	if shipment != "" {
-		sh, err := c.One("shipments", "package_id", shipment)
+		sh, err := record.One[record.Shipment](c, "package_id", shipment)
 		if err != nil {
 			return nil, nil, err
 		}
-		if st := sh.Text("status"); !slices.Contains(road[:3], st) {
-			return nil, nil, notReady("shipment %s, which took the package along, is %s", sh.Text("shipment_no"), st).
+		if st := sh.Status(); !slices.Contains(road[:3], st) {
+			return nil, nil, notReady("shipment %s, which took the package along, is %s", sh.ShipmentNo(), st).
 				At("package_id", "is of a shipment that is %s", st)
 		}
 	}
@@ -97,14 +97,14 @@ func (k work) lockPackage(c *verb.Call, id string) (store.Row, []packing.Content
 	if _, err := locking.LockOrdersOfLines(k.Tx, linesOfContents(contents)); err != nil {
 		return nil, nil, err
 	}
-	p, err := c.One("packages", "package_id", id)
+	p, err := record.One[record.Package](c, "package_id", id)
 	if err != nil {
 		return nil, nil, err
 	}
-	if p["status"] == "emptied" {
+	if p.Status() == "emptied" {
 		return nil, nil, refuseClosedPackage(p)
 	}
-	if p.Text("shipment_id") != shipment {
+	if p.ShipmentID() != shipment {
 		return nil, nil, fault.New(fault.Unavailable, "40001", "another shipment has the package now; try again")
 	}
 	contents, err = packing.ReadContentsOfPackage(k.Tx, id)

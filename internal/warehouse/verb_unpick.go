@@ -2,7 +2,7 @@ package warehouse
 
 import (
 	"holdfast/internal/decimal"
-	"holdfast/internal/store"
+	"holdfast/internal/record"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/packing"
 )
@@ -25,28 +25,28 @@ type UnpickOut struct {
 // unpickGoods takes picked goods back to a bin, where they are free.
 func (w Watch) unpickGoods(c *verb.Call, in *UnpickIn) (*UnpickOut, error) {
 	k := w.workOf(c)
-	if _, err := readRecord(c, "zones", "to_zone_id", in.To); err != nil {
+	if _, err := readRecord[record.Zone](c, "to_zone_id", in.To); err != nil {
 		return nil, err
 	}
 	line, _, err := w.lockPickLine(c, in.LineID)
 	if err != nil {
 		return nil, err
 	}
-	if has := line.Decimal("qty_picked"); in.Quantity > has {
+	if has := line.QtyPicked(); in.Quantity > has {
 		return nil, refuseAbove("quantity", in.Quantity, has, "was picked on the line")
 	}
-	ol, err := c.One("order_lines", "pick_line_id", line.Text("order_line_id"))
+	ol, err := record.One[record.OrderLine](c, "pick_line_id", line.OrderLineID())
 	if err != nil {
 		return nil, err
 	}
-	all, err := packing.ReadLoose(k.Tx, []string{ol.Text("id")})
+	all, err := packing.ReadLoose(k.Tx, []string{ol.ID()})
 	if err != nil {
 		return nil, err
 	}
-	if loose := all.Sum(ol.Text("id"), identityOf(line)); in.Quantity > loose {
+	if loose := all.Sum(ol.ID(), identityOf(line)); in.Quantity > loose {
 		return nil, refuseAbove("quantity", in.Quantity, loose, "is picked and not packed")
 	}
-	said := spoken{item: line.Text("item_id"), member: "quantity", quantity: in.Quantity, all: line.Decimal("qty_picked")}
+	said := spoken{item: line.ItemID(), member: "quantity", quantity: in.Quantity, all: line.QtyPicked()}
 	if err := checkBaseUnitDecimals(c, said); err != nil {
 		return nil, err
 	}
@@ -54,63 +54,63 @@ func (w Watch) unpickGoods(c *verb.Call, in *UnpickIn) (*UnpickOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := store.Row{"qty_picked": line.Decimal("qty_picked") - in.Quantity, "qty": line.Decimal("qty") - in.Quantity}
+	set := record.PickLine{"qty_picked": line.QtyPicked() - in.Quantity, "qty": line.Qty() - in.Quantity}
 	if err := lowerWeight(set, line); err != nil {
 		return nil, err
 	}
-	if set["qty"] == decimal.Dec(0) || set["qty_picked"] == decimal.Dec(0) && line["status"] != "pending" {
-		set = store.Row{"status": "cancelled"}
+	if set.QtyOrNull() == decimal.Dec(0) || set.QtyPickedOrNull() == decimal.Dec(0) && line.Status() != "pending" {
+		set = record.PickLine{"status": "cancelled"}
 	}
-	if err := k.UpdateRows("pick_lines", []string{in.LineID}, set); err != nil {
+	if err := record.Update(k.Tx, []string{in.LineID}, set); err != nil {
 		return nil, err
 	}
-	if err := k.updateOrderLines([]string{ol.Text("id")}, nil); err != nil {
+	if err := k.updateOrderLines([]string{ol.ID()}, nil); err != nil {
 		return nil, err
 	}
-	out := &UnpickOut{Movements: c.Records("stock_movements", moves)}
+	out := &UnpickOut{Movements: record.ShowList(c, moves)}
 	if out.Line, err = c.Again("pick_lines", in.LineID); err != nil {
 		return nil, err
 	}
-	out.OrderLine, err = c.Again("order_lines", ol.Text("id"))
+	out.OrderLine, err = c.Again("order_lines", ol.ID())
 	out.Then("allocate_order", "Look for stock again")
 	return out, err
 }
 
 // lowerWeight takes the share of what is put back off what was weighed of the line: nobody
 // weighs it again.
-func lowerWeight(set, line store.Row) error {
-	if line["weight_kg"] == nil {
+func lowerWeight(set, line record.PickLine) error {
+	if !line.HasWeightKg() {
 		return nil
 	}
-	left, err := line.Decimal("weight_kg").MulDiv(set.Decimal("qty_picked"), line.Decimal("qty_picked"))
-	set["weight_kg"] = left
+	left, err := line.WeightKg().MulDiv(set.QtyPicked(), line.QtyPicked())
+	set.SetWeightKg(left)
 	return err
 }
 
 // putBack frees picked reservations of the line's goods and moves them.
-func (k work) putBack(line store.Row, in *UnpickIn) ([]store.Row, error) {
-	rows, err := k.Rows("reservations",
+func (k work) putBack(line record.PickLine, in *UnpickIn) ([]record.StockMovement, error) {
+	rows, err := record.List[record.Reservation](k.Tx,
 		"order_line_id = $2 AND item_id = $3 AND state = 'active' AND picked ORDER BY id DESC"+k.DB().ForUpdate(),
-		line["order_line_id"], line["item_id"])
+		line.OrderLineIDOrNull(), line.ItemID())
 	if err != nil {
 		return nil, err
 	}
 	left := in.Quantity
-	var freed, moves []store.Row
+	var freed []record.Reservation
+	var moves []record.StockMovement
 	for _, r := range rows {
 		if left == 0 || *identityOf(r) != *identityOf(line) {
 			continue
 		}
-		q := min(left, r.Decimal("quantity"))
+		q := min(left, r.Quantity())
 		left -= q
 		if r, err = k.cutReservation(r, q); err != nil {
 			return nil, err
 		}
 		freed = append(freed, r)
-		moves = append(moves, store.Row{"type": "unpick", "item_id": r["item_id"], "lot_id": r["lot_id"],
-			"serial": r["serial"], "owner_id": r["owner_id"],
-			"lpn": r["lpn"], "from_zone_id": r["zone_id"], "to_zone_id": in.To, "quantity": q, "ref_type": "pick_lines",
-			"ref_id": line["id"]})
+		moves = append(moves, record.StockMovement{"type": "unpick", "item_id": r.ItemID(), "lot_id": r.LotIDOrNull(),
+			"serial": r.SerialOrNull(), "owner_id": r.OwnerIDOrNull(), "lpn": r.LPNOrNull(),
+			"from_zone_id": r.ZoneID(), "to_zone_id": in.To, "quantity": q, "ref_type": "pick_lines", "ref_id": line.ID()})
 	}
 	if left > 0 {
 		return nil, refuseAbove("quantity", in.Quantity, in.Quantity-left, "is still picked for the line")
@@ -118,5 +118,5 @@ func (k work) putBack(line store.Row, in *UnpickIn) ([]store.Row, error) {
 	if err := k.releaseReservations(freed); err != nil {
 		return nil, err
 	}
-	return k.InsertRows("stock_movements", moves)
+	return record.Insert(k.Tx, moves)
 }

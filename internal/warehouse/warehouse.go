@@ -129,16 +129,6 @@ func currentRow(c store.Change) store.Row {
 	return c.Before
 }
 
-// becomes reports whether a change puts field into value, by insert or update.
-func becomes(c store.Change, field, value string) bool {
-	return c.After != nil && c.After.Text(field) == value && (c.Before == nil || c.Before.Text(field) != value)
-}
-
-// isNoLonger reports whether a change takes field out of value, by update or delete.
-func isNoLonger(c store.Change, field, value string) bool {
-	return c.Before != nil && c.Before.Text(field) == value && (c.After == nil || c.After.Text(field) != value)
-}
-
 // isAltered reports whether an update changes field.
 func isAltered(c store.Change, field string) bool {
 	return c.Op == store.Update && c.Before[field] != c.After[field]

@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/inventory"
 	"holdfast/internal/warehouse/ownstock"
@@ -32,42 +33,42 @@ func deriveZones(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	var leaving set
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Zone](changes) {
 		z := c.After
 		if z == nil {
 			continue
 		}
-		if z.Decimal("max_capacity") > maxZone {
+		if z.MaxCapacity() > maxZone {
 			return fault.New(fault.Invalid, "23514", "a zone holds at most %s capacity units", maxZone).At("max_capacity",
 				"is too large")
 		}
 		if c.Op == store.Insert {
-			z["load_units"] = decimal.Dec(0)
+			z.SetLoadUnits(decimal.Dec(0))
 		}
-		z["utilization"] = nil
-		if u, ok := inventory.Utilization(z.Decimal("load_units"), z.Decimal("max_capacity")); ok {
-			z["utilization"] = u
+		z.ClearUtilization()
+		if u, ok := inventory.Utilization(z.LoadUnits(), z.MaxCapacity()); ok {
+			z.SetUtilization(u)
 		}
 		alignStatus(c, query.FormatTime(tx.Now()))
-		if c.Op == store.Update && becomes(c, "status", "archived") {
-			leaving.addID(z.Text("id"))
+		if c.Op == store.Update && c.Becomes(record.Zone.Status, "archived") {
+			leaving.addID(z.ID())
 		}
 	}
 	return refuseNonEmpty(tx.Tx, tx.TenantID, leaving.list)
 }
 
 // alignStatus makes status and archived_at say the same, whichever was changed.
-func alignStatus(c store.Change, now string) {
+func alignStatus(c record.Change[record.Zone], now string) {
 	z := c.After
-	switch was := c.Before["archived_at"]; {
-	case z["archived_at"] != was && z["archived_at"] != nil:
-		z["status"] = "archived"
-	case z["archived_at"] != was && z["status"] == "archived":
-		z["status"] = "active"
-	case z["status"] == "archived" && z["archived_at"] == nil:
-		z["archived_at"] = now
-	case z["status"] != "archived":
-		z["archived_at"] = nil
+	switch was := c.Before.ArchivedAtOrNull(); {
+	case z.ArchivedAtOrNull() != was && z.HasArchivedAt():
+		z.SetStatus("archived")
+	case z.ArchivedAtOrNull() != was && z.Status() == "archived":
+		z.SetStatus("active")
+	case z.Status() == "archived" && !z.HasArchivedAt():
+		z.SetArchivedAt(now)
+	case z.Status() != "archived":
+		z.ClearArchivedAt()
 	}
 }
 
@@ -112,15 +113,15 @@ func (w Watch) followZones(tx *store.Tx, changes []store.Change) error {
 	if err := moveSubtrees(tx, changes); err != nil {
 		return err
 	}
-	isOpen := func(z store.Row) bool { return ownstock.IsOpen(z.Text("status"), z.Text("kind")) }
+	isOpen := func(z record.Zone) bool { return ownstock.IsOpen(z.Status(), z.Kind()) }
 	sign := map[string]decimal.Dec{}
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Zone](changes) {
 		if c.Op != store.Update || isOpen(c.Before) == isOpen(c.After) {
 			continue
 		}
-		sign[c.After.Text("id")] = -1
+		sign[c.After.ID()] = -1
 		if isOpen(c.After) {
-			sign[c.After.Text("id")] = 1
+			sign[c.After.ID()] = 1
 		}
 	}
 	if len(sign) == 0 {
@@ -143,15 +144,15 @@ func (w Watch) followZones(tx *store.Tx, changes []store.Change) error {
 func moveSubtrees(tx *store.Tx, changes []store.Change) error {
 	var hung, parents set
 	loads := map[string]decimal.Dec{}
-	for _, c := range changes {
-		if c.After == nil || c.Op == store.Insert && c.After["parent_id"] == nil || c.Op == store.Update &&
-			!isAltered(c, "parent_id") {
+	for _, c := range record.Changes[record.Zone](changes) {
+		if c.After == nil || c.Op == store.Insert && !c.After.HasParentID() || c.Op == store.Update &&
+			!c.Alters(record.Zone.ParentIDOrNull) {
 			continue
 		}
-		from, to := c.Before.Text("parent_id"), c.After.Text("parent_id")
-		hung.addID(c.After.Text("id"))
+		from, to := c.Before.ParentID(), c.After.ParentID()
+		hung.addID(c.After.ID())
 		parents.addID(to)
-		for id, d := range map[string]decimal.Dec{from: -c.After.Decimal("load_units"), to: c.After.Decimal("load_units")} {
+		for id, d := range map[string]decimal.Dec{from: -c.After.LoadUnits(), to: c.After.LoadUnits()} {
 			var err error
 			if loads[id], err = addWithin(loads[id], d, maxTotal, "parent_id"); err != nil {
 				return err

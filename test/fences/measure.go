@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -15,7 +16,8 @@ import (
 )
 
 // measureTree counts the packages below cmd and internal of the module at root,
-// by their directory. Tests and what only tests use are left out.
+// by their directory. Tests, what only tests use and generated files, which nobody
+// writes by hand, are left out.
 func measureTree(root string) (map[string]*counts, error) {
 	packages := map[string]*counts{}
 	for _, top := range []string{"cmd", "internal"} {
@@ -46,6 +48,9 @@ func measureInto(packages map[string]*counts, root, path string) error {
 	name, err := filepath.Rel(root, filepath.Dir(path))
 	if err != nil {
 		return err
+	}
+	if bytes.HasPrefix(source, []byte("// Code generated ")) {
+		return nil
 	}
 	c, err := measureFile(source)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -19,24 +20,24 @@ const codeOrder = "HF006"
 // without a record is taken as it is: not every forwarder of an import has one.
 func KeepCarrier(tx *store.Tx, changes []store.Change) error {
 	var ids, codes []string
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Shipment](changes) {
 		if isSet(c, "carrier_id") || isSet(c, "carrier") || isSet(c, "service") {
-			ids, codes = addText(ids, c.After.Text("carrier_id")), addText(codes, c.After.Text("carrier"))
+			ids, codes = addText(ids, c.After.CarrierID()), addText(codes, c.After.Carrier())
 		}
 	}
 	if len(ids)+len(codes) == 0 {
 		return clearCarrier(changes)
 	}
 	named := "(" + tx.DB().InUUID("id", 2) + " OR " + tx.DB().InText("code", 3) + ")"
-	rows, err := tx.Rows("carriers", named, query.List(ids), query.List(codes))
+	rows, err := record.List[record.Carrier](tx, named, query.List(ids), query.List(codes))
 	if err != nil {
 		return err
 	}
-	of := map[string]store.Row{}
+	of := map[string]record.Carrier{}
 	for _, r := range rows {
-		of[r.Text("id")], of["code "+r.Text("code")] = r, r
+		of[r.ID()], of["code "+r.Code()] = r, r
 	}
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Shipment](changes) {
 		if err := setCarrier(c, of); err != nil {
 			return err
 		}
@@ -45,7 +46,7 @@ func KeepCarrier(tx *store.Tx, changes []store.Change) error {
 }
 
 // isSet reports a column that a new record gives or a change sets.
-func isSet(c store.Change, field string) bool {
+func isSet(c record.Change[record.Shipment], field string) bool {
 	return c.Op == store.Insert && c.After[field] != nil || c.Op == store.Update && c.Before[field] != c.After[field]
 }
 
@@ -59,59 +60,60 @@ func addText(list []string, text string) []string {
 
 // clearCarrier takes the carrier off shipments that no longer name one.
 func clearCarrier(changes []store.Change) error {
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Shipment](changes) {
 		if isSet(c, "carrier_id") || isSet(c, "carrier") {
-			c.After["carrier_id"], c.After["carrier"] = nil, nil
+			c.After.ClearCarrierID()
+			c.After.ClearCarrier()
 		}
 	}
 	return nil
 }
 
-func setCarrier(c store.Change, of map[string]store.Row) error {
+func setCarrier(c record.Change[record.Shipment], of map[string]record.Carrier) error {
 	byID, byCode := isSet(c, "carrier_id"), isSet(c, "carrier")
 	if !byID && !byCode && !isSet(c, "service") {
 		return nil
 	}
-	id, code := c.After.Text("carrier_id"), c.After.Text("carrier")
+	id, code := c.After.CarrierID(), c.After.Carrier()
 	r := of[id]
 	switch {
-	case byID && r != nil && byCode && code != "" && code != r.Text("code"):
+	case byID && r != nil && byCode && code != "" && code != r.Code():
 		return fault.New(fault.Invalid, "22023", "carrier %s is not the code of carrier_id, which is %s", code,
-			r.Text("code")).
+			r.Code()).
 			At("carrier", "is not the code of carrier_id")
 	case byID && r != nil:
-		c.After["carrier"] = r["code"]
+		c.After.SetCarrier(r.Code())
 	case byID && id != "":
 		return nil // of nobody: the reference is refused
 	case byID && !byCode:
-		c.After["carrier"] = nil
+		c.After.ClearCarrier()
 	case byCode:
 		if r = of["code "+code]; r != nil {
-			c.After["carrier_id"] = r["id"]
+			c.After.SetCarrierID(r.ID())
 		} else {
-			c.After["carrier_id"] = nil
+			c.After.ClearCarrierID()
 		}
 	}
 	if r == nil {
 		return nil
 	}
-	if (byID || byCode) && r["archived_at"] != nil {
+	if (byID || byCode) && r.HasArchivedAt() {
 		field := "carrier"
 		if byID {
 			field = "carrier_id"
 		}
-		return fault.New(fault.Conflict, codeOrder, "%s names %s, which is archived", field, r.Text("code")).At(field,
+		return fault.New(fault.Conflict, codeOrder, "%s names %s, which is archived", field, r.Code()).At(field,
 			"is archived")
 	}
 	return checkService(c, r)
 }
 
 // checkService refuses a service that the carrier does not have.
-func checkService(c store.Change, r store.Row) error {
-	has, want := store.Texts(r["services"]), c.After.Text("service")
+func checkService(c record.Change[record.Shipment], r record.Carrier) error {
+	has, want := store.Texts(r.Services()), c.After.Service()
 	if want == "" || len(has) == 0 || slices.Contains(has, want) {
 		return nil
 	}
 	return fault.New(fault.Invalid, "22023", "service %q is none of those of carrier %s", want,
-		r.Text("code")).At("service", "is none of the carrier's services")
+		r.Code()).At("service", "is none of the carrier's services")
 }

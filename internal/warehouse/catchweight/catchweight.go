@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -96,8 +97,8 @@ func refuseWeight(format string, args ...any) *fault.Error {
 // CheckItems refuses an item of catch weight that does not say what a piece of it weighs, and
 // how far it may be from that.
 func CheckItems(changes []store.Change) error {
-	for _, c := range changes {
-		if c.After == nil || c.After["catch_weight"] != true {
+	for _, c := range record.Changes[record.Item](changes) {
+		if c.After == nil || !c.After.CatchWeight() {
 			continue
 		}
 		for _, field := range [...]string{"weight_kg", "weight_tolerance_pct"} {

@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -119,14 +120,14 @@ func (p *Picked) WeighDeparted(shipment, orderLine, lot, serial string) decimal.
 }
 
 // CopyOfReversed gives a movement that takes a part of another back its share of the weight.
-func CopyOfReversed(m, of store.Row) error {
-	if of["weight_kg"] == nil {
+func CopyOfReversed(m, of record.StockMovement) error {
+	if !of.HasWeightKg() {
 		return nil
 	}
-	share, err := of.Decimal("weight_kg").MulDiv(m.Decimal("quantity"), of.Decimal("quantity"))
+	share, err := of.WeightKg().MulDiv(m.Quantity(), of.Quantity())
 	if err != nil {
 		return fmt.Errorf("catchweight: share of a movement: %w", err)
 	}
-	m["weight_kg"] = share
+	m.SetWeightKg(share)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/blocks"
 )
@@ -28,11 +29,11 @@ type Posting struct {
 	IsReverse bool // undoes another
 }
 
-func readPosting(movement store.Row) Posting {
+func readPosting(movement record.StockMovement) Posting {
 	return Posting{
-		Quantity: movement.Decimal("quantity"), Cost: movement.Decimal(costColumn), HasCost: movement[costColumn] != nil,
-		In: movement["from_zone_id"] == nil, Out: movement["to_zone_id"] == nil,
-		IsReverse: movement[reversalColumn] != nil,
+		Quantity: movement.Quantity(), Cost: movement.UnitCost(), HasCost: movement.HasUnitCost(),
+		In: !movement.HasFromZoneID(), Out: !movement.HasToZoneID(),
+		IsReverse: movement.HasReversalOf(),
 	}
 }
 
@@ -81,15 +82,15 @@ func (s *Standing) removeReceived(p Posting) {
 // goodsKey is whose goods of which item.
 type goodsKey struct{ item, owner string }
 
-func keyOf(movement store.Row) goodsKey {
-	return goodsKey{movement.Text("item_id"), movement.Text(ownerColumn)}
+func keyOf(movement record.StockMovement) goodsKey {
+	return goodsKey{movement.ItemID(), movement.OwnerID()}
 }
 
 // standings are what is known of items, by whose they are.
 type standings map[goodsKey]*Standing
 
 // standingOf is the standing of a movement's goods.
-func (all standings) standingOf(movement store.Row) *Standing {
+func (all standings) standingOf(movement record.StockMovement) *Standing {
 	key := keyOf(movement)
 	if all[key] == nil {
 		all[key] = &Standing{}
@@ -134,13 +135,14 @@ func Keep(tx *store.Tx, changes []store.Change) *Keeping {
 func (k *Keeping) QueueWrites(tx *store.Tx) error {
 	var order []goodsKey
 	met := map[goodsKey]bool{}
-	for _, c := range k.changes {
+	for _, c := range record.Changes[record.StockMovement](k.changes) {
 		if c.Op != store.Insert {
 			continue
 		}
 		key := keyOf(c.After)
 		if !met[key] {
-			met[key], order = true, append(order, key)
+			met[key] = true
+			order = append(order, key)
 		}
 		if err := k.standing.standingOf(c.After).Post(readPosting(c.After)); err != nil {
 			return fmt.Errorf("costs: average of item %s: %w", key.item, err)

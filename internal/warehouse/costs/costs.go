@@ -14,18 +14,14 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
 // codeMovement is that of a movement which does not fit what it is about.
 const codeMovement = "HF003"
 
-const (
-	costColumn     = "unit_cost"
-	ownerColumn    = "owner_id"
-	reversalColumn = "reversal_of"
-	orderColumn    = "posting_no"
-)
+const costColumn = "unit_cost"
 
 // mostValue bounds what an item's goods of one owner are worth: 10^14.
 const mostValue = decimal.Dec(100_000_000_000_000 * decimal.Scale)
@@ -93,14 +89,14 @@ func Reckon(tx *store.Tx, changes []store.Change) *Reckoning {
 
 // movedItems are the items of new movements.
 func movedItems(changes []store.Change) (ids []string) {
-	var rows []store.Row
-	for _, c := range changes {
+	var rows []record.StockMovement
+	for _, c := range record.Changes[record.StockMovement](changes) {
 		if c.Op == store.Insert {
 			rows = append(rows, c.After)
 		}
 	}
 	met := map[string]bool{}
-	for _, id := range store.TextColumn(rows, "item_id") {
+	for _, id := range record.Texts(rows, record.StockMovement.ItemID) {
 		if !met[id] {
 			met[id] = true
 			ids = append(ids, id)
@@ -112,19 +108,19 @@ func movedItems(changes []store.Change) (ids []string) {
 // SetCosts gives the movements their costs, where they state none themselves and reverse
 // no other, and their numbers in the order in which costs are reckoned.
 func (r *Reckoning) SetCosts() error {
-	for _, c := range r.changes {
+	for _, c := range record.Changes[record.StockMovement](r.changes) {
 		if c.Op != store.Insert {
 			continue
 		}
 		s := r.standing.standingOf(c.After)
-		if c.After[costColumn] == nil && c.After[reversalColumn] == nil {
+		if !c.After.HasUnitCost() && !c.After.HasReversalOf() {
 			if cost, known := r.costOf(c.After, s); known {
-				c.After[costColumn] = cost
+				c.After.SetUnitCost(cost)
 			}
 		}
-		c.After[orderColumn] = s.Postings + 1
+		c.After.SetPostingNo(s.Postings + 1)
 		if err := s.Post(readPosting(c.After)); err != nil {
-			return fmt.Errorf("costs: average of item %s: %w", c.After.Text("item_id"), err)
+			return fmt.Errorf("costs: average of item %s: %w", c.After.ItemID(), err)
 		}
 		if value, err := s.Quantity.Mul(s.Average); err != nil || value > mostValue {
 			return fault.New(fault.Invalid, "22003", "the goods would be worth more than %s, the most that is kept", mostValue).
@@ -138,22 +134,22 @@ func (r *Reckoning) SetCosts() error {
 // of items that are the client's too, which the client sees: what the house's items cost
 // is not for clients. By moving average an item's cost of 0, with which every item begins,
 // is no cost: it would halve the average of the next receipt.
-func (r *Reckoning) costOf(movement store.Row, s *Standing) (cost decimal.Dec, known bool) {
+func (r *Reckoning) costOf(movement record.StockMovement, s *Standing) (cost decimal.Dec, known bool) {
 	if r.average && s.Known {
 		return s.Average, true
 	}
-	item, found := r.items[movement.Text("item_id")]
-	owner := movement.Text(ownerColumn)
+	item, found := r.items[movement.ItemID()]
+	owner := movement.OwnerID()
 	return item.cost, found && (owner == "" || owner == item.owner) && (!r.average || item.cost > 0)
 }
 
 // CopyOfReversed gives a movement the cost of the one that it reverses, and refuses
 // another.
-func CopyOfReversed(movement, reversed store.Row) *fault.Error {
-	if given := movement[costColumn]; given != nil && given != reversed[costColumn] {
+func CopyOfReversed(movement, reversed record.StockMovement) *fault.Error {
+	if given := movement.UnitCostOrNull(); given != nil && given != reversed.UnitCostOrNull() {
 		const why = "a reversal has the cost of the movement it reverses"
 		return fault.New(fault.Invalid, codeMovement, why).At(costColumn, why)
 	}
-	movement[costColumn] = reversed[costColumn]
+	movement.SetUnitCostOrNull(reversed.UnitCostOrNull())
 	return nil
 }

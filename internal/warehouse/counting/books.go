@@ -7,44 +7,45 @@ import (
 
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
 // ReadStock reads the stock that a count is about.
-func ReadStock(tx *store.Tx, task store.Row) ([]store.Row, error) {
-	if task["item_id"] == nil {
-		return tx.Rows("stock_levels", "zone_id = $2 AND quantity > 0 ORDER BY stock_key", task["zone_id"])
+func ReadStock(tx *store.Tx, task record.CountTask) ([]record.StockLevel, error) {
+	if !task.HasItemID() {
+		return record.List[record.StockLevel](tx, "zone_id = $2 AND quantity > 0 ORDER BY stock_key", task.ZoneID())
 	}
 	const ofItem = "zone_id = $2 AND item_id = $3 AND quantity > 0 ORDER BY stock_key"
-	return tx.Rows("stock_levels", ofItem, task["zone_id"], task["item_id"])
+	return record.List[record.StockLevel](tx, ofItem, task.ZoneID(), task.ItemIDOrNull())
 }
 
 // ReadEmptied reads the levels of a counted place that were emptied after the counter
 // looked: what was found may be of theirs. There are none when the count does not say when
 // that was.
-func ReadEmptied(tx *store.Tx, task store.Row) ([]store.Row, error) {
-	if task["counted_at"] == nil {
+func ReadEmptied(tx *store.Tx, task record.CountTask) ([]record.StockLevel, error) {
+	if !task.HasCountedAt() {
 		return nil, nil
 	}
 	const emptied = "zone_id = $2 AND quantity = 0 AND updated_at > $3 ORDER BY stock_key"
-	return tx.Rows("stock_levels", emptied, task["zone_id"], task["counted_at"])
+	return record.List[record.StockLevel](tx, emptied, task.ZoneID(), task.CountedAtOrNull())
 }
 
 // LockItems locks the items of count lines, as every movement of them does, and returns
 // which they are: until the transaction ends nobody moves or promises their stock.
-func LockItems(tx *store.Tx, lines []store.Row) (map[string]bool, error) {
+func LockItems(tx *store.Tx, lines []record.CountLine) (map[string]bool, error) {
 	items := map[string]bool{}
 	for _, line := range lines {
-		items[line.Text("item_id")] = true
+		items[line.ItemID()] = true
 	}
 	return items, lockItems(tx, items)
 }
 
 // CheckLocked begins the transaction again when an item came to a counted place while the
 // locks were taken.
-func CheckLocked(lines []store.Row, locked map[string]bool) error {
+func CheckLocked(lines []record.CountLine, locked map[string]bool) error {
 	for _, line := range lines {
-		if !locked[line.Text("item_id")] {
+		if !locked[line.ItemID()] {
 			return fault.New(fault.Unavailable, "40001", "goods came to the place while it was counted: try again")
 		}
 	}
@@ -55,10 +56,10 @@ func CheckLocked(lines []store.Row, locked map[string]bool) error {
 // found from it. books is what they have now, moved what was moved since. More taken since
 // than was found was taken before the look and booked after it: nobody can tell what of the
 // variance is real.
-func ReckonCount(count store.Row, books, moved decimal.Dec) error {
-	found := count.Decimal("counted")
-	count["expected"] = books - moved
-	count["variance"] = found - (books - moved)
+func ReckonCount(count record.StockCount, books, moved decimal.Dec) error {
+	found := count.Counted()
+	count.SetExpected(books - moved)
+	count.SetVariance(found - (books - moved))
 	if found+moved < 0 {
 		return refuseMoved()
 	}
@@ -88,24 +89,24 @@ func HideBooks(err *fault.Error) *fault.Error {
 // KeepKeys keeps the key by which a place is counted once at a time: a task has it until it
 // is closed, however that comes about.
 func KeepKeys(_ *store.Tx, changes []store.Change) error {
-	for _, c := range changes {
+	for _, c := range record.Changes[record.CountTask](changes) {
 		switch row := c.After; {
 		case row == nil:
-		case row["status"] == "open" || row["status"] == "counting" || row["status"] == "counted":
-			row["open_key"] = KeyOf(row)
+		case row.Status() == "open" || row.Status() == "counting" || row.Status() == "counted":
+			row.SetOpenKey(KeyOf(row))
 		default:
-			row["open_key"] = nil
+			row.ClearOpenKey()
 		}
 	}
 	return nil
 }
 
 // KeyOf is the key by which the place of a count is counted once at a time.
-func KeyOf(task store.Row) string { return task.Text("zone_id") + "|" + task.Text("item_id") }
+func KeyOf(task record.CountTask) string { return task.ZoneID() + "|" + task.ItemID() }
 
 // CheckUnchanged refuses the lines of a count whose place was put right since it was
 // entered, by another count. Their items are locked.
-func CheckUnchanged(tx *store.Tx, task store.Row, lines []store.Row, places []Place, keys Keys) error {
+func CheckUnchanged(tx *store.Tx, task record.CountTask, lines []record.CountLine, places []Place, keys Keys) error {
 	moved, err := SumMoved(tx, places, keys)
 	if err != nil {
 		return err
@@ -116,13 +117,13 @@ func CheckUnchanged(tx *store.Tx, task store.Row, lines []store.Row, places []Pl
 	}
 	now := map[string]decimal.Dec{}
 	for _, level := range levels {
-		now[level.Text("stock_key")] = level.Decimal("quantity")
+		now[level.StockKey()] = level.Quantity()
 	}
 	for i, line := range lines {
 		key := places[i].Key
-		if now[key]-moved[key] != line.Decimal("expected") {
+		if now[key]-moved[key] != line.Expected() {
 			return fault.New(fault.Conflict, "HF004", "the books changed since count %s was entered: count again",
-				task.Text("count_no")).At("count_task_id", "is out of date")
+				task.CountNo()).At("count_task_id", "is out of date")
 		}
 	}
 	return nil

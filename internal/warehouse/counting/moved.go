@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -48,7 +49,7 @@ func refuseLook(text, detail string) error {
 
 // Keys returns the stock keys of where a movement's goods come from and go to, "" for
 // outside the warehouse.
-type Keys func(movement store.Row) (from, to string)
+type Keys func(movement record.StockMovement) (from, to string)
 
 // SumMoved adds up by stock key what was moved to places and away from them after the
 // counter looked. Other counts are no moves: what they booked had happened before.
@@ -70,14 +71,14 @@ func SumMoved(tx *store.Tx, places []Place, keys Keys) (map[string]decimal.Dec, 
 		return nil, nil
 	}
 	const after = "item_id IN {ids $2} AND occurred_at > $3 AND type NOT IN ('count_gain', 'count_loss')"
-	moves, err := tx.Rows("stock_movements", after, query.List(slices.Sorted(maps.Keys(items))), since)
+	moves, err := record.List[record.StockMovement](tx, after, query.List(slices.Sorted(maps.Keys(items))), since)
 	if err != nil {
 		return nil, fmt.Errorf("counting: movements since %s: %w", since, err)
 	}
 	moved := map[string]decimal.Dec{}
-	for i, at := range store.TextColumn(moves, "occurred_at") {
+	for i, at := range record.Texts(moves, record.StockMovement.OccurredAt) {
 		from, to := keys(moves[i])
-		quantity := moves[i].Decimal("quantity")
+		quantity := moves[i].Quantity()
 		if when := looked[from]; when != "" && at > when {
 			moved[from] -= quantity
 		}

@@ -6,25 +6,29 @@ import (
 
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
 // MovementOf is the movement that books a count, nil when the count was right.
-func MovementOf(n store.Row) store.Row {
-	diff := n.Decimal("variance")
+func MovementOf(n record.StockCount) store.Row {
+	diff := n.Variance()
 	if diff == 0 {
 		return nil
 	}
-	m := store.Row{"item_id": n["item_id"], "quantity": max(diff, -diff), "from_status": n["stock_status"],
-		"to_status": n["stock_status"], "ref_type": "stock_counts", "ref_id": n["id"]}
+	m := store.Row{"item_id": n.ItemIDOrNull(), "quantity": max(diff, -diff), "from_status": n.StockStatusOrNull(),
+		"to_status": n.StockStatusOrNull(), "ref_type": "stock_counts", "ref_id": n.IDOrNull()}
 	for _, f := range [...]string{"lot_id", "serial", "owner_id", "lpn", "reason_code", "worker_id", "approved_by"} {
 		if n[f] != nil {
 			m[f] = n[f]
 		}
 	}
-	m["type"], m["to_zone_id"] = "count_gain", n["zone_id"]
+	m["type"] = "count_gain"
+	m["to_zone_id"] = n.ZoneIDOrNull()
 	if diff < 0 {
-		m["type"], m["from_zone_id"], m["to_zone_id"] = "count_loss", n["zone_id"], nil
+		m["type"] = "count_loss"
+		m["from_zone_id"] = n.ZoneIDOrNull()
+		m["to_zone_id"] = nil
 	}
 	return m
 }

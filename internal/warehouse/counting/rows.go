@@ -5,6 +5,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/handling"
 )
@@ -23,22 +24,22 @@ type Expected struct {
 }
 
 // ListExpected lists what the books say of stock levels.
-func ListExpected(tx *store.Tx, levels []store.Row) ([]Expected, error) {
-	units, err := handling.ReadUnits(tx, store.TextColumn(levels, "item_id"))
+func ListExpected(tx *store.Tx, levels []record.StockLevel) ([]Expected, error) {
+	units, err := handling.ReadUnits(tx, record.Texts(levels, record.StockLevel.ItemID))
 	if err != nil {
 		return nil, err
 	}
 	list := make([]Expected, len(levels))
 	for i, l := range levels {
-		item, quantity := l.Text("item_id"), l.Decimal("quantity")
+		item, quantity := l.ItemID(), l.Quantity()
 		list[i] = Expected{item, optionalText(l, "lot_id"), optionalText(l, "serial"),
-			optionalText(l, "lpn"), optionalText(l, "owner_id"), l.Text("stock_status"), quantity,
+			optionalText(l, "lpn"), optionalText(l, "owner_id"), l.StockStatus(), quantity,
 			units.SplitQuantity(item, quantity)}
 	}
 	return list, nil
 }
 
-func optionalText(r store.Row, name string) *string {
+func optionalText(r record.StockLevel, name string) *string {
 	if s, ok := r[name].(string); ok {
 		return &s
 	}
@@ -49,12 +50,13 @@ func optionalText(r store.Row, name string) *string {
 var keyFields = [...]string{"lot_id", "serial", "owner_id", "lpn"}
 
 // ListCounts lists the counts of the lines of a task.
-func ListCounts(task store.Row, lines []store.Row) (counts []store.Row) {
+func ListCounts(task record.CountTask, lines []record.CountLine) (counts []store.Row) {
 	for _, line := range lines {
-		count := store.Row{"zone_id": task["zone_id"], "item_id": line["item_id"], "stock_status": line["stock_status"],
-			"counted": line["counted"], "counted_at": task["counted_at"]}
+		count := store.Row{"zone_id": task.ZoneID(), "item_id": line.ItemIDOrNull(),
+			"stock_status": line.StockStatusOrNull(),
+			"counted":      line.CountedOrNull(), "counted_at": task.CountedAtOrNull()}
 		for _, field := range append(keyFields[:], "reason_code") {
-			if line.Text(field) != "" {
+			if store.Row(line).Text(field) != "" {
 				count[field] = line[field]
 			}
 		}
@@ -64,9 +66,9 @@ func ListCounts(task store.Row, lines []store.Row) (counts []store.Row) {
 }
 
 // MissedRow is the line of stock that nobody named: it was not found.
-func MissedRow(task, level store.Row) store.Row {
-	row := store.Row{"count_task_id": task["id"], "item_id": level["item_id"], "stock_status": level["stock_status"],
-		"counted": decimal.Dec(0), "expected": level["quantity"]}
+func MissedRow(task record.CountTask, level record.StockLevel) record.CountLine {
+	row := record.CountLine{"count_task_id": task.ID(), "item_id": level.ItemID(), "stock_status": level.StockStatus(),
+		"counted": decimal.Dec(0), "expected": level.Quantity()}
 	for _, field := range keyFields {
 		if level[field] != nil {
 			row[field] = level[field]
@@ -83,15 +85,15 @@ const bookingsSQL = `
 		AND ref_id IN {ids $2}`
 
 // ReadMovements reads the movements that book counts, in the order in which they were booked.
-func ReadMovements(tx *store.Tx, counts []store.Row) ([]store.Row, error) {
-	moves, err := tx.Rows("stock_movements", bookingsSQL, query.List(store.TextColumn(counts, "id")),
-		query.List(store.TextColumn(counts, "item_id")))
-	store.SortByID(moves)
+func ReadMovements(tx *store.Tx, counts []record.StockCount) ([]record.StockMovement, error) {
+	moves, err := record.List[record.StockMovement](tx, bookingsSQL, query.List(record.IDs(counts)),
+		query.List(record.Texts(counts, record.StockCount.ItemID)))
+	store.SortByID(record.Rows(moves))
 	return moves, err
 }
 
 // OpenTask opens a count task, unless one is open for the zone and item.
-func OpenTask(tx *store.Tx, row store.Row) (store.Row, error) {
+func OpenTask(tx *store.Tx, row record.CountTask) (record.CountTask, error) {
 	const text = `
 		SELECT count_no
 		FROM count_tasks
@@ -105,7 +107,7 @@ func OpenTask(tx *store.Tx, row store.Row) (store.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := tx.InsertRows("count_tasks", []store.Row{row})
+	made, err := record.Insert(tx, []record.CountTask{row})
 	if err != nil {
 		return nil, err
 	}

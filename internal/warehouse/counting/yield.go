@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/locking"
 	"holdfast/internal/warehouse/packing"
@@ -22,8 +23,8 @@ type Place struct {
 
 // Pledges change promises; package warehouse keeps them in step with stock levels.
 type Pledges struct {
-	Cut     func(reservation store.Row, quantity decimal.Dec) (store.Row, error)
-	Release func(reservations []store.Row) error
+	Cut     func(reservation record.Reservation, quantity decimal.Dec) (record.Reservation, error)
+	Release func(reservations []record.Reservation) error
 	Settle  func(orderLines []string) error
 }
 
@@ -34,7 +35,7 @@ type Held map[string]bool
 // returns the promises that were given back. Orders and pick lists are locked before
 // items, so the caller has called [LockPromised] before it locked any. A promise that was
 // made in between is one of an order that is not held: the transaction begins again.
-func YieldPromises(tx *store.Tx, places []Place, held Held, keys Keys, pledges Pledges) ([]store.Row, error) {
+func YieldPromises(tx *store.Tx, places []Place, held Held, keys Keys, pledges Pledges) ([]record.Reservation, error) {
 	items := map[string]bool{}
 	for _, p := range places {
 		items[p.ItemID] = true
@@ -63,7 +64,7 @@ func lockItems(tx *store.Tx, items map[string]bool) error {
 	for id := range items {
 		ids = append(ids, id)
 	}
-	_, err := locking.LockRows(tx, "items", ids)
+	_, err := locking.LockRows[record.Item](tx, ids)
 	return err
 }
 
@@ -77,13 +78,14 @@ func LockPromised(tx *store.Tx, places []Place, keys Keys) (Held, error) {
 	held := Held{}
 	lines := make([]string, len(list))
 	for i, p := range list {
-		lines[i], held[p.OrderLineID] = p.OrderLineID, true
+		lines[i] = p.OrderLineID
+		held[p.OrderLineID] = true
 	}
 	orders, err := locking.LockOrdersOfLines(tx, lines)
 	if err != nil {
 		return nil, err
 	}
-	return held, locking.LockOpenLists(tx, store.TextColumn(orders, "id"))
+	return held, locking.LockOpenLists(tx, record.IDs(orders))
 }
 
 // readMissing reads the promises of places where less was found than is promised, and
@@ -112,10 +114,11 @@ func readMissing(tx *store.Tx, places []Place, keys Keys) ([]promise, map[string
 // not yield: a count that misses it is refused, without the quantity that the books have.
 func giveBack(
 	tx *store.Tx, list []promise, missing map[string]decimal.Dec, pledges Pledges,
-) ([]store.Row, error) {
+) ([]record.Reservation, error) {
 	ids, lines := make([]string, len(list)), make([]string, len(list))
 	for i, p := range list {
-		ids[i], lines[i] = p.ID, p.OrderLineID
+		ids[i] = p.ID
+		lines[i] = p.OrderLineID
 	}
 	loose, err := packing.ReadLoose(tx, lines)
 	if err != nil {
@@ -136,15 +139,15 @@ func giveBack(
 		}
 	}
 
-	rows, err := locking.LockRows(tx, "reservations", ids)
+	rows, err := locking.LockRows[record.Reservation](tx, ids)
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]store.Row{}
-	for i, id := range store.TextColumn(rows, "id") {
+	known := map[string]record.Reservation{}
+	for i, id := range record.IDs(rows) {
 		known[id] = rows[i]
 	}
-	var freed []store.Row
+	var freed []record.Reservation
 	for _, p := range yielding {
 		row, err := cutPromise(tx, known[p.ID], p, pledges)
 		if err != nil {
@@ -158,22 +161,22 @@ func giveBack(
 	if err := pledges.Settle(lines); err != nil {
 		return nil, err
 	}
-	return tx.Rows("reservations", "id IN {ids $2} ORDER BY id", query.List(store.TextColumn(freed, "id")))
+	return record.List[record.Reservation](tx, "id IN {ids $2} ORDER BY id", query.List(record.IDs(freed)))
 }
 
 // cutPromise takes what a promise gives back off it, and off the line by which the
 // promise is to be picked, and returns the promise of that quantity.
-func cutPromise(tx *store.Tx, row store.Row, p promise, pledges Pledges) (store.Row, error) {
-	if p.Quantity == row.Decimal("quantity") {
+func cutPromise(tx *store.Tx, row record.Reservation, p promise, pledges Pledges) (record.Reservation, error) {
+	if p.Quantity == row.Quantity() {
 		return row, nil
 	}
-	picks, err := tx.Rows("pick_lines", "reservation_id = $2 AND status = 'pending'", p.ID)
+	picks, err := record.List[record.PickLine](tx, "reservation_id = $2 AND status = 'pending'", p.ID)
 	if err != nil {
 		return nil, err
 	}
-	for i, id := range store.TextColumn(picks, "id") {
-		set := store.Row{"qty": picks[i].Decimal("qty") - p.Quantity}
-		if err := tx.UpdateRows("pick_lines", []string{id}, set); err != nil {
+	for i, id := range record.IDs(picks) {
+		set := record.PickLine{"qty": picks[i].Qty() - p.Quantity}
+		if err := record.Update(tx, []string{id}, set); err != nil {
 			return nil, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -119,15 +120,15 @@ func UpdateVehicles(tx *store.Tx, ids []string) error {
 		return nil
 	}
 	text := strings.NewReplacer("{on road}", OnRoadSQL, "{vehicles}", tx.DB().InUUID("vehicle.id", 2)).Replace(vehiclesSQL)
-	var sets []store.Row
+	var sets []record.Vehicle
 	err := tx.Query(text, []any{tx.TenantID, query.List(ids)}, func(r *db.Row) error {
 		if isOut := r.Bool(2); isOut != r.Bool(1) {
-			sets = append(sets, store.Row{"id": r.Text(0), "on_trip": isOut})
+			sets = append(sets, record.Vehicle{"id": r.Text(0), "on_trip": isOut})
 		}
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("crew: vehicles that are out: %w", err)
 	}
-	return tx.UpdateEach("vehicles", sets)
+	return tx.UpdateEach("vehicles", record.Rows(sets))
 }

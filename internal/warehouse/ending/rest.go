@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"holdfast/internal/db"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -23,10 +24,10 @@ const restSQL = `
 
 // ReadRest reads the lines of an order of which something has not left or come in, and
 // the changes that cancel it. The caller holds the order.
-func ReadRest(tx *store.Tx, order string) (lines []string, changes []store.Row, err error) {
+func ReadRest(tx *store.Tx, order string) (lines []string, changes []record.OrderLine, err error) {
 	err = tx.Query(restSQL, []any{tx.TenantID, order}, func(r *db.Row) error {
 		lines = append(lines, r.Text(0))
-		changes = append(changes, store.Row{"id": r.Text(0), "qty_cancelled": r.Dec(1)})
+		changes = append(changes, record.OrderLine{"id": r.Text(0), "qty_cancelled": r.Dec(1)})
 		return nil
 	})
 	if err != nil {
@@ -37,9 +38,9 @@ func ReadRest(tx *store.Tx, order string) (lines []string, changes []store.Row, 
 
 // CompleteOrder completes an order that its lines have not completed.
 func CompleteOrder(tx *store.Tx, id string) error {
-	open, err := tx.Rows("orders", "id = $2 AND status = 'in_progress'", id)
+	open, err := record.List[record.Order](tx, "id = $2 AND status = 'in_progress'", id)
 	if err != nil {
 		return err
 	}
-	return tx.UpdateRows("orders", store.TextColumn(open, "id"), store.Row{"status": "completed"})
+	return tx.UpdateRows("orders", record.IDs(open), store.Row{"status": "completed"})
 }

@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/packing"
 )
@@ -78,7 +79,7 @@ func cutShipments(tx *store.Tx, shipments []string, cuts map[place]decimal.Dec) 
 	if err != nil {
 		return nil, err
 	}
-	var sets []store.Row
+	var sets []record.ShipmentLine
 	gone := map[string]bool{}
 	for _, l := range loads {
 		switch cut := cuts[place{l.shipment, l.orderLine}]; cut {
@@ -86,10 +87,10 @@ func cutShipments(tx *store.Tx, shipments []string, cuts map[place]decimal.Dec) 
 		case l.quantity:
 			gone[l.id] = true
 		default:
-			sets = append(sets, store.Row{"id": l.id, "quantity": l.quantity - cut})
+			sets = append(sets, record.ShipmentLine{"id": l.id, "quantity": l.quantity - cut})
 		}
 	}
-	if err := tx.UpdateEach("shipment_lines", sets); err != nil {
+	if err := tx.UpdateEach("shipment_lines", record.Rows(sets)); err != nil {
 		return nil, err
 	}
 	return leaveShipments(tx, shipments, func(l load) bool { return gone[l.id] }, nil)

@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -34,7 +35,7 @@ type unit struct{ itemID, code string }
 // while an open order has a line in it: what was ordered would become another quantity.
 func CheckUnits(tx *store.Tx, changes []store.Change) error {
 	var items []string
-	for _, c := range changes {
+	for _, c := range record.Changes[record.ItemUOM](changes) {
 		if isUnsettling(c) {
 			items = append(items, unitOf(c).itemID)
 		}
@@ -52,7 +53,7 @@ func CheckUnits(tx *store.Tx, changes []store.Change) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range changes {
+	for _, c := range record.Changes[record.ItemUOM](changes) {
 		if !isUnsettling(c) {
 			continue
 		}
@@ -71,9 +72,9 @@ func CheckUnits(tx *store.Tx, changes []store.Change) error {
 // its quantities are in base units.
 func CheckBaseUnits(tx *store.Tx, changes []store.Change) error {
 	var items []string
-	for _, c := range changes {
-		if c.Op == store.Update && c.Before["base_uom"] != c.After["base_uom"] {
-			items = append(items, c.After.Text("id"))
+	for _, c := range record.Changes[record.Item](changes) {
+		if c.Op == store.Update && c.Before.BaseUOMOrNull() != c.After.BaseUOMOrNull() {
+			items = append(items, c.After.ID())
 		}
 	}
 	if len(items) == 0 {
@@ -87,14 +88,14 @@ func CheckBaseUnits(tx *store.Tx, changes []store.Change) error {
 }
 
 // unitOf is the unit that a change is about, its code in lower case.
-func unitOf(c store.Change) unit {
-	return unit{c.Before.Text("item_id"), strings.ToLower(c.Before.Text("uom"))}
+func unitOf(c record.Change[record.ItemUOM]) unit {
+	return unit{c.Before.ItemID(), strings.ToLower(c.Before.UOM())}
 }
 
 // isUnsettling reports a unit that goes or gets to hold another quantity.
-func isUnsettling(c store.Change) bool {
+func isUnsettling(c record.Change[record.ItemUOM]) bool {
 	if c.Op == store.Delete {
 		return true
 	}
-	return c.Op == store.Update && c.Before.Decimal("factor") != c.After.Decimal("factor")
+	return c.Op == store.Update && c.Before.Factor() != c.After.Factor()
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -75,7 +76,7 @@ func ShippedUnits() []store.Row {
 // SeedUnits writes the units of a tenant that has just been made.
 func SeedUnits(tx *store.Tx) error {
 	by := actor.Actor{Role: actor.Service, TenantID: tx.TenantID}
-	if _, err := tx.As(by).InsertRows("uoms", ShippedUnits()); err != nil {
+	if _, err := record.Insert(tx.As(by), record.From[record.UOM](ShippedUnits())); err != nil {
 		return fmt.Errorf("factors: seed units: %w", err)
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -206,10 +207,10 @@ func ListRows(tx *store.Tx, rows []store.Row, of, done string) ([]Load, error) {
 
 // ListWork says by units what is still to be moved in a piece of work of next_task: in the
 // open lines of a pick list, or in a task. Who counts is not told a quantity.
-func ListWork(tx *store.Tx, kind string, task store.Row, lines []store.Row) ([]Load, error) {
+func ListWork(tx *store.Tx, kind string, task store.Row, lines []record.PickLine) ([]Load, error) {
 	switch kind {
 	case "pick":
-		return ListRows(tx, lines, "qty", "qty_picked")
+		return ListRows(tx, record.Rows(lines), "qty", "qty_picked")
 	case "put_away", "replenish":
 		return ListRows(tx, []store.Row{task}, "quantity", "quantity_done")
 	}
@@ -218,15 +219,15 @@ func ListWork(tx *store.Tx, kind string, task store.Row, lines []store.Row) ([]L
 
 // ListExpected says by units what is still to come in of the lines of an order: of a transfer
 // what has left, of any other what was ordered.
-func ListExpected(tx *store.Tx, order store.Row, lines []store.Row) ([]Load, error) {
+func ListExpected(tx *store.Tx, order store.Row, lines []record.OrderLine) ([]Load, error) {
 	goods := make([]Goods, len(lines))
 	for i, line := range lines {
-		announced := line.Decimal("qty_ordered") - line.Decimal("qty_cancelled")
+		announced := line.QtyOrdered() - line.QtyCancelled()
 		if order.Text("type") == "transfer" {
-			announced = line.Decimal("qty_shipped")
+			announced = line.QtyShipped()
 		}
-		goods[i] = Goods{ID: line.Text("id"), ItemID: line.Text("item_id"), Unit: line.Text("uom"),
-			Quantity: announced - line.Decimal("qty_received")}
+		goods[i] = Goods{ID: line.ID(), ItemID: line.ItemID(), Unit: line.UOM(),
+			Quantity: announced - line.QtyReceived()}
 	}
 	return ListLoads(tx, goods)
 }

@@ -15,11 +15,9 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
-
-// reversalColumn names the movement that one undoes.
-const reversalColumn = "reversal_of"
 
 // ClockTolerance is how far the clocks of clients and servers may differ. A movement dated
 // ahead by less is taken, and one dated back by less happens now.
@@ -27,7 +25,7 @@ const ClockTolerance = 5 * time.Minute
 
 // Keys returns the stock keys of where a movement's goods come from and go to, "" for
 // outside the warehouse.
-type Keys func(movement store.Row) (from, to string)
+type Keys func(movement record.StockMovement) (from, to string)
 
 // movement is a movement of goods as far as its places are concerned.
 type movement struct {
@@ -38,12 +36,12 @@ type movement struct {
 	quantity   decimal.Dec
 }
 
-func readMovement(row store.Row, keys Keys) movement {
+func readMovement(row record.StockMovement, keys Keys) movement {
 	from, to := keys(row)
 	return movement{
-		id: row.Text("id"), itemID: row.Text("item_id"),
-		at: row.Text("occurred_at"), booked: row.Text("created_at"),
-		from: from, to: to, quantity: row.Decimal("quantity"),
+		id: row.ID(), itemID: row.ItemID(),
+		at: row.OccurredAt(), booked: row.CreatedAt(),
+		from: from, to: to, quantity: row.Quantity(),
 	}
 }
 
@@ -63,8 +61,8 @@ func CheckBalances(tx *store.Tx, changes []store.Change, keys Keys) error {
 	added := map[string]int{}
 	watched := map[string][]step{}
 	var items []string
-	for i, c := range changes {
-		if c.Op != store.Insert || c.After[reversalColumn] != nil && !tx.Store.Audited() {
+	for i, c := range record.Changes[record.StockMovement](changes) {
+		if c.Op != store.Insert || c.After.HasReversalOf() && !tx.Store.Audited() {
 			continue // bulk work dates what undoes its own where the past allows it
 		}
 		m := readMovement(c.After, keys)
@@ -83,7 +81,8 @@ func CheckBalances(tx *store.Tx, changes []store.Change, keys Keys) error {
 		return nil
 	}
 
-	rows, err := tx.Rows("stock_movements", "item_id IN {ids $2} AND occurred_at >= $3", query.List(items), since)
+	rows, err := record.List[record.StockMovement](tx, "item_id IN {ids $2} AND occurred_at >= $3", query.List(items),
+		since)
 	if err != nil {
 		return fmt.Errorf("history: movements since %s: %w", since, err)
 	}

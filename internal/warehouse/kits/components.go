@@ -8,19 +8,20 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/locking"
 )
 
 // assembly is what is known of the items that new components name.
 type assembly struct {
-	items    map[string]store.Row // by id
-	kits     map[string]bool      // those that components are being added to
-	used     map[string]string    // a kit's SKU by the item that is a component of it
-	stocked  map[string]string    // where there is stock of an item, in words
-	promised map[string]string    // the number of an open order of an item
-	moved    map[string]bool      // items that have ever been goods
-	count    map[string]int64     // how many components a kit has
+	items    map[string]record.Item // by id
+	kits     map[string]bool        // those that components are being added to
+	used     map[string]string      // a kit's SKU by the item that is a component of it
+	stocked  map[string]string      // where there is stock of an item, in words
+	promised map[string]string      // the number of an open order of an item
+	moved    map[string]bool        // items that have ever been goods
+	count    map[string]int64       // how many components a kit has
 }
 
 // CheckComponents refuses components that are kits, components of what is a component
@@ -35,11 +36,11 @@ func CheckComponents(tx *store.Tx, changes []store.Change) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range changes {
-		if err := a.checkComponent(c.After.Text("kit_id"), c.After.Text("item_id")); err != nil {
+	for _, c := range record.Changes[record.ItemComponent](changes) {
+		if err := a.checkComponent(c.After.KitID(), c.After.ItemID()); err != nil {
 			return err
 		}
-		a.count[c.After.Text("kit_id")]++
+		a.count[c.After.KitID()]++
 	}
 	return nil
 }
@@ -47,22 +48,22 @@ func CheckComponents(tx *store.Tx, changes []store.Change) error {
 // readAssembly locks what new components name, kits last, and reads what stands against
 // them.
 func readAssembly(tx *store.Tx, changes []store.Change) (*assembly, error) {
-	a := &assembly{items: map[string]store.Row{}, kits: map[string]bool{}, used: map[string]string{},
+	a := &assembly{items: map[string]record.Item{}, kits: map[string]bool{}, used: map[string]string{},
 		stocked: map[string]string{}, promised: map[string]string{},
 		moved: map[string]bool{}, count: map[string]int64{}}
 	var kits, components []string
-	for _, c := range changes {
-		kits = append(kits, c.After.Text("kit_id"))
-		components = append(components, c.After.Text("item_id"))
-		a.kits[c.After.Text("kit_id")] = true
+	for _, c := range record.Changes[record.ItemComponent](changes) {
+		kits = append(kits, c.After.KitID())
+		components = append(components, c.After.ItemID())
+		a.kits[c.After.KitID()] = true
 	}
 	for _, ids := range [][]string{components, kits} {
-		rows, err := locking.LockRows(tx, "items", ids)
+		rows, err := locking.LockRows[record.Item](tx, ids)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range rows {
-			a.items[r.Text("id")] = r
+			a.items[r.ID()] = r
 		}
 	}
 
@@ -151,7 +152,7 @@ func (a *assembly) checkComponent(kitID, itemID string) error {
 	if kit == nil || item == nil {
 		return nil
 	}
-	sku, part := kit.Text("sku"), item.Text("sku")
+	sku, part := kit.SKU(), item.SKU()
 	switch {
 	case kitID == itemID:
 		return fault.New(fault.Invalid, codeMovement, "item %s is no component of itself", sku).
@@ -163,7 +164,7 @@ func (a *assembly) checkComponent(kitID, itemID string) error {
 		return fault.New(fault.Conflict, codeMovement,
 			"item %s is a component of kit %s: no kit is a component of another", sku, a.used[kitID]).
 			At("kit_id", "is a component")
-	case item["owner_id"] != nil && item["owner_id"] != kit["owner_id"]:
+	case item.HasOwnerID() && item.OwnerID() != kit.OwnerID():
 		return fault.New(fault.Conflict, codeMovement, "item %s is a client's whose item %s is not", part, sku).
 			At("item_id", "is of another client")
 	case a.count[kitID] >= mostComponents:
@@ -193,11 +194,11 @@ func (a *assembly) checkComponent(kitID, itemID string) error {
 // whole kits there are.
 func FollowComponents(tx *store.Tx, changes []store.Change) error {
 	var ids []string
-	for _, c := range changes {
+	for _, c := range record.Changes[record.ItemComponent](changes) {
 		if c.After != nil {
-			ids = append(ids, c.After.Text("kit_id"))
+			ids = append(ids, c.After.KitID())
 		} else {
-			ids = append(ids, c.Before.Text("kit_id"))
+			ids = append(ids, c.Before.KitID())
 		}
 	}
 	list := query.List(ids)
@@ -213,17 +214,17 @@ func FollowComponents(tx *store.Tx, changes []store.Change) error {
 	if err != nil {
 		return fmt.Errorf("kits: items with components: %w", err)
 	}
-	rows, err := locking.LockRows(tx, "items", ids)
+	rows, err := locking.LockRows[record.Item](tx, ids)
 	if err != nil {
 		return err
 	}
-	var sets []store.Row
+	var sets []record.Item
 	for _, r := range rows {
-		if id := r.Text("id"); IsKit(r) != assembled[id] {
-			sets = append(sets, store.Row{"id": id, "is_kit": assembled[id]})
+		if id := r.ID(); IsKit(r) != assembled[id] {
+			sets = append(sets, record.Item{"id": id, "is_kit": assembled[id]})
 		}
 	}
-	if err := tx.UpdateEach("items", sets); err != nil {
+	if err := tx.UpdateEach("items", record.Rows(sets)); err != nil {
 		return err
 	}
 	tx.Queue(db.FillWords(availableSQL, "{which}", "id IN {ids $2}"),

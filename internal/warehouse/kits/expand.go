@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -90,7 +91,7 @@ func expandKits(tx *store.Tx, which string, ids []string) error {
 		return nil
 	}
 	var kits, orders []string
-	var rows []store.Row
+	var rows []record.OrderLine
 	text := db.FillWords(linesSQL, "{which}", which+notDraft)
 	err := tx.Query(text, []any{tx.TenantID, query.List(ids)}, func(r *db.Row) error {
 		l := scanLine(r)
@@ -104,7 +105,7 @@ func expandKits(tx *store.Tx, which string, ids []string) error {
 		if err != nil {
 			return err
 		}
-		rows = append(rows, row)
+		rows = append(rows, record.OrderLine(row))
 		if n := len(kits); n == 0 || kits[n-1] != l.id {
 			kits = append(kits, l.id)
 		}
@@ -123,7 +124,7 @@ func expandKits(tx *store.Tx, which string, ids []string) error {
 	if err := tx.UpdateRows("order_lines", kits, store.Row{"is_kit": true}); err != nil {
 		return err
 	}
-	_, err = tx.InsertRows("order_lines", rows)
+	_, err = record.Insert(tx, rows)
 	return err
 }
 
@@ -148,7 +149,7 @@ func (l kitLine) componentRow(item, unit string, each decimal.Dec) (store.Row, e
 const lastLineNo = 100_000
 
 // numberLines gives new lines of orders the numbers after the last.
-func numberLines(tx *store.Tx, orders []string, rows []store.Row) error {
+func numberLines(tx *store.Tx, orders []string, rows []record.OrderLine) error {
 	last := map[string]int64{}
 	err := tx.Query(`
 		SELECT order_id, MAX(line_no)
@@ -163,9 +164,9 @@ func numberLines(tx *store.Tx, orders []string, rows []store.Row) error {
 		return fmt.Errorf("kits: numbers of lines: %w", err)
 	}
 	for _, row := range rows {
-		last[row.Text("order_id")]++
-		row["line_no"] = last[row.Text("order_id")]
-		if last[row.Text("order_id")] > lastLineNo {
+		last[row.OrderID()]++
+		row.SetLineNo(last[row.OrderID()])
+		if last[row.OrderID()] > lastLineNo {
 			return fault.New(fault.Conflict, codeOrder,
 				"lines of components come after the last line, and would have line numbers above %d", lastLineNo).
 				With("", "give the last lines of the order smaller numbers").

@@ -14,7 +14,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
-	"holdfast/internal/store"
+	"holdfast/internal/record"
 )
 
 // Codes of this package's faults, as in package warehouse.
@@ -25,10 +25,10 @@ const (
 )
 
 // IsKit reports an item that is sold as its components.
-func IsKit(item store.Row) bool { return item["is_kit"] == true }
+func IsKit(item record.Item) bool { return item.IsKit() }
 
 // IsKitLine reports the line of a kit whose components have lines of their own.
-func IsKitLine(line store.Row) bool { return line["is_kit"] == true }
+func IsKitLine(line record.OrderLine) bool { return line.IsKit() }
 
 // kitsSQL selects those of items that are kits. $1 tenant, $2 ids.
 const kitsSQL = `

@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -26,14 +27,14 @@ func CheckLines(tx *store.Tx, changes []store.Change) error {
 	if err := checkCancelled(tx, changes); err != nil {
 		return err
 	}
-	for _, c := range changes {
+	for _, c := range record.Changes[record.OrderLine](changes) {
 		var err error
 		switch {
 		case c.Op == store.Delete:
 			err = checkDeleted(c.Before, changes)
 		case c.Op == store.Update && IsKitLine(c.Before):
 			err = checkKitChange(c)
-		case c.Op == store.Update && c.Before["kit_line_id"] != nil:
+		case c.Op == store.Update && c.Before.HasKitLineID():
 			err = checkAgreed(c, agreedOfComponent[:],
 				"a component of a kit: what it is and how much is agreed with the kit",
 				"cancel whole kits with qty_cancelled of theirs")
@@ -48,10 +49,10 @@ func CheckLines(tx *store.Tx, changes []store.Change) error {
 // checkNewLines refuses kits in orders that are bought, moved or come back.
 func checkNewLines(tx *store.Tx, changes []store.Change) error {
 	var items, orders []string
-	for _, c := range changes {
-		if c.Op == store.Insert || c.Op == store.Update && c.Before["item_id"] != c.After["item_id"] {
-			items = append(items, c.After.Text("item_id"))
-			orders = append(orders, c.After.Text("order_id"))
+	for _, c := range record.Changes[record.OrderLine](changes) {
+		if c.Op == store.Insert || c.Op == store.Update && c.Before.ItemID() != c.After.ItemID() {
+			items = append(items, c.After.ItemID())
+			orders = append(orders, c.After.OrderID())
 		}
 	}
 	if len(items) == 0 || !tx.Store.Audited() {
@@ -61,20 +62,20 @@ func checkNewLines(tx *store.Tx, changes []store.Change) error {
 	if err := tx.Flush(); err != nil || len(found) == 0 {
 		return err
 	}
-	rows, err := tx.Rows("orders", tx.DB().InUUID("id", 2), query.List(orders))
+	rows, err := record.List[record.Order](tx, tx.DB().InUUID("id", 2), query.List(orders))
 	if err != nil {
 		return fmt.Errorf("kits: orders of lines: %w", err)
 	}
 	kind := map[string]string{}
 	for _, r := range rows {
-		kind[r.Text("id")] = r.Text("type")
+		kind[r.ID()] = r.Type()
 	}
-	for _, c := range changes {
-		if c.After == nil || found[c.After.Text("item_id")] == "" {
+	for _, c := range record.Changes[record.OrderLine](changes) {
+		if c.After == nil || found[c.After.ItemID()] == "" {
 			continue
 		}
-		if k := kind[c.After.Text("order_id")]; k != "" && k != "outbound" {
-			return refuseKind(k, found[c.After.Text("item_id")])
+		if k := kind[c.After.OrderID()]; k != "" && k != "outbound" {
+			return refuseKind(k, found[c.After.ItemID()])
 		}
 	}
 	return nil
@@ -88,14 +89,14 @@ func refuseKind(kind, sku string) *fault.Error {
 }
 
 // checkKitChange lets the line of a kit change its price and its number, and cancel kits.
-func checkKitChange(c store.Change) error {
-	if c.After.Decimal("qty_cancelled") < c.Before.Decimal("qty_cancelled") {
+func checkKitChange(c record.Change[record.OrderLine]) error {
+	if c.After.QtyCancelled() < c.Before.QtyCancelled() {
 		return fault.New(fault.Conflict, codeInUse,
 			"what is cancelled of a kit stays so, as on the lines of its components").
 			With("", "add another line").At("qty_cancelled", "is less than before")
 	}
-	if c.After.Decimal("qty_cancelled")%decimal.Scale != 0 {
-		return fault.New(fault.Invalid, codeMovement, "%s kits are not whole", c.After.Decimal("qty_cancelled")).
+	if c.After.QtyCancelled()%decimal.Scale != 0 {
+		return fault.New(fault.Invalid, codeMovement, "%s kits are not whole", c.After.QtyCancelled()).
 			At("qty_cancelled", "is not whole")
 	}
 	return checkAgreed(c, agreedOfKit[:], "a kit whose components have lines",
@@ -106,45 +107,45 @@ func checkKitChange(c store.Change) error {
 // others would leave for the price of fewer kits. What ends the rest of all of them, as the end
 // of an order, may.
 func checkCancelled(tx *store.Tx, changes []store.Change) error {
-	after := map[string]store.Row{}
+	after := map[string]record.OrderLine{}
 	var kits []string
-	for _, c := range changes {
+	for _, c := range record.Changes[record.OrderLine](changes) {
 		if c.After != nil {
-			after[c.After.Text("id")] = c.After
+			after[c.After.ID()] = c.After
 		}
-		isCancelled := c.Op == store.Update && c.Before["qty_cancelled"] != c.After["qty_cancelled"]
-		if isCancelled && c.Before["kit_line_id"] != nil {
-			kits = append(kits, c.After.Text("kit_line_id"))
+		isCancelled := c.Op == store.Update && c.Before.QtyCancelledOrNull() != c.After.QtyCancelledOrNull()
+		if isCancelled && c.Before.HasKitLineID() {
+			kits = append(kits, c.After.KitLineID())
 		}
 	}
 	if len(kits) == 0 {
 		return nil
 	}
 	in := tx.DB().InUUID
-	rows, err := tx.Rows("order_lines", "("+in("kit_line_id", 2)+" OR "+in("id", 2)+")", query.List(kits))
+	rows, err := record.List[record.OrderLine](tx, "("+in("kit_line_id", 2)+" OR "+in("id", 2)+")", query.List(kits))
 	if err != nil {
 		return fmt.Errorf("kits: lines of kits: %w", err)
 	}
-	lines, open := map[string]store.Row{}, map[string]bool{}
+	lines, open := map[string]record.OrderLine{}, map[string]bool{}
 	for _, r := range rows {
-		if changed := after[r.Text("id")]; changed != nil {
+		if changed := after[r.ID()]; changed != nil {
 			r = changed
 		}
-		lines[r.Text("id")] = r
-		if r.Decimal("qty_ordered")-r.Decimal("qty_cancelled") > r.Decimal("qty_shipped") {
-			open[r.Text("kit_line_id")] = true
+		lines[r.ID()] = r
+		if r.QtyOrdered()-r.QtyCancelled() > r.QtyShipped() {
+			open[r.KitLineID()] = true
 		}
 	}
 	for _, r := range rows {
-		part, kit := after[r.Text("id")], lines[r.Text("kit_line_id")]
-		if part == nil || kit == nil || !open[kit.Text("id")] {
+		part, kit := after[r.ID()], lines[r.KitLineID()]
+		if part == nil || kit == nil || !open[kit.ID()] {
 			continue
 		}
-		whole, err := kit.Decimal("qty_cancelled").Mul(part.Decimal("kit_qty"))
-		if err != nil || part.Decimal("qty_cancelled") != whole {
+		whole, err := kit.QtyCancelled().Mul(part.KitQty())
+		if err != nil || part.QtyCancelled() != whole {
 			return fault.New(fault.Conflict, codeOrder,
 				"line %v is a component of the kit on line %v, of which %s are cancelled: it is not cancelled alone",
-				part["line_no"], kit["line_no"], kit.Decimal("qty_cancelled")).
+				part.LineNoOrNull(), kit.LineNoOrNull(), kit.QtyCancelled()).
 				With("", "cancel whole kits with qty_cancelled of their line").
 				At("qty_cancelled", "is not that of whole kits")
 		}
@@ -152,10 +153,11 @@ func checkCancelled(tx *store.Tx, changes []store.Change) error {
 	return nil
 }
 
-func checkAgreed(c store.Change, fields []string, what, hint string) error {
+func checkAgreed(c record.Change[record.OrderLine], fields []string, what, hint string) error {
 	for _, f := range fields {
 		if c.Before[f] != c.After[f] {
-			return fault.New(fault.Conflict, codeInUse, "line %v is of %s: %s no longer changes", c.Before["line_no"],
+			return fault.New(fault.Conflict, codeInUse, "line %v is of %s: %s no longer changes",
+				c.Before.LineNoOrNull(),
 				what, f).
 				With("", hint).At(f, "is kept as it is")
 		}
@@ -164,26 +166,27 @@ func checkAgreed(c store.Change, fields []string, what, hint string) error {
 }
 
 // checkDeleted refuses to delete the line of a component without the line of its kit.
-func checkDeleted(line store.Row, changes []store.Change) error {
-	kit := line["kit_line_id"]
+func checkDeleted(line record.OrderLine, changes []store.Change) error {
+	kit := line.KitLineIDOrNull()
 	if kit == nil || slices.ContainsFunc(changes, func(c store.Change) bool {
-		return c.Op == store.Delete && c.Before["id"] == kit
+		return c.Op == store.Delete && record.OrderLine(c.Before).IDOrNull() == kit
 	}) {
 		return nil
 	}
-	return fault.New(fault.Conflict, codeInUse, "line %v is a component of a kit in the same order", line["line_no"]).
+	return fault.New(fault.Conflict, codeInUse, "line %v is a component of a kit in the same order",
+		line.LineNoOrNull()).
 		With("", "cancel its quantity, or delete it together with the line of the kit")
 }
 
 // RefuseKitLine refuses to pack or ship the line of a kit, which has no goods.
-func RefuseKitLine(line store.Row) *fault.Error {
+func RefuseKitLine(line record.OrderLine) *fault.Error {
 	return fault.New(fault.Conflict, codeOrder, "line %v is of a kit: its goods are on the lines of its components",
-		line["line_no"]).With("", "name the order lines whose kit_line_id is this one")
+		line.LineNo()).With("", "name the order lines whose kit_line_id is this one")
 }
 
 // ReadComponentLines reads the lines of a kit's components, none of any other line.
-func ReadComponentLines(tx *store.Tx, kitLine string) ([]store.Row, error) {
-	rows, err := tx.Rows("order_lines", "kit_line_id = $2 ORDER BY line_no", kitLine)
+func ReadComponentLines(tx *store.Tx, kitLine string) ([]record.OrderLine, error) {
+	rows, err := record.List[record.OrderLine](tx, "kit_line_id = $2 ORDER BY line_no", kitLine)
 	if err != nil {
 		return nil, fmt.Errorf("kits: lines of components: %w", err)
 	}
@@ -192,25 +195,26 @@ func ReadComponentLines(tx *store.Tx, kitLine string) ([]store.Row, error) {
 
 // CancelComponents cancels of components what is cancelled of their kits.
 func CancelComponents(tx *store.Tx, changes []store.Change) error {
-	for _, c := range changes {
-		if c.Op != store.Update || !IsKitLine(c.Before) || c.Before["qty_cancelled"] == c.After["qty_cancelled"] {
+	for _, c := range record.Changes[record.OrderLine](changes) {
+		if c.Op != store.Update || !IsKitLine(c.Before) ||
+			c.Before.QtyCancelledOrNull() == c.After.QtyCancelledOrNull() {
 			continue
 		}
-		parts, err := ReadComponentLines(tx, c.After.Text("id"))
+		parts, err := ReadComponentLines(tx, c.After.ID())
 		if err != nil {
 			return err
 		}
-		var sets []store.Row
+		var sets []record.OrderLine
 		for _, p := range parts {
-			less, err := c.After.Decimal("qty_cancelled").Mul(p.Decimal("kit_qty"))
+			less, err := c.After.QtyCancelled().Mul(p.KitQty())
 			if err != nil {
 				return fmt.Errorf("kits: cancelled components: %w", err)
 			}
-			if less > p.Decimal("qty_cancelled") {
-				sets = append(sets, store.Row{"id": p["id"], "qty_cancelled": less})
+			if less > p.QtyCancelled() {
+				sets = append(sets, record.OrderLine{"id": p.ID(), "qty_cancelled": less})
 			}
 		}
-		if err := tx.UpdateEach("order_lines", sets); err != nil {
+		if err := tx.UpdateEach("order_lines", record.Rows(sets)); err != nil {
 			return err
 		}
 	}

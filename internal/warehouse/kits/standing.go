@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/blocks"
 	"holdfast/internal/warehouse/pricing"
@@ -58,7 +59,8 @@ type Standing struct {
 func ReadStanding(r *db.Row) Standing {
 	s := Standing{LineID: r.Text(0), ordered: r.Dec(1), price: r.Dec(12), per: r.Dec(13), priced: !r.Null(12)}
 	for i := range Counted {
-		s.Kept[i], s.Real[i] = r.Dec(2+i), r.Dec(2+len(Counted)+i)
+		s.Kept[i] = r.Dec(2 + i)
+		s.Real[i] = r.Dec(2 + len(Counted) + i)
 	}
 	return s
 }
@@ -67,12 +69,12 @@ func ReadStanding(r *db.Row) Standing {
 // the store: nobody edited them. The caller holds the orders.
 func SettleLines(tx *store.Tx, changes []store.Change) error {
 	var kits []string
-	for _, c := range changes {
+	for _, c := range record.Changes[record.OrderLine](changes) {
 		row := c.After
 		if row == nil {
 			row = c.Before
 		}
-		if id := row.Text("kit_line_id"); id != "" && !slices.Contains(kits, id) {
+		if id := row.KitLineID(); id != "" && !slices.Contains(kits, id) {
 			kits = append(kits, id)
 		}
 	}

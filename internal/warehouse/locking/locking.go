@@ -15,6 +15,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -32,7 +33,7 @@ func Firsts() map[string]store.First {
 			if how.Sets("qty_ordered", "qty_cancelled", "uom", "item_id") {
 				return LockWithWork(tx, store.TextColumn(rows, "order_id"))
 			}
-			_, err := LockRows(tx, "orders", collectNamed(rows, "order_id"))
+			_, err := LockRows[record.Order](tx, collectNamed(rows, "order_id"))
 			return err
 		},
 		"pick_lines": func(tx *store.Tx, rows []store.Row, _ store.Touch) error { return LockPicks(tx, rows) },
@@ -52,52 +53,52 @@ func Firsts() map[string]store.First {
 }
 
 // LockRows locks rows of a resource in the order of their ids and returns them.
-func LockRows(tx *store.Tx, resource string, ids []string) ([]store.Row, error) {
+func LockRows[R record.Kind](tx *store.Tx, ids []string) ([]R, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	rows, err := tx.Rows(resource, tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), query.List(ids))
+	rows, err := record.List[R](tx, tx.DB().InUUID("id", 2)+" ORDER BY id"+tx.DB().ForUpdate(), query.List(ids))
 	if err != nil {
-		return nil, fmt.Errorf("locking: %s: %w", resource, err)
+		return nil, fmt.Errorf("locking: %s: %w", record.NameOf[R](), err)
 	}
 	return rows, nil
 }
 
 // LockOrdersOf locks the orders of rows that name an order line, and returns the orders.
 // Rows that name none are passed over.
-func LockOrdersOf(tx *store.Tx, rows []store.Row) ([]store.Row, error) {
-	return LockOrdersOfLines(tx, collectNamed(rows, "order_line_id"))
+func LockOrdersOf(tx *store.Tx, rows []record.PickLine) ([]record.Order, error) {
+	return LockOrdersOfLines(tx, collectNamed(record.Rows(rows), "order_line_id"))
 }
 
 // LockOrdersOfLines locks the orders of order lines and returns the orders.
-func LockOrdersOfLines(tx *store.Tx, lines []string) ([]store.Row, error) {
+func LockOrdersOfLines(tx *store.Tx, lines []string) ([]record.Order, error) {
 	if len(lines) == 0 {
 		return nil, nil
 	}
-	found, err := tx.Rows("order_lines", tx.DB().InUUID("id", 2), query.List(lines))
+	found, err := record.List[record.OrderLine](tx, tx.DB().InUUID("id", 2), query.List(lines))
 	if err != nil {
 		return nil, fmt.Errorf("locking: order lines: %w", err)
 	}
-	return LockRows(tx, "orders", collectNamed(found, "order_id"))
+	return LockRows[record.Order](tx, collectNamed(record.Rows(found), "order_id"))
 }
 
 // LockPicks locks the orders of pick lines, and then their lists.
 func LockPicks(tx *store.Tx, lines []store.Row) error {
-	if _, err := LockOrdersOf(tx, lines); err != nil {
+	if _, err := LockOrdersOf(tx, record.From[record.PickLine](lines)); err != nil {
 		return err
 	}
-	return LockListsOf(tx, lines)
+	return LockListsOf(tx, record.From[record.PickLine](lines))
 }
 
 // LockListsOf locks the lists of pick lines, whose orders the caller holds.
-func LockListsOf(tx *store.Tx, lines []store.Row) error {
-	_, err := LockRows(tx, "pick_lists", collectNamed(lines, "pick_list_id"))
+func LockListsOf(tx *store.Tx, lines []record.PickLine) error {
+	_, err := LockRows[record.PickList](tx, collectNamed(record.Rows(lines), "pick_list_id"))
 	return err
 }
 
 // LockListsOfLines locks the lists of pick lines by their ids, whose orders the caller holds.
 func LockListsOfLines(tx *store.Tx, lines []string) error {
-	found, err := tx.Rows("pick_lines", tx.DB().InUUID("id", 2), query.List(lines))
+	found, err := record.List[record.PickLine](tx, tx.DB().InUUID("id", 2), query.List(lines))
 	if err != nil {
 		return fmt.Errorf("locking: pick lines: %w", err)
 	}
@@ -106,7 +107,8 @@ func LockListsOfLines(tx *store.Tx, lines []string) error {
 
 // lockOrdersOfLists locks the orders that pick lists are for.
 func lockOrdersOfLists(tx *store.Tx, lists []store.Row) error {
-	lines, err := tx.Rows("pick_lines", tx.DB().InUUID("pick_list_id", 2), query.List(store.TextColumn(lists, "id")))
+	lines, err := record.List[record.PickLine](tx, tx.DB().InUUID("pick_list_id", 2),
+		query.List(store.TextColumn(lists, "id")))
 	if err != nil {
 		return fmt.Errorf("locking: lines of pick lists: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -84,7 +85,7 @@ func LockWithWork(tx *store.Tx, orders []string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := LockRows(tx, "orders", orders); err != nil {
+	if _, err := LockRows[record.Order](tx, orders); err != nil {
 		return err
 	}
 	work, err := readWork(tx, orders, "")

@@ -14,6 +14,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 )
@@ -64,12 +65,12 @@ func ListActivity(c *verb.Call, in *OwnerActivityIn) (*OwnerActivityOut, error) 
 	if err := c.Flush(); err != nil {
 		return nil, err
 	}
-	out := &OwnerActivityOut{Owner: c.Record("goods_owners", owner), Days: make([]OwnerDay, len(days))}
-	return out, out.fillDays(c, owner.Text(id), days, localtime.Zone(zone))
+	out := &OwnerActivityOut{Owner: record.Show(c, owner), Days: make([]OwnerDay, len(days))}
+	return out, out.fillDays(c, owner.ID(), days, localtime.Zone(zone))
 }
 
 // findOwner finds a goods owner, of whom a client is one: it need not say so, and finds no other.
-func findOwner(c *verb.Call, owner string) (store.Row, error) {
+func findOwner(c *verb.Call, owner string) (record.GoodsOwner, error) {
 	if c.Role == actor.Client {
 		if owner != "" && owner != c.GoodsOwner {
 			return nil, verb.Missing("goods_owners", "owner_id")
@@ -79,7 +80,7 @@ func findOwner(c *verb.Call, owner string) (store.Row, error) {
 	if owner == "" {
 		return nil, refuseField("owner_id", "name the goods owner")
 	}
-	rows, err := c.Rows("goods_owners", "id = $2", owner)
+	rows, err := record.List[record.GoodsOwner](c.Tx, "id = $2", owner)
 	if err != nil {
 		return nil, err
 	}

@@ -5,32 +5,26 @@ import (
 	"slices"
 
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
-)
-
-// The fields of shipments and orders that say whose goods they are about.
-const (
-	id       = "id"
-	orderIDs = "order_ids"
-	ownerID  = "owner_id"
 )
 
 // NameOwners notes of shipments whose goods they carry: their orders' owner, nobody
 // where they are of several.
 func NameOwners(tx *store.Tx, shipments []store.Change) error {
 	var orders []string
-	for _, c := range shipments {
+	for _, c := range record.Changes[record.Shipment](shipments) {
 		if c.After != nil {
-			orders = append(orders, store.Texts(c.After[orderIDs])...)
+			orders = append(orders, store.Texts(c.After.OrderIDsOrNull())...)
 		}
 	}
 	owners, err := readOwners(tx, slices.Compact(slices.Sorted(slices.Values(orders))))
 	if err != nil {
 		return err
 	}
-	for _, c := range shipments {
+	for _, c := range record.Changes[record.Shipment](shipments) {
 		if c.After != nil {
-			c.After[ownerID] = ownerOfAll(owners, store.Texts(c.After[orderIDs]))
+			c.After.SetOwnerIDOrNull(ownerOfAll(owners, store.Texts(c.After.OrderIDsOrNull())))
 		}
 	}
 	return nil
@@ -42,12 +36,12 @@ func readOwners(tx *store.Tx, orders []string) (map[string]any, error) {
 	if len(orders) == 0 {
 		return owners, nil
 	}
-	rows, err := tx.Rows("orders", tx.DB().InUUID("id", 2), query.List(orders))
+	rows, err := record.List[record.Order](tx, tx.DB().InUUID("id", 2), query.List(orders))
 	if err != nil {
 		return nil, fmt.Errorf("owners: orders of shipments: %w", err)
 	}
 	for _, o := range rows {
-		owners[o.Text(id)] = o[ownerID]
+		owners[o.ID()] = o.OwnerIDOrNull()
 	}
 	return owners, nil
 }

@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/ownstock"
 )
@@ -101,8 +102,8 @@ func ListStock(c *verb.Call, in *OwnerStockIn) (*OwnerStockOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &OwnerStockOut{Owner: c.Record("goods_owners", owner), Items: []OwnerItem{}}
-	args := []any{c.TenantID, owner.Text(id), query.Identifier(in.AfterSKU), ownerItems + 1}
+	out := &OwnerStockOut{Owner: record.Show(c, owner), Items: []OwnerItem{}}
+	args := []any{c.TenantID, owner.ID(), query.Identifier(in.AfterSKU), ownerItems + 1}
 	err = c.Query(ownerItemsSQL, args, func(r *db.Row) error {
 		out.Items = append(out.Items, OwnerItem{ItemID: r.Text(0), SKU: r.Text(1), Name: r.Text(2), UoM: r.Text(3),
 			Lots: []OwnerLot{}})
@@ -115,7 +116,7 @@ func ListStock(c *verb.Call, in *OwnerStockIn) (*OwnerStockOut, error) {
 		out.Items = out.Items[:ownerItems]
 		out.NextSKU = out.Items[ownerItems-1].SKU
 	}
-	return out, out.fillLots(c, owner.Text(id))
+	return out, out.fillLots(c, owner.ID())
 }
 
 // fillLots reads how much lies here of the items.

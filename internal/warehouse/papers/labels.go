@@ -19,6 +19,7 @@ import (
 	"holdfast/internal/localtime"
 	"holdfast/internal/pdf"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse"
 	"holdfast/internal/warehouse/label"
@@ -39,9 +40,27 @@ var Labelled = []string{"packages", "zones", "items", "lots"}
 const MostLabels = 200
 
 // labelled makes the labels of records of each collection.
-var labelled = map[string]func(*reading, []store.Row) ([]label.Label, error){
-	"packages": (*reading).packageLabels, "zones": (*reading).zoneLabels, "items": (*reading).itemLabels,
-	"lots": (*reading).lotLabels,
+var labelled = map[string]func(k *reading, ids []string) ([]label.Label, error){
+	"packages": labelsOf((*reading).packageLabels),
+	"zones":    labelsOf((*reading).zoneLabels),
+	"items":    labelsOf((*reading).itemLabels),
+	"lots":     labelsOf((*reading).lotLabels),
+}
+
+// labelsOf reads records of one kind and makes their labels.
+func labelsOf[R record.Kind](
+	make func(*reading, []R) ([]label.Label, error),
+) func(k *reading, ids []string) ([]label.Label, error) {
+	return func(k *reading, ids []string) ([]label.Label, error) {
+		rows, err := readVisible[R](k, "ids", ids)
+		if err != nil {
+			return nil, err
+		}
+		if err := k.readTenant(); err != nil {
+			return nil, err
+		}
+		return make(k, rows)
+	}
 }
 
 // Labels are the labels of records of one of Labelled, in the order of their
@@ -49,15 +68,7 @@ var labelled = map[string]func(*reading, []store.Row) ([]label.Label, error){
 // yet fault.Conflict.
 func (p *Printer) Labels(ctx context.Context, a actor.Actor, of string, ids []string) (out []label.Label, err error) {
 	err = p.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		k := &reading{s: p.store, tx: tx, a: a}
-		rows, err := k.readVisible(of, "ids", ids)
-		if err != nil {
-			return err
-		}
-		if err := k.readTenant(); err != nil {
-			return err
-		}
-		out, err = labelled[of](k, rows)
+		out, err = labelled[of](&reading{s: p.store, tx: tx, a: a}, ids)
 		return err
 	})
 	return out, err
@@ -96,59 +107,60 @@ func (k *reading) localDay(instants ...string) string {
 
 // readVisible are the records with ids, in their order, all of which the caller may
 // read; field is where the request names them.
-func (k *reading) readVisible(resource, field string, ids []string) ([]store.Row, error) {
-	r, _ := k.s.Catalog().Get(resource)
+func readVisible[R record.Kind](k *reading, field string, ids []string) ([]R, error) {
+	name := record.NameOf[R]()
+	r, _ := k.s.Catalog().Get(name)
 	if _, err := query.Access(k.a, r, r.Access.Read); err != nil {
 		return nil, err
 	}
 	policy, _ := query.ReadPolicy(k.a, r)
 	args := []any{k.a.TenantID, query.List(ids)}
-	where := k.tx.DB().InUUID("id", 2) + " AND " + policy.Where(k.tx.DB(), resource, &args)
-	rows, err := k.s.In(k.tx, k.a).Rows(r.Name, where, args[1:]...)
+	where := k.tx.DB().InUUID("id", 2) + " AND " + policy.Where(k.tx.DB(), name, &args)
+	rows, err := record.List[R](k.s.In(k.tx, k.a), where, args[1:]...)
 	if err != nil {
 		return nil, err
 	}
 	known := byIDs(rows)
-	out := make([]store.Row, len(ids))
+	out := make([]R, len(ids))
 	for i, id := range ids {
 		if out[i] = known[id]; out[i] == nil {
-			return nil, fault.New(fault.NotFound, "PGRST116", "no row of %s has the id %s", resource, id).At(field,
+			return nil, fault.New(fault.NotFound, "PGRST116", "no row of %s has the id %s", name, id).At(field,
 				"%s is unknown", id)
 		}
 	}
 	return out, nil
 }
 
-func byIDs(rows []store.Row) map[string]store.Row {
-	m := make(map[string]store.Row, len(rows))
-	for _, r := range rows {
-		m[r.Text("id")] = r
+func byIDs[R record.Kind](records []R) map[string]R {
+	m := make(map[string]R, len(records))
+	for _, r := range records {
+		m[record.IDOf(r)] = r
 	}
 	return m
 }
 
 // readRows reads records of the tenant, whoever may read them: those that belong to
 // what is printed.
-func (k *reading) readRows(resource, where string, args ...any) ([]store.Row, error) {
-	return k.s.In(k.tx, k.a).Rows(resource, where, args...)
+func readRows[R record.Kind](k *reading, where string, args ...any) ([]R, error) {
+	return record.List[R](k.s.In(k.tx, k.a), where, args...)
 }
 
 // readReferenced are the records that a column of others names, by id.
-func (k *reading) readReferenced(resource, column string, of []store.Row) (map[string]store.Row, error) {
+func readReferenced[R, Of record.Kind](k *reading, column func(Of) string, of []Of) (map[string]R, error) {
 	ids := distinctIDs(of, column)
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	rows, err := k.readRows(resource, k.tx.DB().InUUID("id", 2), query.List(ids))
+	rows, err := readRows[R](k, k.tx.DB().InUUID("id", 2), query.List(ids))
 	return byIDs(rows), err
 }
 
-// distinctIDs lists the ids in a column of rows, each once, in the order of the rows.
-func distinctIDs(rows []store.Row, column string) []string {
+// distinctIDs lists the ids in a column of records, each once, in the order of the records.
+func distinctIDs[R record.Kind](records []R, column func(R) string) []string {
 	var ids []string
 	seen := map[string]bool{"": true}
-	for _, r := range rows {
-		if id := r.Text(column); !seen[id] {
+	for _, r := range records {
+		if id := column(r); !seen[id] {
 			seen[id] = true
 			ids = append(ids, id)
 		}
@@ -156,13 +168,12 @@ func distinctIDs(rows []store.Row, column string) []string {
 	return ids
 }
 
-func (k *reading) zoneLabels(rows []store.Row) ([]label.Label, error) {
+func (k *reading) zoneLabels(rows []record.Zone) ([]label.Label, error) {
 	out := make([]label.Label, len(rows))
 	for i, z := range rows {
-		l := label.Label{Kind: titleCase(z.Text("kind")), Big: z.Text("code"),
-			Symbols: []label.Symbol{label.Of(z.Text("code"))}}
-		if z.Text("name") != z.Text("code") {
-			l.Lines = []label.Line{{Name: "Name", Value: z.Text("name")}}
+		l := label.Label{Kind: titleCase(z.Kind()), Big: z.Code(), Symbols: []label.Symbol{label.Of(z.Code())}}
+		if z.Name() != z.Code() {
+			l.Lines = []label.Line{{Name: "Name", Value: z.Name()}}
 		}
 		out[i] = l
 	}
@@ -176,34 +187,34 @@ func titleCase(word string) string {
 	return strings.ToUpper(word[:1]) + strings.ReplaceAll(word[1:], "_", " ")
 }
 
-func (k *reading) itemLabels(rows []store.Row) ([]label.Label, error) {
+func (k *reading) itemLabels(rows []record.Item) ([]label.Label, error) {
 	out := make([]label.Label, len(rows))
 	for i, it := range rows {
-		l := label.Label{Kind: "Item", Big: it.Text("sku"), Lines: []label.Line{{Name: "Name", Value: it.Text("name")}}}
-		if g, err := gs1.Compose(gs1.Element{AI: "01", Value: it.Text("gtin")}); err == nil {
+		l := label.Label{Kind: "Item", Big: it.SKU(), Lines: []label.Line{{Name: "Name", Value: it.Name()}}}
+		if g, err := gs1.Compose(gs1.Element{AI: "01", Value: it.GTIN()}); err == nil {
 			l.Symbols = label.OfGS1(g)
 		} else { // no GTIN
-			l.Symbols = []label.Symbol{label.Of(it.Text("sku"))}
+			l.Symbols = []label.Symbol{label.Of(it.SKU())}
 		}
 		out[i] = l
 	}
 	return out, nil
 }
 
-func (k *reading) lotLabels(rows []store.Row) ([]label.Label, error) {
-	items, err := k.readReferenced("items", "item_id", rows)
+func (k *reading) lotLabels(rows []record.Lot) ([]label.Label, error) {
+	items, err := readReferenced[record.Item](k, record.Lot.ItemID, rows)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]label.Label, len(rows))
 	for i, lot := range rows {
-		it := items[lot.Text("item_id")]
-		l := label.Label{Kind: "Lot", Big: lot.Text("lot_no"),
-			Lines: []label.Line{{Name: "Item", Value: it.Text("sku") + "  " + it.Text("name")}}}
-		for _, d := range [...]struct{ name, column string }{{"Made", "manufactured_on"}, {"Best before", "best_before"},
-			{"Expires", "expires_on"}} {
-			if on := lot.Text(d.column); on != "" {
-				l.Lines = append(l.Lines, label.Line{Name: d.name, Value: on})
+		it := items[lot.ItemID()]
+		l := label.Label{Kind: "Lot", Big: lot.LotNo(),
+			Lines: []label.Line{{Name: "Item", Value: it.SKU() + "  " + it.Name()}}}
+		for _, d := range [...]struct{ name, on string }{{"Made", lot.ManufacturedOn()},
+			{"Best before", lot.BestBefore()}, {"Expires", lot.ExpiresOn()}} {
+			if d.on != "" {
+				l.Lines = append(l.Lines, label.Line{Name: d.name, Value: d.on})
 			}
 		}
 		l.Symbols = lotSymbols(it, lot, k.s.Now())
@@ -215,23 +226,23 @@ func (k *reading) lotLabels(rows []store.Row) ([]label.Label, error) {
 // lotSymbols are the elements of a lot: GTIN, the date by which it is used, and
 // its number. Where the item has no GTIN, or GS1 does not take the lot's number,
 // the number stands alone.
-func lotSymbols(it, lot store.Row, now time.Time) []label.Symbol {
-	elements := []gs1.Element{{AI: "01", Value: it.Text("gtin")}}
-	for _, d := range [...]struct{ ai, column string }{{"17", "expires_on"}, {"15", "best_before"}} {
-		if v, ok := gs1.YYMMDD(lot.Text(d.column), now.Year()); ok {
+func lotSymbols(it record.Item, lot record.Lot, now time.Time) []label.Symbol {
+	elements := []gs1.Element{{AI: "01", Value: it.GTIN()}}
+	for _, d := range [...]struct{ ai, on string }{{"17", lot.ExpiresOn()}, {"15", lot.BestBefore()}} {
+		if v, ok := gs1.YYMMDD(d.on, now.Year()); ok {
 			elements = append(elements, gs1.Element{AI: d.ai, Value: v})
 			break
 		}
 	}
-	l, err := gs1.Compose(append(elements, gs1.Element{AI: "10", Value: lot.Text("lot_no")})...)
+	l, err := gs1.Compose(append(elements, gs1.Element{AI: "10", Value: lot.LotNo()})...)
 	if err != nil {
-		return []label.Symbol{label.Of(lot.Text("lot_no"))}
+		return []label.Symbol{label.Of(lot.LotNo())}
 	}
 	return label.OfGS1(l)
 }
 
 // packageLabels are the labels of logistic units: closed ones, which have an SSCC.
-func (k *reading) packageLabels(rows []store.Row) ([]label.Label, error) {
+func (k *reading) packageLabels(rows []record.Package) ([]label.Label, error) {
 	w, err := k.readConsignment(rows)
 	if err != nil {
 		return nil, err
@@ -247,33 +258,36 @@ func (k *reading) packageLabels(rows []store.Row) ([]label.Label, error) {
 
 // way is where packages go.
 type way struct {
-	shipments, orders, carriers map[string]store.Row
-	order                       map[string]string // of a package: its order, or the first of its shipment
-	counts                      map[string]string // of a package: which of its shipment's it is
-	from                        func(order store.Row) string
+	shipments map[string]record.Shipment
+	orders    map[string]record.Order
+	carriers  map[string]record.Carrier
+	order     map[string]string // of a package: its order, or the first of its shipment
+	counts    map[string]string // of a package: which of its shipment's it is
+	from      func(order record.Order) string
 }
 
-func (k *reading) readConsignment(rows []store.Row) (w *way, err error) {
+func (k *reading) readConsignment(rows []record.Package) (w *way, err error) {
 	w = &way{order: map[string]string{}}
-	if w.shipments, err = k.readReferenced("shipments", "shipment_id", rows); err != nil {
+	if w.shipments, err = readReferenced[record.Shipment](k, record.Package.ShipmentID, rows); err != nil {
 		return nil, err
 	}
-	var going, heads []store.Row
+	var going []record.Shipment
+	var heads []record.Order
 	for _, sh := range w.shipments {
 		going = append(going, sh)
 	}
 	for _, p := range rows {
-		id := p.Text("order_id")
-		if list := store.Texts(w.shipments[p.Text("shipment_id")]["order_ids"]); id == "" && len(list) > 0 {
+		id := p.OrderID()
+		if list := store.Texts(w.shipments[p.ShipmentID()].OrderIDs()); id == "" && len(list) > 0 {
 			id = list[0]
 		}
-		w.order[p.Text("id")] = id
-		heads = append(heads, store.Row{"order_id": db.Null(id)})
+		w.order[p.ID()] = id
+		heads = append(heads, record.Order{"id": db.Null(id)})
 	}
-	if w.orders, err = k.readReferenced("orders", "order_id", heads); err != nil {
+	if w.orders, err = readReferenced[record.Order](k, record.Order.ID, heads); err != nil {
 		return nil, err
 	}
-	if w.carriers, err = k.readReferenced("carriers", "carrier_id", going); err != nil {
+	if w.carriers, err = readReferenced[record.Carrier](k, record.Shipment.CarrierID, going); err != nil {
 		return nil, err
 	}
 	if w.from, err = k.senderAddresses(w.orders); err != nil {
@@ -283,21 +297,21 @@ func (k *reading) readConsignment(rows []store.Row) (w *way, err error) {
 	return w, err
 }
 
-func (w *way) packageLabel(p store.Row) (label.Label, error) {
-	no, order, sh := p.Text("package_no"), w.orders[w.order[p.Text("id")]], w.shipments[p.Text("shipment_id")]
-	if p["status"] != "closed" {
+func (w *way) packageLabel(p record.Package) (label.Label, error) {
+	no, order, sh := p.PackageNo(), w.orders[w.order[p.ID()]], w.shipments[p.ShipmentID()]
+	if p.Status() != "closed" {
 		return label.Label{}, fault.New(fault.Conflict, warehouse.CodeOrder,
-			"package %s is open: close it, then it has an SSCC", no).At("ids", "%s is open", p["id"])
+			"package %s is open: close it, then it has an SSCC", no).At("ids", "%s is open", p.IDOrNull())
 	}
-	l, err := gs1.Compose(gs1.Element{AI: "00", Value: p.Text("sscc")})
+	l, err := gs1.Compose(gs1.Element{AI: "00", Value: p.SSCC()})
 	if err != nil {
 		return label.Label{}, fault.Wrap(err, fault.Internal, "", "package %s", no)
 	}
 	lines := []label.Line{{Name: "From", Value: w.from(order)}, {Name: "To", Value: receiverAddress(order, sh)}}
-	lines = appendLines(lines, "Order", order.Text("order_no"), "Reference", order.Text("external_ref"), "Shipment",
-		sh.Text("shipment_no"),
-		"Carrier", carrierOf(sh, w.carriers), "Tracking", sh.Text("tracking_no"), "Weight",
-		formatWithUnit(p, "weight_kg", "kg"), "Package", w.counts[p.Text("id")])
+	lines = appendLines(lines, "Order", order.OrderNo(), "Reference", order.ExternalRef(), "Shipment",
+		sh.ShipmentNo(),
+		"Carrier", carrierOf(sh, w.carriers), "Tracking", sh.TrackingNo(), "Weight",
+		formatWeight(p, "kg"), "Package", w.counts[p.ID()])
 	return label.Label{Tall: true, Kind: "SSCC", Big: no, Lines: lines, Symbols: label.OfGS1(l)}, nil
 }
 
@@ -311,62 +325,63 @@ func appendLines(lines []label.Line, pairs ...string) []label.Line {
 	return lines
 }
 
-func formatWithUnit(r store.Row, column, name string) string {
-	if r[column] == nil {
+func formatWeight(p record.Package, unit string) string {
+	if !p.HasWeightKg() {
 		return ""
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s %s", r.Decimal(column), name))
+	return strings.TrimSpace(fmt.Sprintf("%s %s", p.WeightKg(), unit))
 }
 
 // packageCounts says which of its shipment's packages each is: "2 of 5".
-func (k *reading) packageCounts(rows []store.Row) (map[string]string, error) {
-	ids := distinctIDs(rows, "shipment_id")
+func (k *reading) packageCounts(rows []record.Package) (map[string]string, error) {
+	ids := distinctIDs(rows, record.Package.ShipmentID)
 	out := map[string]string{}
 	if len(ids) == 0 {
 		return out, nil
 	}
-	all, err := k.readRows("packages", k.tx.DB().InUUID("shipment_id", 2)+" ORDER BY package_no, id", query.List(ids))
+	all, err := readRows[record.Package](k, k.tx.DB().InUUID("shipment_id", 2)+" ORDER BY package_no, id",
+		query.List(ids))
 	if err != nil {
 		return nil, err
 	}
 	total, nth := map[string]int{}, map[string]int{}
 	for _, p := range all {
-		total[p.Text("shipment_id")]++
+		total[p.ShipmentID()]++
 	}
 	for _, p := range all {
-		sh := p.Text("shipment_id")
+		sh := p.ShipmentID()
 		nth[sh]++
-		out[p.Text("id")] = fmt.Sprintf("%d of %d", nth[sh], total[sh])
+		out[p.ID()] = fmt.Sprintf("%d of %d", nth[sh], total[sh])
 	}
 	return out, nil
 }
 
 // senderAddresses tells whose address stands on what an order sends: its site's, else
 // the tenant's only one, else the tenant's name.
-func (k *reading) senderAddresses(orders map[string]store.Row) (func(order store.Row) string, error) {
-	var list []store.Row
+func (k *reading) senderAddresses(orders map[string]record.Order) (func(order record.Order) string, error) {
+	var list []record.Order
 	for _, o := range orders {
 		list = append(list, o)
 	}
-	sites, err := k.readReferenced("sites", "site_id", list)
+	sites, err := readReferenced[record.Site](k, record.Order.SiteID, list)
 	if err != nil {
 		return nil, err
 	}
-	only, err := k.readRows("sites", "archived_at IS NULL ORDER BY id LIMIT 2")
+	only, err := readRows[record.Site](k, "archived_at IS NULL ORDER BY id LIMIT 2")
 	if err != nil {
 		return nil, err
 	}
-	return func(order store.Row) string {
-		site := sites[order.Text("site_id")]
+	return func(order record.Order) string {
+		site := sites[order.SiteID()]
 		if site == nil && len(only) == 1 {
 			site = only[0]
 		}
-		company := site.Text("company_name")
+		company := site.CompanyName()
 		if company == "" {
 			company = k.name
 		}
-		return joinLines(company, site.Text("name"), site.Text("address"),
-			joinWords(site.Text("zip"), site.Text("city"), site.Text("state"), site.Text("country")))
+		return joinLines(company, site.Name(), site.Address(),
+			joinWords(site.Zip(), site.City(), site.State(), site.Country()))
 	}, nil
 }
 
@@ -382,15 +397,15 @@ type address struct {
 
 // receiverAddress is the address that goods go to: the order's, else the shipment's
 // destination, else the name of the order's party.
-func receiverAddress(order, sh store.Row) string {
+func receiverAddress(order record.Order, sh record.Shipment) string {
 	var to address
-	raw, _ := order["ship_to"].(json.RawMessage)
+	raw := order.ShipTo()
 	if len(raw) == 0 {
-		raw, _ = sh["destination"].(json.RawMessage)
+		raw = sh.Destination()
 	}
 	_ = json.Unmarshal(raw, &to) // the store has checked it; null is none
 	if to.Name == "" {
-		to.Name = order.Text("party_name")
+		to.Name = order.PartyName()
 	}
 	lines := append([]string{to.Name}, to.Lines...)
 	return joinLines(append(lines, joinWords(to.PostalCode, to.City, to.Region, to.Country))...)

@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse"
 	"holdfast/internal/warehouse/handling"
@@ -23,24 +24,25 @@ import (
 // with its lots, in which packages, and who took it. A shipment that is not there
 // for the caller is fault.NotFound, an inbound one fault.Conflict.
 func (p *Printer) DeliveryNote(ctx context.Context, a actor.Actor, id string) (*label.Paper, error) {
-	return p.printPaper(ctx, a, "shipments", id, (*reading).deliveryNote)
+	return printPaper(ctx, p.store, a, id, (*reading).deliveryNote)
 }
 
 // PickList is the paper of a pick list: its lines in walking order, with room to
 // tick them off.
 func (p *Printer) PickList(ctx context.Context, a actor.Actor, id string) (*label.Paper, error) {
-	return p.printPaper(ctx, a, "pick_lists", id, (*reading).pickList)
+	return printPaper(ctx, p.store, a, id, (*reading).pickList)
 }
 
-func (p *Printer) printPaper(
+func printPaper[R record.Kind](
 	ctx context.Context,
+	s *store.Store,
 	a actor.Actor,
-	of, id string,
-	make func(*reading, store.Row) (*label.Paper, error),
+	id string,
+	make func(*reading, R) (*label.Paper, error),
 ) (out *label.Paper, err error) {
-	err = p.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		k := &reading{s: p.store, tx: tx, a: a}
-		rows, err := k.readVisible(of, "id", []string{id})
+	err = s.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
+		k := &reading{s: s, tx: tx, a: a}
+		rows, err := readVisible[R](k, "id", []string{id})
 		if err != nil {
 			return err
 		}
@@ -59,18 +61,18 @@ type sent struct {
 	quantity    decimal.Dec
 }
 
-func (k *reading) deliveryNote(sh store.Row) (*label.Paper, error) {
-	if sh["direction"] != "outbound" {
+func (k *reading) deliveryNote(sh record.Shipment) (*label.Paper, error) {
+	if sh.Direction() != "outbound" {
 		return nil, fault.New(fault.Conflict, warehouse.CodeOrder,
-			"shipment %s is inbound: its delivery note is the sender's", sh.Text("shipment_no")).At("id", "is inbound")
+			"shipment %s is inbound: its delivery note is the sender's", sh.ShipmentNo()).At("id", "is inbound")
 	}
-	id := sh.Text("id")
-	orders, err := k.readRows("orders", k.tx.DB().InUUID("id", 2)+" ORDER BY order_no",
-		query.List(store.Texts(sh["order_ids"])))
+	id := sh.ID()
+	orders, err := readRows[record.Order](k, k.tx.DB().InUUID("id", 2)+" ORDER BY order_no",
+		query.List(store.Texts(sh.OrderIDsOrNull())))
 	if err != nil {
 		return nil, err
 	}
-	first := store.Row{}
+	first := record.Order{}
 	if len(orders) > 0 {
 		first = orders[0]
 	}
@@ -82,52 +84,46 @@ func (k *reading) deliveryNote(sh store.Row) (*label.Paper, error) {
 	if err != nil {
 		return nil, err
 	}
-	boxes, err := k.readRows("packages", "shipment_id = $2 ORDER BY package_no, id", id)
+	boxes, err := readRows[record.Package](k, "shipment_id = $2 ORDER BY package_no, id", id)
 	if err != nil {
 		return nil, err
 	}
-	carriers, err := k.readReferenced("carriers", "carrier_id", []store.Row{sh})
+	carriers, err := readReferenced[record.Carrier](k, record.Shipment.CarrierID, []record.Shipment{sh})
 	if err != nil {
 		return nil, err
 	}
-	d := &label.Paper{Size: k.size, Title: "Delivery note", No: sh.Text("shipment_no"), Code: true,
+	d := &label.Paper{Size: k.size, Title: "Delivery note", No: sh.ShipmentNo(), Code: true,
 		Addresses: []label.Line{{Name: "From", Value: from(first)}, {Name: "To", Value: receiverAddress(first, sh)}},
 		Tables:    []label.Table{goods}, Signs: []string{"Received by, in block letters", "Date", "Signature"}}
-	d.Facts = appendLines(nil, "Date", k.localDay(sh.Text("dispatched_at"), sh.Text("planned_at")), "Orders",
-		joinColumn(orders, "order_no"),
-		"Your references", joinColumn(orders, "external_ref"), "Carrier", carrierOf(sh, carriers),
-		"Tracking", sh.Text("tracking_no"))
+	d.Facts = appendLines(nil, "Date", k.localDay(sh.DispatchedAt(), sh.PlannedAt()), "Orders",
+		joinColumn(orders, record.Order.OrderNo),
+		"Your references", joinColumn(orders, record.Order.ExternalRef), "Carrier", carrierOf(sh, carriers),
+		"Tracking", sh.TrackingNo())
 	if len(boxes) > 0 {
 		t := label.Table{Title: fmt.Sprintf("Packages: %d", len(boxes)),
 			Columns: []label.Column{{Title: "Package", Share: 3}, {Title: "SSCC", Share: 4},
 				{Title: "License plate", Share: 4}, {Title: "Weight, kg", Share: 2, Right: true}}}
 		for _, b := range boxes {
-			t.Rows = append(t.Rows, []string{b.Text("package_no"), b.Text("sscc"), b.Text("lpn"),
-				formatWithUnit(b, "weight_kg", "")})
+			t.Rows = append(t.Rows, []string{b.PackageNo(), b.SSCC(), b.LPN(), formatWeight(b, "")})
 		}
 		d.Tables = append(d.Tables, t)
 	}
 	return d, nil
 }
 
-func wholeNumber(r store.Row, name string) int64 {
-	n, _ := r[name].(int64)
-	return n
-}
-
 // lotsByLine are the lots and pieces of a shipment's lines, by line: what its packages
 // hold, and before it leaves what is picked and in nobody's package. What is not
 // picked yet has no lot.
-func (k *reading) lotsByLine(sh store.Row, lines []store.Row) (map[string][]sent, error) {
+func (k *reading) lotsByLine(sh record.Shipment, lines []record.ShipmentLine) (map[string][]sent, error) {
 	byLine := map[string][]sent{}
 	tx := k.s.In(k.tx, k.a)
-	contents, err := packing.ReadContentsOfShipments(tx, []string{sh.Text("id")})
+	contents, err := packing.ReadContentsOfShipments(tx, []string{sh.ID()})
 	if err != nil {
 		return nil, err
 	}
 	loose := &packing.Loose{}
-	if sh["dispatched_at"] == nil {
-		if loose, err = packing.ReadLoose(tx, store.TextColumn(lines, "order_line_id")); err != nil {
+	if !sh.HasDispatchedAt() {
+		if loose, err = packing.ReadLoose(tx, record.Texts(lines, record.ShipmentLine.OrderLineID)); err != nil {
 			return nil, err
 		}
 	}
@@ -136,19 +132,19 @@ func (k *reading) lotsByLine(sh store.Row, lines []store.Row) (map[string][]sent
 	}
 	out := map[string][]sent{}
 	for _, l := range lines {
-		open := l.Decimal("quantity")
-		for _, s := range byLine[l.Text("order_line_id")] {
+		open := l.Quantity()
+		for _, s := range byLine[l.OrderLineID()] {
 			s.quantity = min(s.quantity, open)
 			if open -= s.quantity; s.quantity > 0 {
-				out[l.Text("id")] = mergeSameLot(out[l.Text("id")], s)
+				out[l.ID()] = mergeSameLot(out[l.ID()], s)
 			}
 		}
-		for _, g := range loose.Take(l.Text("order_line_id"), nil, open) {
+		for _, g := range loose.Take(l.OrderLineID(), nil, open) {
 			open -= g.Quantity
-			out[l.Text("id")] = mergeSameLot(out[l.Text("id")], sent{g.LotID, g.Serial, g.Quantity})
+			out[l.ID()] = mergeSameLot(out[l.ID()], sent{g.LotID, g.Serial, g.Quantity})
 		}
 		if open > 0 {
-			out[l.Text("id")] = append(out[l.Text("id")], sent{quantity: open})
+			out[l.ID()] = append(out[l.ID()], sent{quantity: open})
 		}
 	}
 	return out, nil
@@ -167,39 +163,44 @@ func mergeSameLot(list []sent, s sent) []sent {
 
 // carrierOf is a shipment's carrier, by name where it has a record, with the
 // service asked of it.
-func carrierOf(sh store.Row, carriers map[string]store.Row) string {
-	name := carriers[sh.Text("carrier_id")].Text("name")
+func carrierOf(sh record.Shipment, carriers map[string]record.Carrier) string {
+	name := carriers[sh.CarrierID()].Name()
 	if name == "" {
-		name = sh.Text("carrier")
+		name = sh.Carrier()
 	}
-	return joinWords(name, sh.Text("service"))
+	return joinWords(name, sh.Service())
 }
 
-func joinColumn(rows []store.Row, name string) string {
-	return strings.Join(slices.DeleteFunc(store.TextColumn(rows, name), isBlank), ", ")
+func joinColumn(orders []record.Order, column func(record.Order) string) string {
+	return strings.Join(slices.DeleteFunc(record.Texts(orders, column), isBlank), ", ")
 }
 
-func (k *reading) pickList(l store.Row) (*label.Paper, error) {
-	lines, err := k.readRows("pick_lines", "pick_list_id = $2 ORDER BY seq, id", l["id"])
+func (k *reading) pickList(l record.PickList) (*label.Paper, error) {
+	lines, err := readRows[record.PickLine](k, "pick_list_id = $2 ORDER BY seq, id", l.IDOrNull())
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]map[string]store.Row{}
-	for _, of := range [...][2]string{{"zones", "zone_id"}, {"items", "item_id"}, {"lots", "lot_id"},
-		{"order_lines", "order_line_id"}} {
-		if known[of[0]], err = k.readReferenced(of[0], of[1], lines); err != nil {
-			return nil, err
-		}
-	}
-	var ordered []store.Row
-	for _, ol := range known["order_lines"] {
-		ordered = append(ordered, ol)
-	}
-	orders, err := k.readReferenced("orders", "order_id", ordered)
+	zones, err := readReferenced[record.Zone](k, record.PickLine.ZoneID, lines)
 	if err != nil {
 		return nil, err
 	}
-	units, err := handling.ReadUnits(k.s.In(k.tx, k.a), slices.Sorted(maps.Keys(known["items"])))
+	items, err := readReferenced[record.Item](k, record.PickLine.ItemID, lines)
+	if err != nil {
+		return nil, err
+	}
+	lots, err := readReferenced[record.Lot](k, record.PickLine.LotID, lines)
+	if err != nil {
+		return nil, err
+	}
+	ordered, err := readReferenced[record.OrderLine](k, record.PickLine.OrderLineID, lines)
+	if err != nil {
+		return nil, err
+	}
+	orders, err := readReferenced[record.Order](k, record.OrderLine.OrderID, slices.Collect(maps.Values(ordered)))
+	if err != nil {
+		return nil, err
+	}
+	units, err := handling.ReadUnits(k.s.In(k.tx, k.a), slices.Sorted(maps.Keys(items)))
 	if err != nil {
 		return nil, err
 	}
@@ -209,26 +210,25 @@ func (k *reading) pickList(l store.Row) (*label.Paper, error) {
 		{Title: "Quantity", Share: 4, Right: true},
 		{Title: "Unit", Share: 2}, {Title: "To carry", Share: 6}, {Title: "Order", Share: 7}, {Title: "Picked", Share: 3}}}
 	for _, r := range lines {
-		id, quantity, done := r.Text("item_id"), r.Decimal("qty"), ""
-		it := known["items"][id]
-		switch r["status"] {
+		id, quantity, done := r.ItemID(), r.Qty(), ""
+		it := items[id]
+		switch r.Status() {
 		case "picked":
-			done = r.Decimal("qty_picked").String()
+			done = r.QtyPicked().String()
 		case "short", "cancelled":
-			done = r.Text("status")
+			done = r.Status()
 		}
 		t.Rows = append(
 			t.Rows,
-			[]string{fmt.Sprint(wholeNumber(r, "seq")), known["zones"][r.Text("zone_id")].Text("code"), it.Text("sku"),
-				it.Text("name"),
-				joinWords(known["lots"][r.Text("lot_id")].Text("lot_no"), r.Text("serial")), quantity.String(),
-				it.Text("base_uom"), units.FormatSplit(id, quantity),
-				orders[known["order_lines"][r.Text("order_line_id")].Text("order_id")].Text("order_no"), done},
+			[]string{fmt.Sprint(r.Seq()), zones[r.ZoneID()].Code(), it.SKU(), it.Name(),
+				joinWords(lots[r.LotID()].LotNo(), r.Serial()), quantity.String(),
+				it.BaseUOM(), units.FormatSplit(id, quantity),
+				orders[ordered[r.OrderLineID()].OrderID()].OrderNo(), done},
 		)
 	}
-	d := &label.Paper{Size: k.size, Title: "Pick list", No: l.Text("pick_no"), Tables: []label.Table{t},
+	d := &label.Paper{Size: k.size, Title: "Pick list", No: l.PickNo(), Tables: []label.Table{t},
 		Signs: []string{"Picked by", "Date and time"}}
-	d.Facts = appendLines(nil, "Status", titleCase(l.Text("status")), "Wave", l.Text("wave_no"), "Released",
-		k.localDay(l.Text("released_at")), "Priority", fmt.Sprint(wholeNumber(l, "priority")))
+	d.Facts = appendLines(nil, "Status", titleCase(l.Status()), "Wave", l.WaveNo(), "Released",
+		k.localDay(l.ReleasedAt()), "Priority", fmt.Sprint(l.Priority()))
 	return d, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -24,16 +25,14 @@ const (
 	cancelledColumn = "qty_cancelled"
 	priceColumn     = "unit_price"
 	priceUnitColumn = "price_uom"
-	priceQtyColumn  = "price_qty"
-	amountColumn    = "amount"
 )
 
 // HasUnit reports a line whose price has a unit of its own.
-func HasUnit(line store.Row) bool { return line.Text(priceUnitColumn) != "" }
+func HasUnit(line record.OrderLine) bool { return line.PriceUOM() != "" }
 
 // IsUnitSet reports a change that says anew what the price of a line is of. A change of
 // the price alone does not: it is of as much as before.
-func IsUnitSet(c store.Change) bool {
+func IsUnitSet(c record.Change[record.OrderLine]) bool {
 	if c.Op != store.Update {
 		return c.Op == store.Insert
 	}
@@ -50,27 +49,27 @@ func IsUnitSet(c store.Change) bool {
 type FindUnit func(item, unit string) (base string, factor decimal.Dec)
 
 // IsLeft reports a line that was left in a unit that its item knows and is not kept in.
-func IsLeft(line store.Row, find FindUnit) bool {
-	unit := line.Text(unitColumn)
-	base, factor := find(line.Text(itemColumn), unit)
+func IsLeft(line record.OrderLine, find FindUnit) bool {
+	unit := line.UOM()
+	base, factor := find(line.ItemID(), unit)
 	return factor != 0 && !strings.EqualFold(unit, base)
 }
 
 // CheckUnit refuses another unit alone for a line that was left in cases, as its price or a
 // file had it: 3 cases are not 3 pieces, nor is the price of one that of the other. Whoever
 // changes the unit says anew what was said in it. A line of another item is a new one.
-func CheckUnit(c store.Change, find FindUnit) *fault.Error {
-	if c.Op != store.Update || c.Before[itemColumn] != c.After[itemColumn] || !IsLeft(c.Before, find) {
+func CheckUnit(c record.Change[record.OrderLine], find FindUnit) *fault.Error {
+	if c.Op != store.Update || c.Before.ItemID() != c.After.ItemID() || !IsLeft(c.Before, find) {
 		return nil
 	}
-	was, unit := c.Before.Text(unitColumn), c.After.Text(unitColumn)
+	was, unit := c.Before.UOM(), c.After.UOM()
 	if strings.EqualFold(was, unit) {
 		return nil
 	}
 	refused := fault.New(fault.Invalid, codeMovement, "the line is in %s: another unit changes what it asks for", was).
 		With("", "give what is in "+was+" in "+unit+" as well; price_uom says what unit the price is of")
 	for _, name := range [...]string{orderedColumn, cancelledColumn, priceColumn} {
-		said := c.Before.Decimal(name)
+		said := store.Row(c.Before).Decimal(name)
 		if said == 0 || c.Before[name] != c.After[name] || name == priceColumn && HasUnit(c.After) {
 			continue
 		}
@@ -85,28 +84,29 @@ func CheckUnit(c store.Change, find FindUnit) *fault.Error {
 // SetUnit holds the unit that the price of a line is of to those of its item, and writes
 // how much one holds: what it holds later does not change the line. A line that is not
 // kept in the base unit has a price of the unit that it is in.
-func SetUnit(c store.Change, find FindUnit) *fault.Error {
+func SetUnit(c record.Change[record.OrderLine], find FindUnit) *fault.Error {
 	if !IsUnitSet(c) {
 		return nil
 	}
 	line := c.After
-	counted, unit := line.Text(unitColumn), line.Text(priceUnitColumn)
-	line[priceQtyColumn] = decimal.One
+	counted, unit := line.UOM(), line.PriceUOM()
+	line.SetPriceQty(decimal.One)
 	if unit == "" {
 		return nil
 	}
 	if strings.EqualFold(unit, counted) {
-		line[priceUnitColumn] = counted
+		line.SetPriceUOM(counted)
 		return nil
 	}
-	base, factor := find(line.Text(itemColumn), unit)
+	base, factor := find(line.ItemID(), unit)
 	if factor == 0 {
 		return refuseUnit("the item has no unit " + unit + "; its base unit is " + base)
 	}
 	if !strings.EqualFold(counted, base) {
 		return refuseUnit("the line is kept in " + counted + ": give the price of one " + counted)
 	}
-	line[priceUnitColumn], line[priceQtyColumn] = strings.ToUpper(unit), factor
+	line.SetPriceUOM(strings.ToUpper(unit))
+	line.SetPriceQty(factor)
 	return nil
 }
 
@@ -116,33 +116,33 @@ func refuseUnit(why string) *fault.Error {
 
 // SetAmount writes the amount of a line of an order, null without a price. It reports
 // whether all that was ordered is worth most at most, whatever of it is cancelled.
-func SetAmount(line store.Row, most decimal.Dec) (fits bool) {
-	if line[priceColumn] == nil {
-		line[amountColumn] = nil
+func SetAmount(line record.OrderLine, most decimal.Dec) (fits bool) {
+	if !line.HasUnitPrice() {
+		line.ClearAmount()
 		return true
 	}
-	ordered, price, per := line.Decimal(orderedColumn), line.Decimal(priceColumn), line.Decimal(priceQtyColumn)
+	ordered, price, per := line.QtyOrdered(), line.UnitPrice(), line.PriceQty()
 	if all, err := MultiplyPrice(ordered, price, per); err != nil || all > most {
 		return false
 	}
-	amount, err := MultiplyPrice(ordered-line.Decimal(cancelledColumn), price, per)
-	line[amountColumn] = amount
+	amount, err := MultiplyPrice(ordered-line.QtyCancelled(), price, per)
+	line.SetAmount(amount)
 	return err == nil
 }
 
 // BaseCost is what one base unit of a line's item costs by the line's price, where one of
 // the line's own unit holds factor base units. A line without a price has none, nor has one
 // whose price no amount of money holds.
-func BaseCost(line store.Row, factor decimal.Dec) (cost decimal.Dec, known bool) {
-	if line == nil || line[priceColumn] == nil {
+func BaseCost(line record.OrderLine, factor decimal.Dec) (cost decimal.Dec, known bool) {
+	if line == nil || !line.HasUnitPrice() {
 		return 0, false
 	}
 	// One of both is 1: a price has a unit of its own only where the line is in the base unit.
-	per, err := line.Decimal(priceQtyColumn).Mul(factor)
+	per, err := line.PriceQty().Mul(factor)
 	if err != nil {
 		return 0, false
 	}
-	cost, err = line.Decimal(priceColumn).MulDiv(decimal.One, per)
+	cost, err = line.UnitPrice().MulDiv(decimal.One, per)
 	return cost, err == nil
 }
 

@@ -59,7 +59,8 @@ func InOrder(depot Stop, stops []Stop) (Route, error) {
 	}
 	r := Route{Order: make([]int, len(stops))}
 	for i, s := range stops {
-		r.Order[i], r.Load = i, r.Load+s.Load
+		r.Order[i] = i
+		r.Load = r.Load + s.Load
 	}
 	r.Km = tourLength(d.fromDepot(r.Order), true, d.legKm)
 	return r, nil
@@ -164,7 +165,9 @@ func (d *driver) listSavings() []saving {
 func (d *driver) joinTrips(l Limits) [][]int {
 	trips, load, at := make([][]int, d.depot), make([]float64, d.depot), make([]int, d.depot)
 	for i := range d.depot {
-		trips[i], load[i], at[i] = []int{i}, d.stops[i].Load, i
+		trips[i] = []int{i}
+		load[i] = d.stops[i].Load
+		at[i] = i
 	}
 	for _, s := range d.listSavings() {
 		a, b := at[s.i], at[s.j]
@@ -177,7 +180,8 @@ func (d *driver) joinTrips(l Limits) [][]int {
 			continue
 		}
 		slices.Reverse(second)
-		trips[a], load[a] = append(first, second...), load[a]+load[b]
+		trips[a] = append(first, second...)
+		load[a] = load[a] + load[b]
 		for _, i := range second {
 			at[i] = a
 		}

@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/gs1"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -35,39 +36,39 @@ type printed struct {
 // LabelItems keeps item_barcodes in step with the items themselves.
 func LabelItems(tx *store.Tx, changes []store.Change) error {
 	var ids []string
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Item](changes) {
 		if isRelabelled(c) {
-			ids = append(ids, c.After.Text("id"))
+			ids = append(ids, c.After.ID())
 		}
 	}
 	return syncBarcodes(tx, ids)
 }
 
 // isRelabelled reports a change of an item that gives it other codes, or codes another unit.
-func isRelabelled(c store.Change) bool {
+func isRelabelled(c record.Change[record.Item]) bool {
 	switch c.Op {
 	case store.Insert:
-		return c.After["gtin"] != nil || len(readDocument(c.After)) > len("[]")
+		return c.After.HasGTIN() || len(readDocument(c.After)) > len("[]")
 	case store.Update:
-		return c.Before["gtin"] != c.After["gtin"] || c.Before["base_uom"] != c.After["base_uom"] ||
+		return c.Before.GTINOrNull() != c.After.GTINOrNull() || c.Before.BaseUOMOrNull() != c.After.BaseUOMOrNull() ||
 			!bytes.Equal(readDocument(c.Before), readDocument(c.After))
 	}
 	return false
 }
 
 // readDocument is the JSON of an item's barcodes.
-func readDocument(item store.Row) json.RawMessage {
-	raw, _ := item["barcodes"].(json.RawMessage)
+func readDocument(item record.Item) json.RawMessage {
+	raw := item.Barcodes()
 	return raw
 }
 
 // LabelUnits keeps item_barcodes in step with the items' other units.
 func LabelUnits(tx *store.Tx, changes []store.Change) error {
 	var ids []string
-	for _, c := range changes {
-		unit := currentRow(c)
-		if c.Op != store.Insert || unit["gtin"] != nil || unit["barcode"] != nil {
-			ids = append(ids, unit.Text("item_id"))
+	for _, c := range record.Changes[record.ItemUOM](changes) {
+		unit := c.Current()
+		if c.Op != store.Insert || unit.HasGTIN() || unit.HasBarcode() {
+			ids = append(ids, unit.ItemID())
 		}
 	}
 	return syncBarcodes(tx, ids)
@@ -77,9 +78,9 @@ func LabelUnits(tx *store.Tx, changes []store.Change) error {
 // work go with them, unread (catalog.Resource.Follows).
 func RemoveBarcodes(tx *store.Tx, changes []store.Change) error {
 	var gone []string
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Item](changes) {
 		if c.Op == store.Delete && tx.Store.Audited() {
-			gone = append(gone, c.Before.Text("id"))
+			gone = append(gone, c.Before.ID())
 		}
 	}
 	if len(gone) == 0 {
@@ -99,14 +100,6 @@ func RemoveBarcodes(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	return dropBarcodes(tx, ids)
-}
-
-// currentRow is the row after a change, or the one that was deleted.
-func currentRow(c store.Change) store.Row {
-	if c.After != nil {
-		return c.After
-	}
-	return c.Before
 }
 
 func dropBarcodes(tx *store.Tx, ids []string) error {
@@ -198,13 +191,13 @@ func addBarcodes(tx *store.Tx, list []barcode) error {
 		return nil
 	}
 	values := make([]string, len(list))
-	rows := make([]store.Row, len(list))
+	rows := make([]record.ItemBarcode, len(list))
 	for i, b := range list {
 		if slices.Contains(values[:i], b.value) {
 			return refuseTakenBarcode(b.value, "another unit or item of this change")
 		}
 		values[i] = b.value
-		rows[i] = store.Row{"value": b.value, "item_id": b.item, "uom": b.unit}
+		rows[i] = record.ItemBarcode{"value": b.value, "item_id": b.item, "uom": b.unit}
 	}
 	err := tx.Query(`
 		SELECT b.value, i.sku, b.uom
@@ -220,7 +213,7 @@ func addBarcodes(tx *store.Tx, list []barcode) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.Unaudited().InsertRows("item_barcodes", rows)
+	_, err = record.Insert(tx.Unaudited(), rows)
 	return err
 }
 

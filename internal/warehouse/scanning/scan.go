@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/gs1"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/handling"
@@ -89,7 +90,7 @@ func (s *scanning) sayExpected() error {
 	if err != nil {
 		return err
 	}
-	s.out.Handling, err = handling.ListExpected(s.c.Tx, order, lines)
+	s.out.Handling, err = handling.ListExpected(s.c.Tx, order, record.From[record.OrderLine](lines))
 	return err
 }
 
@@ -185,9 +186,9 @@ func (s *scanning) takeFound(kind, resource string, rows []store.Row, err error)
 }
 
 func (s *scanning) itemOf(id string) error {
-	rows, err := s.c.Rows("items", "id = $2", id)
+	rows, err := record.List[record.Item](s.c.Tx, "id = $2", id)
 	if err == nil && len(rows) == 1 {
-		rec := s.c.Record("items", rows[0])
+		rec := record.Show(s.c, rows[0])
 		s.out.Item = &rec
 	}
 	return err
@@ -195,13 +196,13 @@ func (s *scanning) itemOf(id string) error {
 
 // findBarcode finds the item and unit a barcode or GTIN is on.
 func (s *scanning) findBarcode(value string) (bool, error) {
-	rows, err := s.c.Rows("item_barcodes", "value = $2", value)
+	rows, err := record.List[record.ItemBarcode](s.c.Tx, "value = $2", value)
 	if err != nil || len(rows) == 0 {
 		return false, err
 	}
-	s.out.UoM = rows[0].Text("uom")
-	items, err := s.c.Rows("items", "id = $2", rows[0]["item_id"])
-	return s.takeFound("item", "items", items, err)
+	s.out.UoM = rows[0].UOM()
+	items, err := record.List[record.Item](s.c.Tx, "id = $2", rows[0].ItemID())
+	return s.takeFound("item", "items", record.Rows(items), err)
 }
 
 // findSerial finds a piece in stock by its number; item "" = of any item.
@@ -213,7 +214,7 @@ func (s *scanning) findSerial(item, number string) (bool, error) {
 	rows, err := s.readTwo("stock_levels", where, args...)
 	found, err := s.takeFound("serial", "stock_levels", rows, err)
 	if found && err == nil {
-		err = s.itemOf(rows[0].Text("item_id"))
+		err = s.itemOf(record.StockLevel(rows[0]).ItemID())
 	}
 	return found, err
 }
@@ -386,9 +387,9 @@ func (s *scanning) listNextSteps() {
 		s.packageSteps(s.out.Record.Row())
 	}
 	if s.out.Kind == "order" {
-		order := s.out.Record.Row()
+		order := record.Order(s.out.Record.Row())
 		switch {
-		case order["type"] == "return":
+		case order.Type() == "return":
 			s.out.Then("receive_return", "Receive what came back")
 		case transfers.CanShip(order) && !transfers.IsInTransit(order):
 			s.out.Then("pack", "Pack it")

@@ -7,6 +7,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -70,9 +71,9 @@ func findByCode(tx *store.Tx, value json.RawMessage) (site string, err error) {
 // NameOfOrders gives new orders that name no site the tenant's default one. An order that
 // has none then may take goods of several sites.
 func NameOfOrders(tx *store.Tx, changes []store.Change) error {
-	var bare []store.Row
-	for _, c := range changes {
-		if c.Op == store.Insert && c.After["site_id"] == nil {
+	var bare []record.Order
+	for _, c := range record.Changes[record.Order](changes) {
+		if c.Op == store.Insert && !c.After.HasSiteID() {
 			bare = append(bare, c.After)
 		}
 	}
@@ -84,18 +85,18 @@ func NameOfOrders(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	for _, row := range bare {
-		row["site_id"] = db.Null(site)
+		row.SetSiteIDOrNull(db.Null(site))
 	}
 	return nil
 }
 
 // CheckSettings refuses a default site that there is not.
 func CheckSettings(tx *store.Tx, changes []store.Change) error {
-	for _, c := range changes {
-		if c.After == nil || !strings.EqualFold(c.After.Text("key"), settingDefault) {
+	for _, c := range record.Changes[record.Setting](changes) {
+		if c.After == nil || !strings.EqualFold(c.After.Key(), settingDefault) {
 			continue
 		}
-		value, _ := c.After["value"].(json.RawMessage)
+		value := c.After.Value()
 		site, err := findByCode(tx, value)
 		if err != nil {
 			return err
@@ -130,7 +131,7 @@ func ReadAcross(tx *store.Tx) (across bool, err error) {
 
 // CheckEntry refuses goods of orders that come in at another site than the orders', unless
 // the tenant lets orders go across sites. zones are their ids by the request's fields.
-func CheckEntry(tx *store.Tx, orders []store.Row, zones map[string]string) error {
+func CheckEntry(tx *store.Tx, orders []record.Order, zones map[string]string) error {
 	if len(orders) == 0 || len(zones) == 0 {
 		return nil
 	}
@@ -142,8 +143,8 @@ func CheckEntry(tx *store.Tx, orders []store.Row, zones map[string]string) error
 	if err != nil {
 		return err
 	}
-	numbers, kinds := store.TextColumn(orders, "order_no"), store.TextColumn(orders, "type")
-	homes, targets := store.TextColumn(orders, "site_id"), store.TextColumn(orders, "to_site_id")
+	numbers, kinds := record.Texts(orders, record.Order.OrderNo), record.Texts(orders, record.Order.Type)
+	homes, targets := record.Texts(orders, record.Order.SiteID), record.Texts(orders, record.Order.ToSiteID)
 	for field, id := range zones {
 		for n, site := range homes {
 			isTransfer := kinds[n] == "transfer"

@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -14,18 +15,18 @@ import (
 // of another site than their order's, or make a list of two sites. Lines that stand for a
 // promise follow it. It returns which of the changes it refuses. The caller holds the lists.
 func CheckPicks(tx *store.Tx, changes []store.Change) (at int, err error) {
-	var rows []store.Row
+	var rows []record.PickLine
 	var places []int
-	for i, c := range changes {
-		isByHand := c.Op == store.Insert && c.After["reservation_id"] == nil
-		if isByHand || isAltered(c, "zone_id", "order_line_id") {
+	for i, c := range record.Changes[record.PickLine](changes) {
+		isByHand := c.Op == store.Insert && !c.After.HasReservationID()
+		if isByHand || c.Alters(record.PickLine.ZoneIDOrNull, record.PickLine.OrderLineIDOrNull) {
 			rows, places = append(rows, c.After), append(places, i)
 		}
 	}
 	if len(rows) == 0 {
 		return 0, nil
 	}
-	bins, lines := store.TextColumn(rows, "zone_id"), store.TextColumn(rows, "order_line_id")
+	bins, lines := record.Texts(rows, record.PickLine.ZoneID), record.Texts(rows, record.PickLine.OrderLineID)
 	zones, err := ReadOfZones(tx, uniqueIDs(slices.Clone(bins)))
 	if err != nil {
 		return 0, err
@@ -95,10 +96,10 @@ const sitesOfListsSQL = `
 
 // findStray finds the first of some pick lines that lies at another site than the other
 // lines of its list, those written with it among them, and refuses it; -1 for none.
-func findStray(tx *store.Tx, rows []store.Row, zones map[string]Zone) (at int, err error) {
-	lists, bins := store.TextColumn(rows, "pick_list_id"), store.TextColumn(rows, "zone_id")
+func findStray(tx *store.Tx, rows []record.PickLine, zones map[string]Zone) (at int, err error) {
+	lists, bins := record.Texts(rows, record.PickLine.PickListID), record.Texts(rows, record.PickLine.ZoneID)
 	known := map[string][]string{}
-	args := []any{tx.TenantID, query.List(uniqueIDs(slices.Clone(lists))), query.List(store.TextColumn(rows, "id"))}
+	args := []any{tx.TenantID, query.List(uniqueIDs(slices.Clone(lists))), query.List(record.IDs(rows))}
 	err = tx.Query(FillStatement(sitesOfListsSQL), args, func(r *db.Row) error {
 		known[r.Text(0)] = append(known[r.Text(0)], r.Text(1))
 		return nil

@@ -5,6 +5,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -34,9 +35,9 @@ const bareZonesSQL = `
 // come into use beside it: from then on a zone that names none is of none.
 func SettleZones(tx *store.Tx, changes []store.Change) error {
 	var added []string
-	for _, c := range changes {
-		if c.After != nil && c.After["archived_at"] == nil && (c.Op == store.Insert || c.Before["archived_at"] != nil) {
-			added = append(added, c.After.Text("id"))
+	for _, c := range record.Changes[record.Site](changes) {
+		if c.After != nil && !c.After.HasArchivedAt() && (c.Op == store.Insert || c.Before.HasArchivedAt()) {
+			added = append(added, c.After.ID())
 		}
 	}
 	if len(added) == 0 {

@@ -5,13 +5,14 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
 // InheritOfParents gives zones that name no site the site of the zone they lie in.
 func InheritOfParents(tx *store.Tx, changes []store.Change) error {
 	var parents []string
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Zone](changes) {
 		if parent := newParent(c); parent != "" {
 			parents = append(parents, parent)
 		}
@@ -23,24 +24,24 @@ func InheritOfParents(tx *store.Tx, changes []store.Change) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Zone](changes) {
 		if parent := newParent(c); parent != "" {
-			c.After["site_id"] = db.Null(zones[parent].OwnID)
+			c.After.SetSiteIDOrNull(db.Null(zones[parent].OwnID))
 		}
 		if c.After != nil { // for what lies in a zone that is made with it
-			zones[c.After.Text("id")] = Zone{OwnID: c.After.Text("site_id")}
+			zones[c.After.ID()] = Zone{OwnID: c.After.SiteID()}
 		}
 	}
 	return nil
 }
 
 // newParent is the zone that a zone without a site is made or moved into, "" for none.
-func newParent(c store.Change) string {
-	if c.After == nil || c.After["site_id"] != nil {
+func newParent(c record.Change[record.Zone]) string {
+	if c.After == nil || c.After.HasSiteID() {
 		return ""
 	}
-	parent := c.After.Text("parent_id")
-	if c.Op == store.Update && c.Before.Text("parent_id") == parent {
+	parent := c.After.ParentID()
+	if c.Op == store.Update && c.Before.ParentID() == parent {
 		return ""
 	}
 	return parent
@@ -57,15 +58,17 @@ var strict = []string{"putaway", "replenish"}
 // CheckMovements refuses to carry goods to another site: that is a transfer. It returns
 // which of the changes it refuses.
 func CheckMovements(tx *store.Tx, changes []store.Change) (at int, err error) {
-	var rows []store.Row
+	var rows []record.StockMovement
 	var places []int
-	for i, c := range changes {
+	for i, c := range record.Changes[record.StockMovement](changes) {
 		if c.Op == store.Insert {
 			rows, places = append(rows, c.After), append(places, i)
 		}
 	}
-	kinds, reversals := store.TextColumn(rows, "type"), store.TextColumn(rows, "reversal_of")
-	sources, targets := store.TextColumn(rows, "from_zone_id"), store.TextColumn(rows, "to_zone_id")
+	kinds, reversals := record.Texts(rows, record.StockMovement.Type), record.Texts(rows,
+		record.StockMovement.ReversalOf)
+	sources, targets := record.Texts(rows, record.StockMovement.FromZoneID), record.Texts(rows,
+		record.StockMovement.ToZoneID)
 	staysInside := func(n int) bool { return reversals[n] == "" && slices.Contains(inside, kinds[n]) }
 	var ids []string
 	for n := range rows {
@@ -101,13 +104,14 @@ func refuseTarget(to Zone) error {
 
 // CheckTasks refuses to lead goods that are to be put away to another site.
 func CheckTasks(tx *store.Tx, changes []store.Change) error {
-	var rows []store.Row
-	for _, c := range changes {
-		if isAltered(c, "from_zone_id", "to_zone_id") {
+	var rows []record.PutawayTask
+	for _, c := range record.Changes[record.PutawayTask](changes) {
+		if c.Alters(record.PutawayTask.FromZoneIDOrNull, record.PutawayTask.ToZoneIDOrNull) {
 			rows = append(rows, c.After)
 		}
 	}
-	sources, targets := store.TextColumn(rows, "from_zone_id"), store.TextColumn(rows, "to_zone_id")
+	sources, targets := record.Texts(rows, record.PutawayTask.FromZoneID), record.Texts(rows,
+		record.PutawayTask.ToZoneID)
 	zones, err := ReadOfZones(tx, uniqueIDs(slices.Concat(sources, targets)))
 	if err != nil {
 		return err
@@ -124,23 +128,19 @@ func CheckTasks(tx *store.Tx, changes []store.Change) error {
 // NameTransfers makes transfers of those movements that carry goods to another site. They
 // are the way back of goods whose zones have come to other sites since they were picked:
 // that must not keep a list from being cancelled.
-func NameTransfers(tx *store.Tx, moves []store.Row) error {
-	sources, targets := store.TextColumn(moves, "from_zone_id"), store.TextColumn(moves, "to_zone_id")
+func NameTransfers(tx *store.Tx, moves []record.StockMovement) error {
+	sources, targets := record.Texts(moves, record.StockMovement.FromZoneID), record.Texts(moves,
+		record.StockMovement.ToZoneID)
 	zones, err := ReadOfZones(tx, uniqueIDs(slices.Concat(sources, targets)))
 	if err != nil {
 		return err
 	}
 	for n, m := range moves {
 		if Differ(zones[sources[n]].SiteID, zones[targets[n]].SiteID) {
-			m["type"] = "transfer"
+			m.SetType("transfer")
 		}
 	}
 	return nil
-}
-
-// isAltered reports an update that changes one of some fields.
-func isAltered(c store.Change, fields ...string) bool {
-	return c.Op == store.Update && slices.ContainsFunc(fields, func(f string) bool { return c.Before[f] != c.After[f] })
 }
 
 // CodeElsewhere is a place at another site.
@@ -155,13 +155,15 @@ func uniqueIDs(ids []string) []string {
 
 // CheckRules refuses rules that are made or changed to fill a zone up from another site.
 func CheckRules(tx *store.Tx, changes []store.Change) error {
-	var rows []store.Row
-	for _, c := range changes {
-		if c.Op == store.Insert || isAltered(c, "source_zone_id", "pick_zone_id") {
+	var rows []record.ReplenishRule
+	for _, c := range record.Changes[record.ReplenishRule](changes) {
+		if c.Op == store.Insert || c.Alters(record.ReplenishRule.SourceZoneIDOrNull,
+			record.ReplenishRule.PickZoneIDOrNull) {
 			rows = append(rows, c.After)
 		}
 	}
-	sources, faces := store.TextColumn(rows, "source_zone_id"), store.TextColumn(rows, "pick_zone_id")
+	sources, faces := record.Texts(rows, record.ReplenishRule.SourceZoneID), record.Texts(rows,
+		record.ReplenishRule.PickZoneID)
 	zones, err := ReadOfZones(tx, uniqueIDs(slices.Concat(sources, faces)))
 	if err != nil {
 		return err

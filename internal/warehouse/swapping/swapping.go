@@ -14,6 +14,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/localtime"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/inventory"
 	"holdfast/internal/warehouse/locking"
@@ -38,18 +39,19 @@ type Change struct {
 	From, To     store.Row // the places, in the columns of a stock level
 	Taken        store.Row // what the pick line now says of its goods
 	Quantity     decimal.Dec
-	IsExchange   bool        // what the levels have reserved stays
-	Reservations []store.Row // what is set of them, by id
-	PickLines    []store.Row
+	IsExchange   bool                 // what the levels have reserved stays
+	Reservations []record.Reservation // what is set of them, by id
+	PickLines    []record.PickLine
 }
 
 // addMove adds a promise that moves to other goods of its place, with the line that picks it.
 func (c *Change) addMove(p *promise, to goods) {
 	lot, serial, plate := db.Null(to.lotID), db.Null(to.serial), db.Null(to.lpn)
 	c.Reservations = append(c.Reservations,
-		store.Row{"id": p.id, "lot_id": lot, "serial": serial, "lpn": plate, "stock_key": to.key})
+		record.Reservation{"id": p.id, "lot_id": lot, "serial": serial, "lpn": plate, "stock_key": to.key})
 	if p.pickLineID != "" {
-		c.PickLines = append(c.PickLines, store.Row{"id": p.pickLineID, "lot_id": lot, "serial": serial, "lpn": plate})
+		c.PickLines = append(c.PickLines, record.PickLine{"id": p.pickLineID, "lot_id": lot, "serial": serial,
+			"lpn": plate})
 	}
 }
 

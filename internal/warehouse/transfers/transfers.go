@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -39,22 +40,22 @@ const StoppableSQL = `
 	ORDER BY stock_key`
 
 // IsOf reports a transfer order.
-func IsOf(order store.Row) bool { return order["type"] == "transfer" }
+func IsOf(order record.Order) bool { return order.Type() == "transfer" }
 
 // CanShip reports an order whose goods are promised, picked, packed and shipped.
-func CanShip(order store.Row) bool { return order["type"] == "outbound" || IsOf(order) }
+func CanShip(order record.Order) bool { return order.Type() == "outbound" || IsOf(order) }
 
 // IsInTransit reports a transfer of which something was shipped and not received.
-func IsInTransit(order store.Row) bool {
-	return IsOf(order) && order.Decimal("qty_shipped") > order.Decimal("qty_received")
+func IsInTransit(order record.Order) bool {
+	return IsOf(order) && order.QtyShipped() > order.QtyReceived()
 }
 
 // IsLeg reports a movement into transit or out of it. The server alone sets its field.
-func IsLeg(movement store.Row) bool { return movement["order_line_id"] != nil }
+func IsLeg(movement record.StockMovement) bool { return movement.HasOrderLineID() }
 
 // CheckMovement refuses a movement that nobody's transfer makes into a transit zone or out
 // of it, by the field that names the zone.
-func CheckMovement(movement store.Row, field, zone string) *fault.Error {
+func CheckMovement(movement record.StockMovement, field, zone string) *fault.Error {
 	if IsLeg(movement) {
 		return nil
 	}
@@ -64,14 +65,14 @@ func CheckMovement(movement store.Row, field, zone string) *fault.Error {
 }
 
 // CheckOrder holds an order to the sites of its type: a transfer goes from one to another.
-func CheckOrder(c store.Change) *fault.Error {
+func CheckOrder(c record.Change[record.Order]) *fault.Error {
 	if c.After == nil {
 		return nil
 	}
-	from, to := c.After.Text("site_id"), c.After.Text("to_site_id")
-	isConfirmed := c.Op == store.Update && c.Before["status"] == "draft" && c.After["status"] == "confirmed"
-	isLater := c.Op == store.Update && c.Before["status"] != "draft"
-	changes := isLater && (c.Before.Text("site_id") != from || c.Before.Text("to_site_id") != to)
+	from, to := c.After.SiteID(), c.After.ToSiteID()
+	isConfirmed := c.Op == store.Update && c.Before.Status() == "draft" && c.After.Status() == "confirmed"
+	isLater := c.Op == store.Update && c.Before.Status() != "draft"
+	changes := isLater && (c.Before.SiteID() != from || c.Before.ToSiteID() != to)
 	switch {
 	case to != "" && !IsOf(c.After):
 		return fault.New(fault.Invalid, "22023", "to_site_id: an order that is no transfer goes to no other site").
@@ -85,7 +86,7 @@ func CheckOrder(c store.Change) *fault.Error {
 		return refuseWithout(c.After, "site_id", "come from")
 	case to == "":
 		return refuseWithout(c.After, "to_site_id", "go to")
-	case changes && c.Before.Decimal("qty_shipped") != 0:
+	case changes && c.Before.QtyShipped() != 0:
 		return fault.New(fault.Conflict, codeInUse, "goods of the transfer have left for its site").
 			With("", "receive them at either of its sites, then bring them elsewhere by another transfer").
 			At("to_site_id", "is kept as it is")
@@ -94,8 +95,8 @@ func CheckOrder(c store.Change) *fault.Error {
 }
 
 // refuseWithout refuses to work on a transfer that lacks a site.
-func refuseWithout(order store.Row, field, way string) *fault.Error {
-	no := order.Text("order_no")
+func refuseWithout(order record.Order, field, way string) *fault.Error {
+	no := order.OrderNo()
 	return fault.New(fault.Conflict, codeOrder, "transfer %s has no site that its goods %s", no, way).
 		With("", "set "+field+" of the order").At(field, "is required of a transfer")
 }
@@ -127,9 +128,9 @@ const notEmptySQL = `
 // cease to be one.
 func CheckZones(tx *store.Tx, changes []store.Change) error {
 	var ids []string
-	for _, c := range changes {
-		if c.Op == store.Update && (c.Before["kind"] == ZoneKind) != (c.After["kind"] == ZoneKind) {
-			ids = append(ids, c.After.Text("id"))
+	for _, c := range record.Changes[record.Zone](changes) {
+		if c.Op == store.Update && (c.Before.Kind() == ZoneKind) != (c.After.Kind() == ZoneKind) {
+			ids = append(ids, c.After.ID())
 		}
 	}
 	if len(ids) == 0 {
@@ -165,9 +166,9 @@ const onTheWaySQL = `
 // takes them in itself, at either of its sites.
 func CheckReturned(tx *store.Tx, changes []store.Change) error {
 	var ids []string
-	for _, c := range changes {
-		if c.Op == store.Update && c.After["status"] == "returned" && c.Before["status"] != "returned" {
-			ids = append(ids, c.After.Text("id"))
+	for _, c := range record.Changes[record.Shipment](changes) {
+		if c.Op == store.Update && c.After.Status() == "returned" && c.Before.Status() != "returned" {
+			ids = append(ids, c.After.ID())
 		}
 	}
 	if len(ids) == 0 {

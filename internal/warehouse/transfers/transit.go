@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -47,9 +48,11 @@ func OpenTransit(tx *store.Tx, lines []string) (*Transit, error) {
 }
 
 // LeadInto turns the shipping of goods of an order line into their way into transit.
-func (t *Transit) LeadInto(move store.Row, line string) {
+func (t *Transit) LeadInto(move record.StockMovement, line string) {
 	if t != nil && slices.Contains(t.lines, line) {
-		move["type"], move["to_zone_id"], move["order_line_id"] = "transfer", t.zone, line
+		move.SetType("transfer")
+		move.SetToZoneID(t.zone)
+		move.SetOrderLineID(line)
 	}
 }
 
@@ -60,35 +63,35 @@ func findZone(tx *store.Tx) (string, error) {
 		return firstID(found), err
 	}
 	// Of two shipments that leave at once, the second finds the zone of the first.
-	if _, err := tx.Rows("sites", "archived_at IS NULL ORDER BY id"+tx.DB().ForUpdate()); err != nil {
+	if _, err := record.List[record.Site](tx, "archived_at IS NULL ORDER BY id"+tx.DB().ForUpdate()); err != nil {
 		return "", err
 	}
 	if found, err = listZones(tx); err != nil || len(found) > 0 {
 		return firstID(found), err
 	}
-	taken, err := tx.Rows("zones", "code LIKE 'TRANSIT%' ORDER BY id")
+	taken, err := record.List[record.Zone](tx, "code LIKE 'TRANSIT%' ORDER BY id")
 	if err != nil {
 		return "", err
 	}
-	code, codes := "TRANSIT", store.TextColumn(taken, "code")
+	code, codes := "TRANSIT", record.Texts(taken, record.Zone.Code)
 	for n := 2; slices.Contains(codes, code); n++ {
 		code = fmt.Sprintf("TRANSIT-%d", n)
 	}
-	made, err := tx.InsertRows("zones", []store.Row{{"code": code, "name": "In transit", "kind": ZoneKind}})
+	made, err := record.Insert(tx, []record.Zone{{"code": code, "name": "In transit", "kind": ZoneKind}})
 	return firstID(made), err
 }
 
 // listZones lists the tenant's transit zones that are in use.
-func listZones(tx *store.Tx) ([]store.Row, error) {
-	return tx.Rows("zones", "kind = $2 AND status = 'active' ORDER BY code", ZoneKind)
+func listZones(tx *store.Tx) ([]record.Zone, error) {
+	return record.List[record.Zone](tx, "kind = $2 AND status = 'active' ORDER BY code", ZoneKind)
 }
 
 // firstID is the id of the first of some rows, "" for none.
-func firstID(rows []store.Row) string {
+func firstID(rows []record.Zone) string {
 	if len(rows) == 0 {
 		return ""
 	}
-	return rows[0].Text("id")
+	return rows[0].ID()
 }
 
 // Goods are goods in transit.
@@ -119,12 +122,12 @@ const goodsSQL = `
 	ORDER BY leg.order_line_id, leg.lot_id, leg.serial, leg.lpn, leg.zone_id`
 
 // ReadGoods reads what of order lines is in transit. The caller holds their orders.
-func ReadGoods(tx *store.Tx, lines []store.Row) (goods Goods, err error) {
-	shipped := slices.DeleteFunc(slices.Clone(lines), func(l store.Row) bool { return l.Decimal("qty_shipped") == 0 })
+func ReadGoods(tx *store.Tx, lines []record.OrderLine) (goods Goods, err error) {
+	shipped := slices.DeleteFunc(slices.Clone(lines), func(l record.OrderLine) bool { return l.QtyShipped() == 0 })
 	if len(shipped) == 0 {
 		return nil, nil
 	}
-	items, ids := query.List(store.TextColumn(shipped, "item_id")), query.List(store.TextColumn(shipped, "id"))
+	items, ids := query.List(record.Texts(shipped, record.OrderLine.ItemID)), query.List(record.IDs(shipped))
 	err = tx.Query(goodsSQL, []any{tx.TenantID, items, ids}, func(r *db.Row) error {
 		goods = append(goods, &piece{line: r.Text(0), item: r.Text(1), lot: r.Text(2), serial: r.Text(3),
 			owner: r.Text(4), plate: r.Text(5), zone: r.Text(6), quantity: r.Dec(7)})
@@ -146,7 +149,7 @@ type Arrival struct {
 
 // Take takes what came in out of transit and returns its movements, as far as they are
 // known here. It refuses other goods than those that left.
-func (g Goods) Take(a Arrival) (moves []store.Row, err error) {
+func (g Goods) Take(a Arrival) (moves []record.StockMovement, err error) {
 	if len(a.Serials) == 0 {
 		return g.takeAlike(a, "", a.Quantity)
 	}
@@ -161,7 +164,7 @@ func (g Goods) Take(a Arrival) (moves []store.Row, err error) {
 }
 
 // takeAlike takes goods with a serial number, "" for those without one.
-func (g Goods) takeAlike(a Arrival, serial string, rest decimal.Dec) (moves []store.Row, err error) {
+func (g Goods) takeAlike(a Arrival, serial string, rest decimal.Dec) (moves []record.StockMovement, err error) {
 	wanted := rest
 	for _, p := range g {
 		isSame := p.line == a.LineID && p.lot == a.LotID && p.serial == serial && (a.LPN == "" || a.LPN == p.plate)
@@ -195,8 +198,8 @@ func (g Goods) takeAlike(a Arrival, serial string, rest decimal.Dec) (moves []st
 }
 
 // leaveTransit is the movement by which a quantity of goods leaves transit.
-func (p *piece) leaveTransit(kind string, quantity decimal.Dec) store.Row {
-	return store.Row{"type": kind, "item_id": p.item, "lot_id": db.Null(p.lot), "serial": db.Null(p.serial),
+func (p *piece) leaveTransit(kind string, quantity decimal.Dec) record.StockMovement {
+	return record.StockMovement{"type": kind, "item_id": p.item, "lot_id": db.Null(p.lot), "serial": db.Null(p.serial),
 		"owner_id": db.Null(p.owner), "lpn": db.Null(p.plate), "from_zone_id": p.zone, "quantity": quantity,
 		"order_line_id": p.line}
 }
@@ -206,11 +209,11 @@ const lossReason = "lost_in_transit"
 
 // WriteOffLost writes off what of an order is in transit, as lost, for a reason. The caller
 // holds the order.
-func WriteOffLost(tx *store.Tx, order store.Row, reason string) error {
+func WriteOffLost(tx *store.Tx, order record.Order, reason string) error {
 	if !IsOf(order) {
 		return nil
 	}
-	lines, err := tx.Rows("order_lines", "order_id = $2 ORDER BY line_no", order.Text("id"))
+	lines, err := record.List[record.OrderLine](tx, "order_id = $2 ORDER BY line_no", order.ID())
 	if err != nil {
 		return err
 	}
@@ -220,16 +223,18 @@ func WriteOffLost(tx *store.Tx, order store.Row, reason string) error {
 	}
 	if reason == "" {
 		return fault.New(fault.Invalid, "23502",
-			"reason: goods of transfer %s are in transit and would be written off as lost: say why", order.Text("order_no")).
+			"reason: goods of transfer %s are in transit and would be written off as lost: say why", order.OrderNo()).
 			At("reason", "is required")
 	}
-	var moves []store.Row
+	var moves []record.StockMovement
 	for _, p := range goods {
 		m := p.leaveTransit("scrap", p.quantity)
-		m["reason_code"], m["ref_type"], m["ref_id"] = lossReason, "orders", order["id"]
+		m.SetReasonCode(lossReason)
+		m.SetRefType("orders")
+		m.SetRefID(order.ID())
 		moves = append(moves, m)
 	}
-	_, err = tx.InsertRows("stock_movements", moves)
+	_, err = record.Insert(tx, moves)
 	if f := (*fault.Error)(nil); errors.As(err, &f) && f.Code == codeApproval {
 		return f.With("", "receive all of it, and write off what did not come with adjust_stock, "+
 			"which waits for a second person")

@@ -18,7 +18,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
-	"holdfast/internal/store"
+	"holdfast/internal/record"
 	"holdfast/internal/warehouse"
 	"holdfast/internal/warehouse/inventory"
 	"holdfast/internal/warehouse/pricing"
@@ -233,7 +233,7 @@ func (r *recount) recountLevels() {
 			quantity
 		FROM stock_movements
 		WHERE tenant_id = $1`, func(row *db.Row) {
-		from, to := warehouse.MovementKeys(store.Row{
+		from, to := warehouse.MovementKeys(record.StockMovement{
 			"item_id": row.Text(0), "lot_id": row.Text(1), "serial": row.Text(2), "owner_id": row.Text(3), "lpn": row.Text(4),
 			"from_zone_id": row.Text(5), "from_status": row.Text(6), "to_zone_id": row.Text(7), "to_status": row.Text(8),
 		})
@@ -297,7 +297,10 @@ func boolToInt(b bool) int64 {
 	return 0
 }
 
-func (r *recount) addPair(name string, kept, real int64) { r.kept[name], r.real[name] = kept, real }
+func (r *recount) addPair(name string, kept, real int64) {
+	r.kept[name] = kept
+	r.real[name] = real
+}
 
 func (r *recount) recountZones() {
 	r.parent, r.room, r.load = map[string]string{}, map[string]int64{}, map[string]int64{}
@@ -307,7 +310,8 @@ func (r *recount) recountZones() {
 		WHERE tenant_id = $1`,
 		func(row *db.Row) {
 			id := row.Text(0)
-			r.parent[id], r.room[id] = row.Text(1), row.Int(4)
+			r.parent[id] = row.Text(1)
+			r.room[id] = row.Int(4)
 			r.kept["zone "+id+" load_units"] = row.Int(2)
 			if !row.Null(3) {
 				r.kept["zone "+id+" utilization"] = row.Int(3)

@@ -15,6 +15,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/blocks"
 	"holdfast/internal/warehouse/routing"
@@ -386,11 +387,11 @@ const pendingSQL = `
 // length. What has changed since the walk was found is fault.Conflict, and
 // nothing is changed.
 func (w *Walk) Take(tx *store.Tx) error {
-	rows, err := tx.Rows("pick_lists", "id = $2"+tx.DB().ForUpdate(), w.ListID)
+	rows, err := record.List[record.PickList](tx, "id = $2"+tx.DB().ForUpdate(), w.ListID)
 	if err != nil {
 		return err
 	}
-	status := strings.Join(store.TextColumn(rows, "status"), "")
+	status := strings.Join(record.Texts(rows, record.PickList.Status), "")
 	if err := checkWalkable(w.Number, status); err != nil {
 		return err
 	}
