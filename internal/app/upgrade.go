@@ -12,6 +12,7 @@ import (
 
 	"holdfast/internal/config"
 	"holdfast/internal/db"
+	"holdfast/internal/db/shape"
 )
 
 // upgradeDir holds copies of the embedded database from before migrations.
@@ -143,6 +144,12 @@ func CheckUpgrade(ctx context.Context, c *config.Config) (out UpgradePlan, err e
 	}
 	if out.State.Have > out.State.Want {
 		return out, fmt.Errorf("app: schema %d, this program knows %d: %w", out.State.Have, out.State.Want, db.ErrNewerSchema)
+	}
+	if !out.State.Fresh {
+		gone, err := db.FindGone(ctx, o)
+		if err = errors.Join(err, shape.Explain(gone)); err != nil {
+			return out, fmt.Errorf("app: %w", err)
+		}
 	}
 	out.Steps, err = out.State.Plan(out.Engine, func(table string) (int64, error) {
 		if out.State.Have == 0 {

@@ -15,6 +15,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"holdfast/internal/db/shape"
 )
 
 //go:embed migrations/*.sql
@@ -104,6 +106,9 @@ func (l *lite) migrate(apply bool) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := shape.SQLite.CheckWhole(w.queryTexts); err != nil {
+		return err
+	}
 	for _, m := range steps {
 		for _, s := range splitStatements(m.SQL) {
 			if err := w.execText(s); err != nil {
@@ -117,6 +122,11 @@ func (l *lite) migrate(apply bool) (err error) {
 	}
 	if err := l.describeIndexes(); err != nil {
 		return err
+	}
+	if len(steps) > 0 {
+		if err := shape.SQLite.Note(w.queryTexts, w.runText); err != nil {
+			return err
+		}
 	}
 	return w.execText("COMMIT")
 }
@@ -201,7 +211,10 @@ func migrateIn(ctx context.Context, tx pgx.Tx, apply bool) error {
 		return fmt.Errorf("db: read schema version: %w", err)
 	}
 	steps, err := pendingMigrations(have, apply)
-	if err != nil || len(steps) == 0 {
+	if err != nil {
+		return err
+	}
+	if err := shape.PostgreSQL.CheckWhole(queryTexts(ctx, tx)); err != nil || len(steps) == 0 {
 		return err
 	}
 	if have == 0 {
@@ -225,6 +238,10 @@ func migrateIn(ctx context.Context, tx pgx.Tx, apply bool) error {
 		if _, err := tx.Exec(ctx, noteMigration, m.Version, m.Name, time.Now().UTC()); err != nil {
 			return fmt.Errorf("db: record migration: %w", err)
 		}
+	}
+	run := func(sql string, args ...any) error { _, err := tx.Exec(ctx, sql, args...); return err }
+	if err := shape.PostgreSQL.Note(queryTexts(ctx, tx), run); err != nil {
+		return err
 	}
 	_, err = tx.Exec(ctx, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "+appRole)
 	return err

@@ -82,6 +82,15 @@ func lookSchema(ctx context.Context, p *Patient) []Finding {
 		return newFailure("holdfast upgrade check && holdfast migrate", "servers do not start or migrate at the start",
 			"the schema is %d, this program needs %d", s.Have, s.Want)
 	}
+	gone, err := db.FindGone(ctx, db.Options{URL: p.Config.DatabaseURL, Dir: p.Config.Data})
+	if err != nil {
+		return newFailure("holdfast status", "nothing works without it", "the schema cannot be looked at: %v", err)
+	}
+	if len(gone) > 0 {
+		return newFailure("put it back by SQL, or holdfast restore the last backup",
+			"the server does not start: what is written would be lost or double", "%s is gone from the schema",
+			strings.Join(gone, ", "))
+	}
 	if _, err := p.openDatabase(ctx); err != nil {
 		return newFailure("holdfast status", "nothing works without it", "the database cannot be opened: %v", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"holdfast/internal/db"
+	"holdfast/internal/db/shape"
 	"holdfast/internal/testkit/pgtest"
 )
 
@@ -62,7 +63,7 @@ func Options(t testing.TB, e db.Engine) db.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := fmt.Sprintf("migrated %x", sha256.Sum256([]byte(fmt.Sprint(steps))))
+	key := fmt.Sprintf("migrated %x", sha256.Sum256([]byte(fmt.Sprint(steps, shape.PostgreSQL))))
 	return db.Options{URL: pgtest.Template(t, key, migrate), Migrate: true}
 }
 
