@@ -96,8 +96,8 @@ func TestTimeToLive(t *testing.T) {
 	want := map[string]time.Duration{"get-dashboard-snapshot-v2": time.Minute, "admin-dashboard-summary": 30 * time.Second,
 		"site-overview": 30 * time.Second,
 		"safety-kpis":   time.Minute, "safety-engagement": time.Minute, "safety-rates": time.Minute,
-		"training-matrix": time.Minute,
-		"inventory-plan":  time.Minute, "warehouse-kpis": time.Minute}
+		"training-matrix": time.Minute, "safety-overview": time.Minute,
+		"inventory-plan": time.Minute, "warehouse-kpis": time.Minute}
 	for _, fn := range table() {
 		if fn.TTL != want[fn.Name] {
 			t.Errorf("%s lives %v, want %v", fn.Name, fn.TTL, want[fn.Name])

@@ -103,6 +103,8 @@ type App struct {
 	printer     *sheets.Printer
 	links       *share.Service
 	shared      *page.Shared
+	screens     *share.Screens
+	wall        *page.Wall
 	console     *console.Console
 	reference   http.Handler
 	description http.Handler // of the catalog
@@ -316,6 +318,10 @@ func (a *App) buildHandlers() (err error) {
 	a.printer = sheets.NewPrinter(a.Store, a.blobs, a.album, a.evidence)
 	a.links = share.New(a.Store, a.printer, shareIdentity(a.Identity))
 	if a.shared, err = page.NewShared(a.gate, a.links); err != nil {
+		return err
+	}
+	a.screens = share.NewScreens(a.Store)
+	if a.wall, err = page.NewWall(); err != nil {
 		return err
 	}
 	a.reference = reference.Handler()

@@ -8,6 +8,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/api"
+	"holdfast/internal/api/page"
 	"holdfast/internal/api/absent"
 	"holdfast/internal/api/auth"
 	"holdfast/internal/api/route"
@@ -40,6 +41,7 @@ func (a routeTable) allRoutes() []route.Route {
 		api.NewFiles(a.evidence, a.album, a.keys).Routes(),
 		api.NewForms(osha.NewBooks(a.Store)).Routes(),
 		api.NewSheets(a.printer, a.links, a.Config.PublicURL).Routes(),
+		page.NewScreens(a.gate, a.screens, a.Config.PublicURL).Routes(),
 		api.NewLabels(papers.NewPrinter(a.Store)).Routes(),
 		api.NewStockValue(costs.NewBooks(a.Store)).Routes(),
 		api.NewEPCIS(papers.NewVisibility(a.Store)).Routes(),
@@ -120,6 +122,8 @@ func (a routeTable) pageRoutes() []route.Route {
 		{Method: "POST", Pattern: "/shared/{token}", Who: route.Public, Handle: shared, Media: "application/pdf",
 			Tag: "sheets", Body: map[string]string{"password": "string"},
 			Doc: "A shared document as whoever shared it reads it now (application/x-www-form-urlencoded: password)"},
+		{Method: "GET", Pattern: "/wall", Who: route.Public, Handle: route.Plain(a.wall), Media: "text/html",
+			Tag: "screens", Doc: "The page of a hall's screen; its script asks for the board with the token behind #"},
 		{Method: "GET", Pattern: "/r/{token}", Who: route.Public, Handle: reports, Media: "text/html", Tag: "reports",
 			Doc: report},
 		{Method: "POST", Pattern: "/r/{token}", Who: route.Public, Handle: reports, Media: "text/html", Tag: "reports",
@@ -234,7 +238,8 @@ func (a routeTable) secureOnly(next http.Handler) http.Handler {
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		published := r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/auth/v1/.well-known/")
-		guarded := strings.HasPrefix(r.URL.Path, "/auth/v1/") || strings.HasPrefix(r.URL.Path, "/shared/")
+		guarded := strings.HasPrefix(r.URL.Path, "/auth/v1/") || strings.HasPrefix(r.URL.Path, "/shared/") ||
+			r.URL.Path == "/wall/board"
 		if guarded && !published && !web.Encrypted(r) {
 			refused.ServeHTTP(w, r)
 			return

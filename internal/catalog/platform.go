@@ -9,7 +9,7 @@ import (
 
 func platformResources() []Resource {
 	return []Resource{tenantsResource(), membersResource(), invitationsResource(), settingsResource(), mailTemplates(),
-		importJobs(), auditResource()}
+		importJobs(), auditResource(), wallScreens()}
 }
 
 func tenantsResource() Resource {

@@ -41,3 +41,25 @@ func sharedDocuments() Resource {
 		},
 	}
 }
+
+func wallScreens() Resource {
+	return Resource{
+		Name: "wall_screens", Family: "platform",
+		Doc: "Screens that show the board of a hall without an account: orders, hazards, first aiders in figures, no " +
+			"person. Made at /v1/wall-screens; deleting it makes the screen's link useless.",
+		Fields: []Field{
+			{Name: "name", Format: Name, MaxLen: 80, Required: true, ReadOnly: true, Doc: "Of the board."},
+			{Name: "site_id", Type: UUID, Ref: "sites", ReadOnly: true, Doc: "Null: all sites."},
+			{Name: "first_aid_course_id", Type: UUID, Ref: "courses", ReadOnly: true,
+				Doc: "The course whose certificate makes a first aider; null: the board counts none."},
+			{Name: "language", ReadOnly: true, OneOf: strings.Fields("en de fr"), Doc: "Null: the browser's."},
+			{Name: "expires_at", Type: Time, Required: true, ReadOnly: true, Doc: "From then on the link is useless."},
+			{Name: "token_hash", Format: Name, MaxLen: 64, Required: true, ReadOnly: true, Readers: nobody,
+				Doc: "Digest of the last part of the link, which is told once and kept nowhere."},
+			{Name: "opened_at", Type: Time, ReadOnly: true, Doc: "When it was shown last, to a quarter of an hour."},
+		},
+		Unique: [][]string{{"token_hash"}},
+		Listed: []string{"expires_at"},
+		Access: Access{Read: []Grant{grantAll(admins)}, Delete: []Grant{grantAll(admins)}},
+	}
+}

@@ -100,7 +100,7 @@ const pages = [
   ['receive', '/console/floor/receive'],
   ['count', '/console/floor/count'],
 ];
-const kept = ['members', 'keys', 'webhooks', 'limits', 'audit', 'sso', 'settings', 'jobs', 'system'];
+const kept = ['members', 'keys', 'webhooks', 'limits', 'audit', 'sso', 'settings', 'screens', 'jobs', 'system'];
 
 test(`every page is accessible: ${look.colorScheme}, ${look.viewport.width} px`, async () => {
   const wrong = [];

@@ -17,6 +17,7 @@ const both = [
   'engagement',
   'evidence',
   'share',
+  'wall',
   'incident',
   'report',
   'qr',

@@ -25,6 +25,7 @@ const Settings = lazy(() => import('./settings').then((m) => m.Settings));
 const Jobs = lazy(() => import('./jobs').then((m) => m.Jobs));
 const Keys = lazy(() => import('./keys').then((m) => m.Keys));
 const Connections = lazy(() => import('./sso').then((m) => m.Connections));
+const Screens = lazy(() => import('./screens').then((m) => m.Screens));
 const System = lazy(() => import('./system').then((m) => m.System));
 
 const tabs: [string, string][] = [
@@ -35,6 +36,7 @@ const tabs: [string, string][] = [
   ['audit', 'Audit log'],
   ['sso', 'Single sign-on'],
   ['settings', 'Settings'],
+  ['screens', 'Screens'],
   ['jobs', 'Background work'],
   ['system', 'System'],
 ];
@@ -70,6 +72,8 @@ export function AdminPage() {
         <Audit p={p} />
       ) : at === 'sso' ? (
         <Sso />
+      ) : at === 'screens' ? (
+        <Screens p={p} />
       ) : at === 'jobs' ? (
         <Jobs />
       ) : at === 'system' ? (

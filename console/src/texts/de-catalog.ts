@@ -818,4 +818,13 @@ export const deCatalog: Record<string, string> = {
   'Kinds of equipment that people work with here, such as forklift.': 'Arten von Betriebsmitteln, mit denen hier gearbeitet wird, etwa Gabelstapler.',
   'Equipment kinds': 'Arten von Betriebsmitteln',
   'Register': 'Gefährdungsbeurteilung',
+  // screens of halls
+  "Screens that show the board of a hall without an account: orders, hazards, first aiders in figures, no person. Made at /v1/wall-screens; deleting it makes the screen's link useless.": 'Bildschirme, die ohne Konto zeigen, wie es in einer Halle steht: Aufträge, Gefahren und Ersthelfer in Zahlen, keine Person. Angelegt unter /v1/wall-screens; wer einen löscht, macht seinen Link nutzlos.',
+  'Wall screens': 'Bildschirme in Hallen',
+  'First aid course': 'Erste-Hilfe-Kurs',
+  'Of the board.': 'Der Anzeige.',
+  'Null: all sites.': 'Leer: alle Standorte.',
+  'The course whose certificate makes a first aider; null: the board counts none.': 'Der Kurs, dessen Nachweis Ersthelfer macht; leer: Die Anzeige zählt keine.',
+  "Null: the browser's.": 'Leer: die des Browsers.',
+  'When it was shown last, to a quarter of an hour.': 'Wann er zuletzt gezeigt wurde, auf eine Viertelstunde.',
 };

@@ -821,4 +821,13 @@ export const frCatalog: Record<string, string> = {
   'Kinds of equipment that people work with here, such as forklift.': 'Genres d’équipements utilisés ici, tels que chariot élévateur.',
   'Equipment kinds': 'Genres d’équipements',
   'Register': 'Document unique',
+  // screens of halls
+  "Screens that show the board of a hall without an account: orders, hazards, first aiders in figures, no person. Made at /v1/wall-screens; deleting it makes the screen's link useless.": 'Écrans qui montrent sans compte où en est un hall : commandes, dangers et secouristes en chiffres, aucune personne. Faits à /v1/wall-screens ; en supprimer un rend son lien inutile.',
+  'Wall screens': 'Écrans de halls',
+  'First aid course': 'Cours de premiers secours',
+  'Of the board.': 'Du tableau.',
+  'Null: all sites.': 'Vide : tous les sites.',
+  'The course whose certificate makes a first aider; null: the board counts none.': 'Le cours dont le certificat fait un secouriste ; vide : le tableau n’en compte aucun.',
+  "Null: the browser's.": 'Vide : celle du navigateur.',
+  'When it was shown last, to a quarter of an hour.': 'Quand il a été montré en dernier, au quart d’heure près.',
 };

@@ -196,6 +196,7 @@ var tagDocs = map[string]string{
 	"files":    "Files kept with records.",
 	"forms":    "Statutory forms and data.",
 	"sheets":   "Records of safety as PDF.",
+	"screens":  "Boards of a hall, shown without an account.",
 	"labels":   "Labels and papers, to print.",
 	"stock":    "What stock was worth.",
 	"epcis":    "What was done with goods, as EPCIS 2.0 has it.",

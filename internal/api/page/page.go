@@ -1,5 +1,6 @@
 // Package page serves the public pages: the form of a report, which needs no script, and
-// with one asks a question a screen, and that of a shared document.
+// with one asks a question a screen, that of a shared document, and that of a
+// hall's screen.
 //
 // Layer: endpoints. Begin at [NewReports].
 package page
@@ -21,7 +22,7 @@ import (
 	"holdfast/internal/web"
 )
 
-//go:embed report.html report.css report.js shared.html
+//go:embed report.html report.css report.js shared.html wall.html wall.css wall.js
 var files embed.FS
 
 // matcher chooses among the languages of the pages in the order of written, English first.

@@ -2388,6 +2388,30 @@ create index vehicles_site_id_idx on vehicles (tenant_id, site_id) where site_id
 create index vehicles_status_created_at_id_idx on vehicles (tenant_id, status, created_at, id);
 create unique index vehicles_plate_key on vehicles (tenant_id, plate);
 
+create table wall_screens (
+  tenant_id uuid not null,
+  id uuid not null,
+  name text not null,
+  site_id uuid,
+  first_aid_course_id uuid,
+  language text,
+  expires_at timestamptz not null,
+  token_hash text not null,
+  opened_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  created_by uuid,
+  version bigint not null,
+  primary key (tenant_id, id),
+  constraint wall_screens_site_id_fkey foreign key (tenant_id, site_id) references sites (tenant_id, id),
+  constraint wall_screens_first_aid_course_id_fkey foreign key (tenant_id, first_aid_course_id) references courses (tenant_id, id)
+);
+create index wall_screens_created_at_id_idx on wall_screens (tenant_id, created_at, id);
+create index wall_screens_expires_at_id_idx on wall_screens (tenant_id, expires_at, id);
+create index wall_screens_first_aid_course_id_idx on wall_screens (tenant_id, first_aid_course_id) where first_aid_course_id is not null;
+create index wall_screens_site_id_idx on wall_screens (tenant_id, site_id) where site_id is not null;
+create unique index wall_screens_token_hash_key on wall_screens (tenant_id, token_hash);
+
 create table waves (
   tenant_id uuid not null,
   id uuid not null,

@@ -1,5 +1,6 @@
 // Package share lends a document of safety to somebody without an account: an auditor or
-// insurer holds a link and a password, which admit to that document and to nothing else.
+// insurer holds a link and a password, which admit to that document and to nothing else. A
+// screen in a hall holds a link to figures without a person.
 //
 // Layer: domains. Begin at [New].
 package share
