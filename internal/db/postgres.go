@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -26,6 +27,7 @@ type postgres struct {
 	pool   *pgxpool.Pool
 	pooler bool
 	citus  bool
+	left   atomic.Int64 // Unix nanoseconds: when all connections were left for others
 }
 
 func openPostgres(ctx context.Context, d *DB, o Options) (engine, string, error) {
@@ -33,6 +35,7 @@ func openPostgres(ctx context.Context, d *DB, o Options) (engine, string, error)
 	if err != nil {
 		return nil, "", fmt.Errorf("db: the database URL cannot be read: %w", err)
 	}
+	followPrimary(cfg, o.URL)
 	server, err := migratePostgres(ctx, cfg.ConnConfig.Copy(), o.Migrate)
 	if err != nil {
 		return nil, "", err
@@ -107,6 +110,7 @@ func (p *postgres) runTransaction(ctx context.Context, tx *Tx, fn func(*Tx) erro
 		}
 		if err != nil {
 			x.rollbackOrClose()
+			p.leaveReadOnly(tx, err)
 			tx.runUndo()
 		}
 	}()
