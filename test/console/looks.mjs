@@ -120,6 +120,7 @@ test(`every page is accessible: ${look.colorScheme}, ${look.viewport.width} px`,
         wrong.push(...(await found(page, name)));
         if (name === 'home' && look.viewport === wide) await picture(page, 'overview-light');
         if (name === 'map' && look.viewport === wide) await picture(page, 'map');
+        if (name === 'register' && look.viewport === wide) await picture(page, 'register');
       }
     },
     look,

@@ -77,7 +77,7 @@ test('a unit and a risk are entered by pressing, published with the gaps named, 
     await page.getByRole('link', { name: `Version 1 · ${site.code} · ${site.name}` }).waitFor();
     await settled(page);
     assert.deepEqual(await violations(page, 'the register'), []);
-    await picture(page, 'register');
+    await picture(page, 'register-published');
 
     const saved = page.waitForEvent('download');
     await page.getByRole('button', { name: 'PDF' }).click();
