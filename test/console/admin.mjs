@@ -197,6 +197,35 @@ test('the state of the server says its database and how old the last backup is',
   });
 });
 
+test('backups that are gone from their place are told, and a restore on trial that failed', async () => {
+  const status = {
+    scheduled: true,
+    every_seconds: 86_400,
+    last_good_at: new Date().toISOString(),
+    age_seconds: 60,
+    bytes: 1e6,
+  };
+  const away = {
+    ...status,
+    place: { looked_at: status.last_good_at, ok: false, missing: 2 },
+    drill: { proved_at: null, problem: 'failed' },
+  };
+  const sound = { ...away, place: { ...away.place, ok: true, missing: 0 }, drill: { proved_at: status.last_good_at } };
+  await as(admin, async (page) => {
+    let answer = away;
+    await page.route('**/v1/backup-status', (route) => route.fulfill({ json: answer }));
+    await open(page, '/console/admin/system');
+    await settled(page);
+    await page.getByText('Backups are gone from their place').waitFor();
+    await page.getByText('The last restore on trial failed').waitFor();
+    assert.deepEqual(await violations(page, 'system'), []);
+    answer = sound;
+    await page.reload();
+    await page.getByText('One was restored on trial').waitFor();
+    assert.equal(await page.getByText('Backups are gone from their place').count(), 0);
+  });
+});
+
 test("work that waits or was given up is seen, and tried again; the server's schedule stands beside it", async () => {
   const { jobs } = await api(admin, '/v1/jobs');
   assert.ok(
