@@ -56,7 +56,10 @@ test('a unit and a risk are entered by pressing, published with the gaps named, 
     assert.deepEqual(await violations(page, 'a new risk'), []);
     await picture(page, 'register-new');
     await form.getByRole('button', { name: 'Create' }).click();
-    await form.getByText(/likelihood_after lies above/).first().waitFor();
+    await form
+      .getByText(/likelihood_after lies above/)
+      .first()
+      .waitFor();
     await form.getByLabel('Likelihood after').fill('1');
     await form.getByRole('button', { name: 'Create' }).click();
     await form.waitFor({ state: 'detached' });
