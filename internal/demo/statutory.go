@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/internal/decimal"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/osha"
 	"holdfast/internal/safety/report"
@@ -207,7 +208,7 @@ func (w *workplace) fileCase(c, in store.Row, numbers map[string]int64) {
 		numbers[log]++
 		r["case_no"] = numbers[log]
 	}
-	if due := osha.DueAt(r, in, at.Location()); !due.IsZero() {
+	if due := osha.DueAt(record.OSHACase(r), record.Incident(in), at.Location()); !due.IsZero() {
 		r["osha_due_at"], r["osha_told_at"] = formatMoment(due), formatMoment(told.Add(3*time.Hour))
 	}
 	w.addRecord("osha_cases", -1, entered, r)
@@ -250,7 +251,7 @@ func (w *workplace) writeAnnualSummary(year, hours, employees, peak int) {
 	if peak > 0 {
 		r["peak_employees"] = int64(peak)
 	}
-	osha.Total(r, w.rows["osha_cases"])
+	osha.Total(record.OSHASummary(r), record.From[record.OSHACase](w.rows["osha_cases"]))
 	from := time.Date(year, 1, 1, 0, 0, 0, 0, w.cal.loc)
 	worked := 0.0
 	for _, s := range w.rows["shifts"] {

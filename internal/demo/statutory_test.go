@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/internal/record"
 	"holdfast/internal/safety/osha"
 )
 
@@ -32,21 +33,21 @@ func TestStatutory(t *testing.T) {
 				at := parseMoment(in["occurred_at"]).In(loc)
 				f := osha.Facts{Kind: in["kind"].(string), Injured: time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0,
 					time.UTC), Today: now}
-				if err := osha.Check(c, f); err != nil {
+				if err := osha.Check(record.OSHACase(c), f); err != nil {
 					t.Errorf("%s, %s, %v: %v", now.Format(time.DateOnly), p.slug, in["title"], err)
 				}
 			}
 			for _, s := range rows["osha_summaries"] {
 				again := maps.Clone(s)
-				osha.Total(again, rows["osha_cases"])
+				osha.Total(record.OSHASummary(again), record.From[record.OSHACase](rows["osha_cases"]))
 				if !maps.EqualFunc(s, again, func(a, b any) bool { return a == b }) {
 					t.Errorf("%s: the summary of %v is not what its log adds up to", now.Format(time.DateOnly), s["year"])
 				}
 				if s["status"] == "submitted" {
-					if err := osha.CheckSummary(s); err != nil {
+					if err := osha.CheckSummary(record.OSHASummary(s)); err != nil {
 						t.Errorf("%s: %v", now.Format(time.DateOnly), err)
 					}
-					if err := osha.CheckEstablishment(rows["sites"][0]); err != nil {
+					if err := osha.CheckEstablishment(record.Site(rows["sites"][0])); err != nil {
 						t.Error(err)
 					}
 				}

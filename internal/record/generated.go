@@ -9317,6 +9317,87 @@ func (r Vehicle) VersionOrNull() any     { return r["version"] }
 func (r Vehicle) SetVersion(v int64)     { r["version"] = v }
 func (r Vehicle) SetVersionOrNull(v any) { r["version"] = v }
 
+// WallScreen is a row of wall_screens.
+type WallScreen store.Row
+
+// ResourceName is wall_screens.
+func (WallScreen) ResourceName() string { return "wall_screens" }
+
+func (r WallScreen) TenantID() string        { return text(r, "tenant_id") }
+func (r WallScreen) TenantIDOrNull() any     { return r["tenant_id"] }
+func (r WallScreen) SetTenantID(v string)    { r["tenant_id"] = v }
+func (r WallScreen) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
+
+func (r WallScreen) ID() string        { return text(r, "id") }
+func (r WallScreen) IDOrNull() any     { return r["id"] }
+func (r WallScreen) SetID(v string)    { r["id"] = v }
+func (r WallScreen) SetIDOrNull(v any) { r["id"] = v }
+
+func (r WallScreen) Name() string        { return text(r, "name") }
+func (r WallScreen) NameOrNull() any     { return r["name"] }
+func (r WallScreen) SetName(v string)    { r["name"] = v }
+func (r WallScreen) SetNameOrNull(v any) { r["name"] = v }
+
+func (r WallScreen) SiteID() string        { return text(r, "site_id") }
+func (r WallScreen) SiteIDOrNull() any     { return r["site_id"] }
+func (r WallScreen) SetSiteID(v string)    { r["site_id"] = v }
+func (r WallScreen) SetSiteIDOrNull(v any) { r["site_id"] = v }
+func (r WallScreen) HasSiteID() bool       { return r["site_id"] != nil }
+func (r WallScreen) ClearSiteID()          { r["site_id"] = nil }
+
+func (r WallScreen) FirstAidCourseID() string        { return text(r, "first_aid_course_id") }
+func (r WallScreen) FirstAidCourseIDOrNull() any     { return r["first_aid_course_id"] }
+func (r WallScreen) SetFirstAidCourseID(v string)    { r["first_aid_course_id"] = v }
+func (r WallScreen) SetFirstAidCourseIDOrNull(v any) { r["first_aid_course_id"] = v }
+func (r WallScreen) HasFirstAidCourseID() bool       { return r["first_aid_course_id"] != nil }
+func (r WallScreen) ClearFirstAidCourseID()          { r["first_aid_course_id"] = nil }
+
+func (r WallScreen) Language() string        { return text(r, "language") }
+func (r WallScreen) LanguageOrNull() any     { return r["language"] }
+func (r WallScreen) SetLanguage(v string)    { r["language"] = v }
+func (r WallScreen) SetLanguageOrNull(v any) { r["language"] = v }
+func (r WallScreen) HasLanguage() bool       { return r["language"] != nil }
+func (r WallScreen) ClearLanguage()          { r["language"] = nil }
+
+func (r WallScreen) ExpiresAt() string        { return text(r, "expires_at") }
+func (r WallScreen) ExpiresAtOrNull() any     { return r["expires_at"] }
+func (r WallScreen) SetExpiresAt(v string)    { r["expires_at"] = v }
+func (r WallScreen) SetExpiresAtOrNull(v any) { r["expires_at"] = v }
+
+func (r WallScreen) TokenHash() string        { return text(r, "token_hash") }
+func (r WallScreen) TokenHashOrNull() any     { return r["token_hash"] }
+func (r WallScreen) SetTokenHash(v string)    { r["token_hash"] = v }
+func (r WallScreen) SetTokenHashOrNull(v any) { r["token_hash"] = v }
+
+func (r WallScreen) OpenedAt() string        { return text(r, "opened_at") }
+func (r WallScreen) OpenedAtOrNull() any     { return r["opened_at"] }
+func (r WallScreen) SetOpenedAt(v string)    { r["opened_at"] = v }
+func (r WallScreen) SetOpenedAtOrNull(v any) { r["opened_at"] = v }
+func (r WallScreen) HasOpenedAt() bool       { return r["opened_at"] != nil }
+func (r WallScreen) ClearOpenedAt()          { r["opened_at"] = nil }
+
+func (r WallScreen) CreatedAt() string        { return text(r, "created_at") }
+func (r WallScreen) CreatedAtOrNull() any     { return r["created_at"] }
+func (r WallScreen) SetCreatedAt(v string)    { r["created_at"] = v }
+func (r WallScreen) SetCreatedAtOrNull(v any) { r["created_at"] = v }
+
+func (r WallScreen) UpdatedAt() string        { return text(r, "updated_at") }
+func (r WallScreen) UpdatedAtOrNull() any     { return r["updated_at"] }
+func (r WallScreen) SetUpdatedAt(v string)    { r["updated_at"] = v }
+func (r WallScreen) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
+
+func (r WallScreen) CreatedBy() string        { return text(r, "created_by") }
+func (r WallScreen) CreatedByOrNull() any     { return r["created_by"] }
+func (r WallScreen) SetCreatedBy(v string)    { r["created_by"] = v }
+func (r WallScreen) SetCreatedByOrNull(v any) { r["created_by"] = v }
+func (r WallScreen) HasCreatedBy() bool       { return r["created_by"] != nil }
+func (r WallScreen) ClearCreatedBy()          { r["created_by"] = nil }
+
+func (r WallScreen) Version() int64         { return integer(r, "version") }
+func (r WallScreen) VersionOrNull() any     { return r["version"] }
+func (r WallScreen) SetVersion(v int64)     { r["version"] = v }
+func (r WallScreen) SetVersionOrNull(v any) { r["version"] = v }
+
 // Wave is a row of waves.
 type Wave store.Row
 

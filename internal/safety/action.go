@@ -6,6 +6,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -20,7 +21,7 @@ func followActions(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	now := query.FormatTime(tx.Now())
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Action](changes) {
 		noteSuggestedBy(tx.Actor, c)
 		endEscalation(c, now)
 		if err := stepAction(tx.Actor, c, now); err != nil {
@@ -35,74 +36,77 @@ func followActions(tx *store.Tx, changes []store.Change) error {
 
 // endEscalation forgets that the next level was told where an action has time again:
 // it is told anew when that is over.
-func endEscalation(c store.Change, now string) {
-	due := c.After.Text("due_at")
-	if c.Op == store.Update && c.After["due_at"] != c.Before["due_at"] && (due == "" || due > now) {
-		c.After["escalated_to"], c.After["escalated_at"] = nil, nil
+func endEscalation(c record.Change[record.Action], now string) {
+	due := c.After.DueAt()
+	if c.Op == store.Update && c.After.DueAt() != c.Before.DueAt() && (due == "" || due > now) {
+		c.After.ClearEscalatedTo()
+		c.After.ClearEscalatedAt()
 	}
 }
 
 // stepAction stamps one action's step and holds it to the step's conditions.
-func stepAction(a actor.Actor, c store.Change, now string) error {
+func stepAction(a actor.Actor, c record.Change[record.Action], now string) error {
 	ac := c.After
 	if handedOver(c) {
 		return NotReady("an action that is done keeps who did it: put it back in progress to assign it again")
 	}
 	switch {
-	case Becomes(c, "done"):
-		if ac["assignee_user_id"] == nil {
-			ac["assignee_user_id"] = db.Null(a.UserID)
+	case Becomes(c.Change, "done"):
+		if !ac.HasAssigneeUserID() {
+			ac.SetAssigneeUserIDOrNull(db.Null(a.UserID))
 		}
-		ac["completed_at"], ac["completed_by"] = now, ac["assignee_user_id"]
+		ac.SetCompletedAt(now)
+		ac.SetCompletedByOrNull(ac.AssigneeUserIDOrNull())
 		if a.UserID != "" {
-			ac["completed_by"] = a.UserID
+			ac.SetCompletedBy(a.UserID)
 		}
-	case Becomes(c, "in_progress") && c.Before["status"] == "done":
-		ac["completed_at"], ac["completed_by"] = nil, nil
-	case Becomes(c, "verified"):
+	case Becomes(c.Change, "in_progress") && c.Before.Status() == "done":
+		ac.ClearCompletedAt()
+		ac.ClearCompletedBy()
+	case Becomes(c.Change, "verified"):
 		if err := fourEyes(a, c.Before, ac); err != nil {
 			return err
 		}
-		ac["verified_at"] = now
-	case Becomes(c, "cancelled") && ac["cancel_reason"] == nil:
+		ac.SetVerifiedAt(now)
+	case Becomes(c.Change, "cancelled") && !ac.HasCancelReason():
 		return NotReady("say why the action is cancelled: cancel_reason")
 	}
 	return nil
 }
 
 // noteSuggestedBy notes the picker or driver who proposes an action himself.
-func noteSuggestedBy(a actor.Actor, c store.Change) {
-	if c.Op == store.Insert && c.After["source"] == "manual" && (a.Role == actor.Operator || a.Role == actor.Driver) {
-		c.After["suggested_by"] = db.Null(a.UserID)
+func noteSuggestedBy(a actor.Actor, c record.Change[record.Action]) {
+	if c.Op == store.Insert && c.After.Source() == "manual" && (a.Role == actor.Operator || a.Role == actor.Driver) {
+		c.After.SetSuggestedByOrNull(db.Null(a.UserID))
 	}
 }
 
 // checkEffectiveness is judged once, of what was verified.
-func checkEffectiveness(c store.Change, now string) error {
-	if c.After["effectiveness"] == c.Before["effectiveness"] || c.Op == store.Insert && c.After["effectiveness"] == nil {
+func checkEffectiveness(c record.Change[record.Action], now string) error {
+	if c.After.EffectivenessOrNull() == c.Before.EffectivenessOrNull() {
 		return nil
 	}
 	switch {
-	case c.Before["effectiveness"] != nil:
+	case c.Before.HasEffectiveness():
 		return NotReady("the effectiveness of the action was judged: an action that follows it can be judged again")
-	case c.After["status"] != "verified" || Becomes(c, "verified"):
+	case c.After.Status() != "verified" || Becomes(c.Change, "verified"):
 		return NotReady("an action is verified before its effectiveness is judged")
 	}
-	c.After["reviewed_at"] = now
+	c.After.SetReviewedAt(now)
 	return nil
 }
 
 // followUp opens an action behind each that had no effect.
 func followUp(tx *store.Tx, changes []store.Change) error {
-	var rows []store.Row
-	for _, c := range changes {
-		if c.Op == store.Update && c.Before["effectiveness"] == nil && c.After["effectiveness"] == "not_effective" {
-			row := store.Row{"follows_id": c.After["id"], "description": "The action before had no effect."}
+	var rows []record.Action
+	for _, c := range record.Changes[record.Action](changes) {
+		if c.Op == store.Update && !c.Before.HasEffectiveness() && c.After.Effectiveness() == "not_effective" {
+			row := record.Action{"follows_id": c.After.IDOrNull(), "description": "The action before had no effect."}
 			for _, f := range [...]string{"title", "type", "source", "source_id", "incident_id", "priority", "assignee_user_id"} {
 				row[f] = c.After[f]
 			}
-			if row["source"] == "incident" && row["incident_id"] != nil {
-				row["source_id"] = row["incident_id"] // of actions from before the two were one
+			if row.Source() == "incident" && row.HasIncidentID() {
+				row.SetSourceIDOrNull(row.IncidentIDOrNull()) // of actions from before the two were one
 			}
 			rows = append(rows, row)
 		}
@@ -115,9 +119,9 @@ func followUp(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	for _, row := range rows {
-		row["due_on"] = today.AddDays(followUpDays).String()
+		row.SetDueOn(today.AddDays(followUpDays).String())
 	}
-	return InsertRecords(tx, "actions", rows)
+	return InsertRecords(tx, rows)
 }
 
 // sourceTable is where the records are that an action can come from.
@@ -127,16 +131,17 @@ var sourceTable = map[string]string{"incident": "incidents", "checklist_answer":
 // ofIncident makes an action that comes from an incident one of that incident,
 // which does not close before it. Actions from before that was so stay as they
 // are until it is theirs that changes.
-func ofIncident(c store.Change, id, kind string) error {
-	if id == "" || kind != "incident" || sameSource(c) && c.Before["incident_id"] == c.After["incident_id"] {
+func ofIncident(c record.Change[record.Action], id, kind string) error {
+	if id == "" || kind != "incident" || sameSource(c) && c.Before.IncidentID() == c.After.IncidentID() {
 		return nil
 	}
-	if was := c.Before["incident_id"]; was != nil && was == c.Before["source_id"] && was == c.After["incident_id"] {
-		c.After["incident_id"] = nil // it goes with its source
+	if was := c.Before.IncidentIDOrNull(); was != nil && was == c.Before.SourceIDOrNull() &&
+		was == c.After.IncidentIDOrNull() {
+		c.After.ClearIncidentID() // it goes with its source
 	}
-	switch c.After["incident_id"] {
+	switch c.After.IncidentIDOrNull() {
 	case nil:
-		c.After["incident_id"] = id
+		c.After.SetIncidentID(id)
 	case any(id):
 	default:
 		return badRun("incident_id", "names another incident than source_id")
@@ -145,15 +150,16 @@ func ofIncident(c store.Change, id, kind string) error {
 }
 
 // sameSource reports an update that leaves an action's source as it was.
-func sameSource(c store.Change) bool {
-	return c.Op == store.Update && c.Before["source_id"] == c.After["source_id"] && c.Before["source"] == c.After["source"]
+func sameSource(c record.Change[record.Action]) bool {
+	return c.Op == store.Update && c.Before.SourceID() == c.After.SourceID() &&
+		c.Before.SourceOrNull() == c.After.SourceOrNull()
 }
 
 // checkSources refuses an action whose source is no record of the tenant.
 func checkSources(tx *db.Tx, tenant string, changes []store.Change) error {
 	asked := map[string]map[string]bool{}
-	for _, c := range changes {
-		id, kind := c.After.Text("source_id"), c.After.Text("source")
+	for _, c := range record.Changes[record.Action](changes) {
+		id, kind := c.After.SourceID(), c.After.Source()
 		if err := ofIncident(c, id, kind); err != nil {
 			return err
 		}
@@ -196,26 +202,27 @@ func checkSources(tx *db.Tx, tenant string, changes []store.Change) error {
 
 // handedOver reports another assignee for work that is done already: four eyes
 // need to know whose it was.
-func handedOver(c store.Change) bool {
-	if c.Op != store.Update || c.Before.Text("status") != "done" && c.Before.Text("status") != "verified" {
+func handedOver(c record.Change[record.Action]) bool {
+	if c.Op != store.Update || c.Before.Status() != "done" && c.Before.Status() != "verified" {
 		return false
 	}
-	return c.After.Text("status") != "in_progress" && c.Before["assignee_user_id"] != nil && c.Before["assignee_user_id"] != c.After["assignee_user_id"]
+	return c.After.Status() != "in_progress" && c.Before.HasAssigneeUserID() &&
+		c.Before.AssigneeUserID() != c.After.AssigneeUserID()
 }
 
 // fourEyes keeps the people who did the work from verifying it: who marked it
 // done, and whose it was. Neither the assignee before the verification nor the
 // one it names may be the verifier, so handing the action over in the same step
 // changes nothing. The service key may name a verifier; a machine's account is none.
-func fourEyes(a actor.Actor, was, ac store.Row) error {
+func fourEyes(a actor.Actor, was, ac record.Action) error {
 	if a.Role != actor.Service && !a.Person() {
 		return fault.New(fault.Forbidden, "42501", "a person verifies an action, not a key")
 	}
-	if a.UserID != "" && (ac["verifier_user_id"] == nil || a.Role != actor.Service) {
-		ac["verifier_user_id"] = a.UserID
+	if a.UserID != "" && (!ac.HasVerifierUserID() || a.Role != actor.Service) {
+		ac.SetVerifierUserID(a.UserID)
 	}
-	for _, who := range []any{was["completed_by"], was["assignee_user_id"], ac["assignee_user_id"]} {
-		if who != nil && (who == ac["verifier_user_id"] || a.UserID != "" && who == any(a.UserID)) {
+	for _, who := range []any{was.CompletedByOrNull(), was.AssigneeUserIDOrNull(), ac.AssigneeUserIDOrNull()} {
+		if who != nil && (who == ac.VerifierUserIDOrNull() || a.UserID != "" && who == any(a.UserID)) {
 			return fault.New(fault.Forbidden, "42501", "who marked an action done, or whom it is assigned to, may not verify it").
 				At("verifier_user_id", "must be somebody else")
 		}
@@ -226,17 +233,17 @@ func fourEyes(a actor.Actor, was, ac store.Row) error {
 // dueMoments turns a due day into the last moment of that day where the tenant
 // is. A moment that is given alone stands, and the day that stood before goes.
 func dueMoments(tx *db.Tx, tenant string, changes []store.Change) error {
-	var dated []store.Row
-	for _, c := range changes {
-		day, was := c.After["due_on"], c.Before["due_on"]
-		momentGiven := c.After["due_at"] != c.Before["due_at"]
+	var dated []record.Action
+	for _, c := range record.Changes[record.Action](changes) {
+		day, was := c.After.DueOnOrNull(), c.Before.DueOnOrNull()
+		momentGiven := c.After.DueAt() != c.Before.DueAt()
 		switch {
 		case day != nil && (c.Op == store.Insert || day != was):
 			dated = append(dated, c.After)
 		case day != nil && momentGiven:
-			c.After["due_on"] = nil
+			c.After.ClearDueOn()
 		case day == nil && was != nil && !momentGiven:
-			c.After["due_at"] = nil
+			c.After.ClearDueAt()
 		}
 	}
 	if len(dated) == 0 {
@@ -248,11 +255,11 @@ func dueMoments(tx *db.Tx, tenant string, changes []store.Change) error {
 		return err
 	}
 	for _, ac := range dated {
-		day, err := localtime.ParseDate(ac.Text("due_on"))
+		day, err := localtime.ParseDate(ac.DueOn())
 		if err != nil {
 			return fault.New(fault.Invalid, "22007", "due_on is not a date").At("due_on", "is not a date")
 		}
-		ac["due_at"] = query.FormatTime(day.End(localtime.Zone(zone)))
+		ac.SetDueAt(query.FormatTime(day.End(localtime.Zone(zone))))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/safety/checklist"
 	"holdfast/internal/store"
 )
@@ -43,7 +44,7 @@ func queueAnswers(tx *db.Tx, tenant string, runs []string) map[string]map[string
 
 // sheets are the inspections that answers belong to.
 type sheets struct {
-	runs      map[string]store.Row
+	runs      map[string]record.ChecklistRun
 	templates map[string]*asked
 	answers   map[string]map[string]json.RawMessage
 	photos    map[string]string // the inspection of each photo
@@ -55,21 +56,18 @@ const openSheetsSQL = `
 // openSheets locks the inspections of answers, so that none is completed
 // meanwhile, and reads what they ask.
 func openSheets(tx *store.Tx, changes []store.Change) (*sheets, error) {
-	var rows []store.Row
-	for _, c := range changes {
+	var rows []record.ChecklistAnswer
+	for _, c := range record.Changes[record.ChecklistAnswer](changes) {
 		rows = append(rows, c.After)
 	}
-	r, ok := tx.Store.Catalog().Get("checklist_runs")
-	if !ok {
-		return &sheets{}, nil
-	}
-	list, err := tx.Rows(r.Name, "id IN {ids $2} ORDER BY id {for update}", query.List(distinctIDs(rows, "run_id")))
+	list, err := record.List[record.ChecklistRun](tx, "id IN {ids $2} ORDER BY id {for update}",
+		query.List(distinctIDs(rows, "run_id")))
 	if err != nil {
 		return nil, err
 	}
-	sh := &sheets{runs: map[string]store.Row{}, photos: map[string]string{}}
+	sh := &sheets{runs: map[string]record.ChecklistRun{}, photos: map[string]string{}}
 	for _, run := range list {
-		sh.runs[run.Text("id")] = run
+		sh.runs[run.ID()] = run
 	}
 	sh.templates = queueTemplates(tx.Tx, tx.TenantID, distinctIDs(list, "template_id"))
 	sh.answers = queueAnswers(tx.Tx, tx.TenantID, distinctIDs(list, "id"))
@@ -84,12 +82,12 @@ func openSheets(tx *store.Tx, changes []store.Change) (*sheets, error) {
 
 // templateOf is what the inspection of an answer asks; nil where there is no
 // such inspection, which the foreign key says.
-func (sh *sheets) templateOf(an store.Row) (*checklist.Template, error) {
-	run := sh.runs[an.Text("run_id")]
+func (sh *sheets) templateOf(an record.ChecklistAnswer) (*checklist.Template, error) {
+	run := sh.runs[an.RunID()]
 	if run == nil {
 		return nil, nil
 	}
-	t := sh.templates[run.Text("template_id")]
+	t := sh.templates[run.TemplateID()]
 	if t == nil {
 		return nil, badRun("run_id", "names an inspection without questions")
 	}
@@ -102,12 +100,12 @@ func changeAnswers(tx *store.Tx, changes []store.Change) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range changes {
+	for _, c := range record.Changes[record.ChecklistAnswer](changes) {
 		if err := sh.checkAnswer(tx.Actor, c, query.FormatTime(tx.Now())); err != nil {
 			return err
 		}
 	}
-	for _, c := range changes {
+	for _, c := range record.Changes[record.ChecklistAnswer](changes) {
 		if err := sh.isAsked(c.After); err != nil {
 			return err
 		}
@@ -115,13 +113,13 @@ func changeAnswers(tx *store.Tx, changes []store.Change) error {
 	return nil
 }
 
-func (sh *sheets) checkAnswer(a actor.Actor, c store.Change, now string) error {
+func (sh *sheets) checkAnswer(a actor.Actor, c record.Change[record.ChecklistAnswer], now string) error {
 	an := c.After
 	tpl, err := sh.templateOf(an)
 	if err != nil || tpl == nil {
 		return err
 	}
-	run := sh.runs[an.Text("run_id")]
+	run := sh.runs[an.RunID()]
 	switch st := run["status"]; {
 	case a.Role == actor.Driver && run["assignee_user_id"] != any(a.UserID) && run["created_by"] != any(a.UserID):
 		// An inspection he does not see looks like one there is not.
@@ -131,11 +129,11 @@ func (sh *sheets) checkAnswer(a actor.Actor, c store.Change, now string) error {
 	case st != "scheduled" && st != "in_progress":
 		return NotReady("the inspection is %s: its answers stay as they are", st)
 	}
-	it, ok := tpl.Item(an.Text("item_key"))
+	it, ok := tpl.Item(an.ItemKey())
 	if !ok {
 		return fault.New(fault.Invalid, checklist.Code, "item_key names no item of the template").At("item_key", "names no item of the template")
 	}
-	raw, _ := an["value"].(json.RawMessage)
+	raw := an.Value()
 	if raw == nil {
 		return nil // the store names what is missing
 	}
@@ -146,17 +144,19 @@ func (sh *sheets) checkAnswer(a actor.Actor, c store.Change, now string) error {
 	if err := sh.checkPhotos(c, it); err != nil {
 		return err
 	}
-	an["result"], an["critical"] = string(result), it.Critical
-	if was, _ := c.Before["value"].(json.RawMessage); string(was) != string(raw) {
-		an["answered_by"], an["answered_at"] = db.Null(a.UserID), now
+	an.SetResult(string(result))
+	an.SetCritical(it.Critical)
+	if was := c.Before.Value(); string(was) != string(raw) {
+		an.SetAnsweredByOrNull(db.Null(a.UserID))
+		an.SetAnsweredAt(now)
 	}
-	sh.answers[an.Text("run_id")][it.Key] = raw
+	sh.answers[an.RunID()][it.Key] = raw
 	return nil
 }
 
 // checkPhotos refuses photos that are not the inspection's. What an answer named
 // before may have been deleted since.
-func (sh *sheets) checkPhotos(c store.Change, it *checklist.Item) error {
+func (sh *sheets) checkPhotos(c record.Change[record.ChecklistAnswer], it *checklist.Item) error {
 	for _, field := range [...]string{"photos", "value"} {
 		raw, _ := c.After[field].(json.RawMessage)
 		if was, _ := c.Before[field].(json.RawMessage); field == "value" && it.Type != checklist.Photo || string(was) == string(raw) {
@@ -165,7 +165,7 @@ func (sh *sheets) checkPhotos(c store.Change, it *checklist.Item) error {
 		var ids []string
 		_ = json.Unmarshal(raw, &ids) // the store and the item have read it
 		for _, id := range ids {
-			if run := c.After.Text("run_id"); sh.photos[strings.ToLower(id)] != run {
+			if run := c.After.RunID(); sh.photos[strings.ToLower(id)] != run {
 				return fault.New(fault.Conflict, "23503", "%s names a photo that the inspection does not have", field).
 					With("", "upload it to /v1/checklist-runs/"+run+"/photos first").At(field, "names no photo of this inspection")
 			}
@@ -175,13 +175,13 @@ func (sh *sheets) checkPhotos(c store.Change, it *checklist.Item) error {
 }
 
 // isAsked refuses an answer to an item whose show_when is not met.
-func (sh *sheets) isAsked(an store.Row) error {
+func (sh *sheets) isAsked(an record.ChecklistAnswer) error {
 	tpl, err := sh.templateOf(an)
 	if err != nil || tpl == nil {
 		return err
 	}
-	key := an.Text("item_key")
-	if !tpl.Review(sh.answers[an.Text("run_id")]).Asked(key) {
+	key := an.ItemKey()
+	if !tpl.Review(sh.answers[an.RunID()]).Asked(key) {
 		return fault.New(fault.Invalid, checklist.Code, "item %q is not asked: its show_when is not met", key).
 			At("item_key", "is not asked: the show_when of item %s is not met", key)
 	}
@@ -197,20 +197,20 @@ func afterAnswers(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	var begun, righted []string
-	var failed []store.Row
-	for _, c := range changes {
-		if run := sh.runs[c.After.Text("run_id")]; run != nil && run["status"] == "scheduled" {
-			begun = append(begun, run.Text("id"))
+	var failed []record.ChecklistAnswer
+	for _, c := range record.Changes[record.ChecklistAnswer](changes) {
+		if run := sh.runs[c.After.RunID()]; run != nil && run.Status() == "scheduled" {
+			begun = append(begun, run.ID())
 			run["status"] = "in_progress"
 		}
-		switch was, is := c.Before.Text("result"), c.After.Text("result"); {
+		switch was, is := c.Before.Result(), c.After.Result(); {
 		case is == "fail" && was != "fail":
 			failed = append(failed, c.After)
 		case was == "fail" && is != "fail":
-			righted = append(righted, c.After.Text("id"))
+			righted = append(righted, c.After.ID())
 		}
 	}
-	if err := updateRecords(tx, "checklist_runs", begun, store.Row{"status": "in_progress"}); err != nil {
+	if err := record.Update(tx, begun, record.ChecklistRun{"status": "in_progress"}); err != nil {
 		return err
 	}
 	if err := cancelActions(tx, righted); err != nil {
@@ -237,12 +237,12 @@ func cancelActions(tx *store.Tx, answers []string) error {
 	if err != nil {
 		return err
 	}
-	return updateRecords(tx, "actions", ids, store.Row{"status": "cancelled", "cancel_reason": "the answer was put right"})
+	return record.Update(tx, ids, record.Action{"status": "cancelled", "cancel_reason": "the answer was put right"})
 }
 
 // openConsequences opens actions and hazards for failed answers, and takes what
 // failed critically out of service.
-func (sh *sheets) openConsequences(tx *store.Tx, failed []store.Row) error {
+func (sh *sheets) openConsequences(tx *store.Tx, failed []record.ChecklistAnswer) error {
 	if len(failed) == 0 {
 		return nil
 	}
@@ -250,24 +250,28 @@ func (sh *sheets) openConsequences(tx *store.Tx, failed []store.Row) error {
 	if err != nil {
 		return err
 	}
-	var actions, hazards, unsafe []store.Row
+	var actions []record.Action
+	var hazards []record.Incident
+	var unsafe []record.ChecklistRun
 	for _, an := range failed {
 		tpl, err := sh.templateOf(an)
 		if err != nil || tpl == nil {
 			return err
 		}
-		it, ok := tpl.Item(an.Text("item_key"))
+		it, ok := tpl.Item(an.ItemKey())
 		if !ok {
 			continue
 		}
-		run := sh.runs[an.Text("run_id")]
+		run := sh.runs[an.RunID()]
 		switch it.Opens() {
 		case checklist.OpensAction:
 			ac := remedyAction(run, an, it, today)
 			if it.Critical {
-				if ac["assignee_user_id"], err = findKeeper(tx.Tx, tx.TenantID, run.Text("site_id")); err != nil {
+				keeper, err := findKeeper(tx.Tx, tx.TenantID, run.SiteID())
+				if err != nil {
 					return err
 				}
+				ac.SetAssigneeUserIDOrNull(keeper)
 			}
 			actions = append(actions, ac)
 		case checklist.OpensIncident:
@@ -277,10 +281,10 @@ func (sh *sheets) openConsequences(tx *store.Tx, failed []store.Row) error {
 			unsafe = append(unsafe, run)
 		}
 	}
-	if err := InsertRecords(tx, "actions", actions); err != nil {
+	if err := InsertRecords(tx, actions); err != nil {
 		return err
 	}
-	if err := InsertRecords(tx, "incidents", hazards); err != nil {
+	if err := InsertRecords(tx, hazards); err != nil {
 		return err
 	}
 	return takeOutOfService(tx, unsafe)
@@ -312,43 +316,45 @@ func findKeeper(tx *db.Tx, tenant, site string) (user any, err error) {
 }
 
 // remedyAction is the action that a failed answer opens.
-func remedyAction(run, an store.Row, it *checklist.Item, today localtime.Date) store.Row {
+func remedyAction(run record.ChecklistRun, an record.ChecklistAnswer, it *checklist.Item,
+	today localtime.Date) record.Action {
 	priority, days := "medium", failedDays
 	if it.Critical {
 		priority, days = "critical", criticalDays
 	}
-	return store.Row{"title": itemHeadline(run, it), "description": db.Null(an.Text("note")), "type": "corrective", "source": "checklist_answer",
-		"source_id": an["id"],
-		"priority":  priority, "due_on": today.AddDays(days).String()}
+	return record.Action{"title": itemHeadline(run, it), "description": db.Null(an.Note()), "type": "corrective",
+		"source": "checklist_answer", "source_id": an.IDOrNull(), "priority": priority,
+		"due_on": today.AddDays(days).String()}
 }
 
 // hazardOf is the report that a failed answer makes.
-func hazardOf(a actor.Actor, run, an store.Row, it *checklist.Item, now string) store.Row {
+func hazardOf(a actor.Actor, run record.ChecklistRun, an record.ChecklistAnswer, it *checklist.Item,
+	now string) record.Incident {
 	severity := "medium"
 	if it.Critical {
 		severity = "high"
 	}
 	list := []Entity{}
-	for _, e := range [...]Entity{{"zone", run.Text("zone_id"), "source"}, {"equipment", run.Text("equipment_id"), "source"},
-		{"worker", run.Text("worker_id"), "involved"}} {
+	for _, e := range [...]Entity{{"zone", run.ZoneID(), "source"}, {"equipment", run.EquipmentID(), "source"},
+		{"worker", run.WorkerID(), "involved"}} {
 		if e.ID != "" {
 			list = append(list, e)
 		}
 	}
-	return store.Row{"kind": "hazard", "severity": severity, "title": itemHeadline(run, it), "description": db.Null(an.Text("note")), "occurred_at": now,
-		"reported_by": db.Null(a.UserID),
-		"site_id":     run["site_id"], "zone_id": run["zone_id"], "entities": list}
+	return record.Incident{"kind": "hazard", "severity": severity, "title": itemHeadline(run, it),
+		"description": db.Null(an.Note()), "occurred_at": now, "reported_by": db.Null(a.UserID),
+		"site_id": run.SiteIDOrNull(), "zone_id": run.ZoneIDOrNull(), "entities": list}
 }
 
 // itemHeadline names a failed item in one line of at most 200 characters.
-func itemHeadline(run store.Row, it *checklist.Item) string {
-	r := []rune(strings.Join(strings.Fields(run.Text("title")+": "+it.Prompt), " "))
+func itemHeadline(run record.ChecklistRun, it *checklist.Item) string {
+	r := []rune(strings.Join(strings.Fields(run.Title()+": "+it.Prompt), " "))
 	return string(r[:min(len(r), 200)])
 }
 
 // takeOutOfService takes equipment and vehicles out of service. Who may put them back is
 // the state machine's to say.
-func takeOutOfService(tx *store.Tx, runs []store.Row) error {
+func takeOutOfService(tx *store.Tx, runs []record.ChecklistRun) error {
 	for _, x := range [...]struct{ table, field string }{{"equipment", "equipment_id"}, {"vehicles", "vehicle_id"}} {
 		ids := distinctIDs(runs, x.field)
 		if len(ids) == 0 {
@@ -362,7 +368,7 @@ func takeOutOfService(tx *store.Tx, runs []store.Row) error {
 				AND status IN ('in_service', 'maintenance')
 			ORDER BY id`, "{table}", x.table), tx.TenantID, query.List(ids))
 		if err == nil {
-			err = updateRecords(tx, x.table, ids, store.Row{"status": "out_of_service"})
+			err = tx.UpdateRows(x.table, ids, store.Row{"status": "out_of_service"})
 		}
 		if err != nil {
 			return err

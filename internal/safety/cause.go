@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"holdfast/internal/fault"
-	"holdfast/internal/store"
+	"holdfast/internal/record"
 )
 
 // Cause is one root cause of an incident.
@@ -58,9 +58,9 @@ func badCause(format string, args ...any) error {
 }
 
 // checkCauses checks root causes where they changed.
-func checkCauses(c store.Change) error {
-	raw, _ := c.After["root_causes"].(json.RawMessage)
-	old, _ := c.Before["root_causes"].(json.RawMessage)
+func checkCauses(c record.Change[record.Incident]) error {
+	raw := c.After.RootCauses()
+	old := c.Before.RootCauses()
 	if raw == nil || bytes.Equal(raw, old) {
 		return nil
 	}
@@ -68,8 +68,8 @@ func checkCauses(c store.Change) error {
 	return err
 }
 
-func noCause(in store.Row) bool {
-	raw, _ := in["root_causes"].(json.RawMessage)
+func noCause(in record.Incident) bool {
+	raw := in.RootCauses()
 	list, err := ParseCauses(raw)
 	return err != nil || len(list) == 0
 }

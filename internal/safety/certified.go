@@ -4,6 +4,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/localtime"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -27,14 +28,15 @@ const checkCertifiedSQL = `
 // worker has no valid certificate of. What is entered afterwards, with its end,
 // is a fact and is taken.
 func checkCertified(tx *db.Tx, tenant string, today localtime.Date, changes []store.Change) error {
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Shift](changes) {
 		sh := c.After
-		begins := c.Op == store.Insert || c.Before["equipment_id"] != sh["equipment_id"] || c.Before["worker_id"] != sh["worker_id"]
-		if !begins || sh["ended_at"] != nil || sh["equipment_id"] == nil {
+		begins := c.Op == store.Insert || c.Before.EquipmentID() != sh.EquipmentID() ||
+			c.Before.WorkerID() != sh.WorkerID()
+		if !begins || sh.HasEndedAt() || !sh.HasEquipmentID() {
 			continue
 		}
 		tx.Queue(checkCertifiedSQL,
-			[]any{tenant, sh["equipment_id"], sh["worker_id"], today.String()}, func(r *db.Row) error {
+			[]any{tenant, sh.EquipmentIDOrNull(), sh.WorkerIDOrNull(), today.String()}, func(r *db.Row) error {
 				return fault.New(fault.Conflict, CodeGuard, "%s asks for a valid certificate of %s, which the worker does not have", r.Text(0), r.Text(1)).
 					At("equipment_id", "asks for a certificate of %s", r.Text(1))
 			})
@@ -44,8 +46,8 @@ func checkCertified(tx *db.Tx, tenant string, today localtime.Date, changes []st
 
 // asksCertificates reports a change that may begin a shift on equipment.
 func asksCertificates(changes []store.Change) bool {
-	for _, c := range changes {
-		if c.After["ended_at"] == nil && c.After["equipment_id"] != nil {
+	for _, c := range record.Changes[record.Shift](changes) {
+		if !c.After.HasEndedAt() && c.After.HasEquipmentID() {
 			return true
 		}
 	}

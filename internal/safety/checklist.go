@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/safety/checklist"
 	"holdfast/internal/store"
 )
@@ -14,7 +15,7 @@ import (
 // changeRuns completes what a new inspection is about, stamps its steps, and
 // judges it when it is done.
 func changeRuns(tx *store.Tx, changes []store.Change) error {
-	for _, c := range changes {
+	for _, c := range record.Changes[record.ChecklistRun](changes) {
 		if err := setTerms(c, tx.Now()); err != nil {
 			return err
 		}
@@ -23,16 +24,16 @@ func changeRuns(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	now := query.FormatTime(tx.Now())
-	var done []store.Row
-	for _, c := range changes {
+	var done []record.ChecklistRun
+	for _, c := range record.Changes[record.ChecklistRun](changes) {
 		run := c.After
-		hasQuestions := run["template_id"] != nil
+		hasQuestions := run.HasTemplateID()
 		if hasQuestions {
-			run["score"] = c.Before["score"] // nil on insert: it follows from the answers
+			run.SetScoreOrNull(c.Before.ScoreOrNull()) // nil on insert: it follows from the answers
 		}
-		if Becomes(c, "in_progress") {
-			run["started_at"] = now
-		} else if Becomes(c, "completed") {
+		if Becomes(c.Change, "in_progress") {
+			run.SetStartedAt(now)
+		} else if Becomes(c.Change, "completed") {
 			completeInspection(tx.Actor, run, tx.Now())
 			if hasQuestions {
 				done = append(done, run)
@@ -48,18 +49,18 @@ type terms struct {
 	grace         int64
 }
 
-func termsOf(run store.Row) terms {
-	grace, _ := run["grace_minutes"].(int64)
-	return terms{run.Text("due_at"), run.Text("deadline_at"), grace}
+func termsOf(run record.ChecklistRun) terms {
+	grace := run.GraceMinutes()
+	return terms{run.DueAt(), run.DeadlineAt(), grace}
 }
 
 // setTerms keeps the last moment that is in time. An inspection for which nobody set a
 // due time is due now and has no such moment: a look that nobody asked for is never
 // late.
-func setTerms(c store.Change, now time.Time) error {
+func setTerms(c record.Change[record.ChecklistRun], now time.Time) error {
 	before, after := termsOf(c.Before), termsOf(c.After)
 	if after.due == "" {
-		c.After["due_at"] = query.FormatTime(now)
+		c.After.SetDueAt(query.FormatTime(now))
 		return nil
 	}
 	if before.due == after.due && (before.grace == after.grace || before.deadline == "") {
@@ -69,7 +70,7 @@ func setTerms(c store.Change, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	c.After["deadline_at"] = query.FormatTime(due.Add(time.Duration(after.grace) * time.Minute))
+	c.After.SetDeadlineAt(query.FormatTime(due.Add(time.Duration(after.grace) * time.Minute)))
 	return nil
 }
 
@@ -82,8 +83,8 @@ func readTemplates(tx *db.Tx, tenant string, rows []store.Row) (map[string]*aske
 // fillInspections fills title, zone and site of new inspections and holds them
 // to what their template is for.
 func fillInspections(tx *store.Tx, changes []store.Change) error {
-	var rows []store.Row
-	for _, c := range changes {
+	var rows []record.ChecklistRun
+	for _, c := range record.Changes[record.ChecklistRun](changes) {
 		if c.Op == store.Insert || targetMoved(c) {
 			rows = append(rows, c.After)
 		}
@@ -91,19 +92,19 @@ func fillInspections(tx *store.Tx, changes []store.Change) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	templates, where, err := readTemplates(tx.Tx, tx.TenantID, rows)
+	templates, where, err := readTemplates(tx.Tx, tx.TenantID, record.Rows(rows))
 	if err != nil {
 		return err
 	}
 	for _, run := range rows {
 		where.fillLocation(run)
-		if t := templates[run.Text("template_id")]; t != nil {
-			if run["title"] == nil {
-				run["title"] = t.title
+		if t := templates[run.TemplateID()]; t != nil {
+			if run.TitleOrNull() == nil {
+				run.SetTitle(t.title)
 			}
 			// One that is under way may outlive its template's time.
-			if run["status"] == "scheduled" {
-				if err := t.checkFits(run, where); err != nil {
+			if run.Status() == "scheduled" {
+				if err := t.checkFits(store.Row(run), where); err != nil {
 					return err
 				}
 			}
@@ -112,7 +113,7 @@ func fillInspections(tx *store.Tx, changes []store.Change) error {
 	return nil
 }
 
-func targetMoved(c store.Change) bool {
+func targetMoved(c record.Change[record.ChecklistRun]) bool {
 	for _, f := range [...]string{"site_id", "zone_id", "equipment_id", "vehicle_id", "worker_id"} {
 		if c.Before[f] != c.After[f] {
 			return true
@@ -123,19 +124,20 @@ func targetMoved(c store.Change) bool {
 
 // completeInspection stamps a completed inspection and, where it has a deadline, says
 // whether it was in time.
-func completeInspection(a actor.Actor, run store.Row, now time.Time) {
-	if run["started_at"] == nil {
-		run["started_at"] = query.FormatTime(now)
+func completeInspection(a actor.Actor, run record.ChecklistRun, now time.Time) {
+	if !run.HasStartedAt() {
+		run.SetStartedAt(query.FormatTime(now))
 	}
-	run["completed_at"], run["completed_by"] = query.FormatTime(now), db.Null(a.UserID)
+	run.SetCompletedAt(query.FormatTime(now))
+	run.SetCompletedByOrNull(db.Null(a.UserID))
 	if deadline := termsOf(run).deadline; deadline != "" {
-		run["on_time"] = query.FormatTime(now) <= deadline
+		run.SetOnTime(query.FormatTime(now) <= deadline)
 	}
 }
 
 // judgeCompleted holds completed inspections to their required answers, of which
 // there is at least one, and scores them.
-func judgeCompleted(tx *db.Tx, tenant string, runs []store.Row) error {
+func judgeCompleted(tx *db.Tx, tenant string, runs []record.ChecklistRun) error {
 	if len(runs) == 0 {
 		return nil
 	}
@@ -145,7 +147,7 @@ func judgeCompleted(tx *db.Tx, tenant string, runs []store.Row) error {
 		return err
 	}
 	for _, run := range runs {
-		t := templates[run.Text("template_id")]
+		t := templates[run.TemplateID()]
 		if t == nil {
 			continue // the foreign key says so
 		}
@@ -153,7 +155,7 @@ func judgeCompleted(tx *db.Tx, tenant string, runs []store.Row) error {
 		if err != nil {
 			return err
 		}
-		given := answers[run.Text("id")]
+		given := answers[run.ID()]
 		r := tpl.Review(given)
 		if len(r.Missing) > 0 {
 			return NotReady("the inspection lacks answers: %s", strings.Join(r.Missing, ", "))
@@ -166,10 +168,14 @@ func judgeCompleted(tx *db.Tx, tenant string, runs []store.Row) error {
 	return nil
 }
 
-func setScore(run store.Row, r *checklist.Review) {
-	run["passed"], run["failed"], run["failed_critical"], run["score"] = r.Passed, r.Failed, r.FailedCritical, nil
-	run["passed_weight"], run["failed_weight"] = r.PassedWeight, r.FailedWeight
+func setScore(run record.ChecklistRun, r *checklist.Review) {
+	run.SetPassed(r.Passed)
+	run.SetFailed(r.Failed)
+	run.SetFailedCritical(r.FailedCritical)
+	run.ClearScore()
+	run.SetPassedWeight(r.PassedWeight)
+	run.SetFailedWeight(r.FailedWeight)
 	if all := r.PassedWeight + r.FailedWeight; all > 0 {
-		run["score"] = Percent(r.PassedWeight, all)
+		run.SetScore(Percent(r.PassedWeight, all))
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
-	"holdfast/internal/store"
+	"holdfast/internal/record"
 )
 
 // EntityTypes are what an incident, score or rule can be about.
@@ -80,9 +80,9 @@ func badEntity(format string, args ...any) error {
 // out those that exist in the tenant.
 type references map[string]map[string]bool
 
-func (r references) collectEntities(c store.Change) error {
-	raw, _ := c.After["entities"].(json.RawMessage)
-	old, _ := c.Before["entities"].(json.RawMessage)
+func (r references) collectEntities(c record.Change[record.Incident]) error {
+	raw := c.After.Entities()
+	old := c.Before.Entities()
 	if raw == nil || bytes.Equal(raw, old) || string(raw) == "[]" {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (r references) collectEntities(c store.Change) error {
 	if err != nil {
 		return badEntity("cannot be written: %v", err)
 	}
-	c.After["entities"] = json.RawMessage(canonical)
+	c.After.SetEntities(json.RawMessage(canonical))
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -24,7 +25,7 @@ func reportIncidents(tx *store.Tx, changes []store.Change) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Incident](changes) {
 		if err := checkClosed(c); err != nil && tx.Store.Audited() {
 			return err
 		}
@@ -32,8 +33,9 @@ func reportIncidents(tx *store.Tx, changes []store.Change) error {
 		if c.Op == store.Insert {
 			fillReport(tx.Actor, in, now)
 		}
-		if zone != nil && isAnonymousReport(c) {
-			err := RoundMoments(in, zone, occurredColumn, reportedColumn, knownColumn, "created_at", "updated_at")
+		if zone != nil && isAnonymousReport(c.Change) {
+			err := RoundMoments(store.Row(in), zone, occurredColumn, reportedColumn, knownColumn, "created_at",
+				"updated_at")
 			if err != nil {
 				return err
 			}
@@ -43,11 +45,11 @@ func reportIncidents(tx *store.Tx, changes []store.Change) error {
 		}
 		for _, f := range [...]string{occurredColumn, reportedColumn} {
 			isSet := c.Op == store.Insert || c.Op == store.Update && in[f] != c.Before[f]
-			if isSet && IsAhead(in.Text(f), tx.Now()) {
+			if isSet && IsAhead(store.Row(in).Text(f), tx.Now()) {
 				return fault.New(fault.Invalid, CodeReport, "%s lies in the future", f).At(f, "lies in the future")
 			}
 		}
-		in["risk_rating"] = RiskRating(in.Text("severity"), in["likelihood"])
+		in.SetRiskRatingOrNull(RiskRating(in.Severity(), in.LikelihoodOrNull()))
 		if err := refs.collectEntities(c); err != nil {
 			return err
 		}
@@ -58,17 +60,17 @@ func reportIncidents(tx *store.Tx, changes []store.Change) error {
 			return err
 		}
 		switch {
-		case Becomes(c, "void") && in["void_reason"] == nil && in["duplicate_of"] == nil:
+		case Becomes(c.Change, "void") && !in.HasVoidReason() && !in.HasDuplicateOf():
 			return NotReady("say why the report is void: void_reason, or duplicate_of")
-		case Becomes(c, "closed"):
-			in["closed_at"] = now
-			closing = append(closing, in.Text("id"))
-		case Becomes(c, "action_pending"):
-			pending = append(pending, in.Text("id"))
-		case c.Op == store.Update && in["status"] != "closed":
-			in["closed_at"] = nil
+		case Becomes(c.Change, "closed"):
+			in.SetClosedAt(now)
+			closing = append(closing, in.ID())
+		case Becomes(c.Change, "action_pending"):
+			pending = append(pending, in.ID())
+		case c.Op == store.Update && in.Status() != "closed":
+			in.ClearClosedAt()
 		}
-		if in["duplicate_of"] != nil && in["duplicate_of"] == in["id"] {
+		if in.HasDuplicateOf() && in.DuplicateOfOrNull() == in.IDOrNull() {
 			return fault.New(fault.Invalid, CodeReport, "an incident is not a duplicate of itself").At("duplicate_of", "names the incident itself")
 		}
 	}
@@ -99,15 +101,15 @@ const (
 
 // checkKnown holds when the employer learned of an incident between the incident and its
 // report, which told the employer at the latest.
-func checkKnown(c store.Change) error {
-	at := c.After.Text(knownColumn)
-	isSet := c.Op == store.Insert || IsChanged(c, knownColumn, occurredColumn)
+func checkKnown(c record.Change[record.Incident]) error {
+	at := c.After.KnownAt()
+	isSet := c.Op == store.Insert || IsChanged(c.Change, knownColumn, occurredColumn)
 	switch {
 	case at == "" || !isSet:
 		return nil
-	case at < c.After.Text(occurredColumn):
+	case at < c.After.OccurredAt():
 		return RefuseField(knownColumn, "lies before the incident")
-	case at > c.After.Text(reportedColumn):
+	case at > c.After.ReportedAt():
 		return RefuseField(knownColumn, "lies after the report, which told the employer at the latest")
 	}
 	return nil
@@ -116,8 +118,8 @@ func checkKnown(c store.Change) error {
 // checkClosed refuses changes of an incident that was closed and stays so: what was
 // concluded changes by reopening it, which leaves a reason. Imports correct
 // history.
-func checkClosed(c store.Change) *fault.Error {
-	if c.Op != store.Update || c.Before["status"] != "closed" || c.After["status"] != "closed" {
+func checkClosed(c record.Change[record.Incident]) *fault.Error {
+	if c.Op != store.Update || c.Before.Status() != "closed" || c.After.Status() != "closed" {
 		return nil
 	}
 	for i := range c.Resource.Fields {
@@ -125,7 +127,8 @@ func checkClosed(c store.Change) *fault.Error {
 		if f.ReadOnly || equalValues(c.Before[f.Name], c.After[f.Name]) {
 			continue
 		}
-		return fault.New(fault.Conflict, CodeGuard, "incident %s is closed: %s no longer changes", c.After.Text("incident_no"), f.Name).
+		return fault.New(fault.Conflict, CodeGuard, "incident %s is closed: %s no longer changes",
+			c.After.IncidentNo(), f.Name).
 			With("", "reopen it: status investigating with a reopen_reason").At(f.Name, "is kept as it is")
 	}
 	return nil
@@ -142,17 +145,18 @@ func equalValues(a, b any) bool {
 }
 
 // isSerious reports an incident that must be investigated.
-func isSerious(in store.Row) bool {
-	return severity[in.Text("severity")] >= severity["high"] || in["potential_severity"] == "critical"
+func isSerious(in record.Incident) bool {
+	return severity[in.Severity()] >= severity["high"] || in.PotentialSeverity() == "critical"
 }
 
 // checkInvestigation holds an incident to its investigation: one is led by somebody
 // and due, what is serious cannot go around it, and one that was begun ends
 // with a root cause. A closed incident is reopened with a reason.
-func checkInvestigation(c store.Change, now string) error {
+func checkInvestigation(c record.Change[record.Incident], now string) error {
 	in := c.After
-	if Becomes(c, "investigating") {
-		if c.Before["status"] == "closed" && (in["reopen_reason"] == nil || in["reopen_reason"] == c.Before["reopen_reason"]) {
+	if Becomes(c.Change, "investigating") {
+		if c.Before.Status() == "closed" && (!in.HasReopenReason() ||
+			in.ReopenReasonOrNull() == c.Before.ReopenReasonOrNull()) {
 			return NotReady("say why the incident is reopened: reopen_reason").At("reopen_reason", "is required")
 		}
 		for _, f := range [...]string{"lead_user_id", "due_on"} {
@@ -160,14 +164,14 @@ func checkInvestigation(c store.Change, now string) error {
 				return NotReady("an investigation has a lead and a due day: %s", f).At(f, "is required")
 			}
 		}
-		if in["investigated_at"] == nil {
-			in["investigated_at"] = now
+		if !in.HasInvestigatedAt() {
+			in.SetInvestigatedAt(now)
 		}
-	} else if Becomes(c, "action_pending") || Becomes(c, "closed") {
-		if isSerious(in) && in["investigated_at"] == nil {
+	} else if Becomes(c.Change, "action_pending") || Becomes(c.Change, "closed") {
+		if isSerious(in) && !in.HasInvestigatedAt() {
 			return NotReady("an incident of severity high or critical, or that could have been critical, is investigated first")
 		}
-		if in["status"] == "closed" && in["investigated_at"] != nil && noCause(in) {
+		if in.Status() == "closed" && in.HasInvestigatedAt() && noCause(in) {
 			return NotReady("an investigation ends with a root cause").At("root_causes", "has none")
 		}
 	}
@@ -177,14 +181,15 @@ func checkInvestigation(c store.Change, now string) error {
 // fillReport fills who reported and when. A member reports as himself; only the
 // server's own code (imports) reports for others. An anonymous report keeps no
 // trace of the reporter in the record.
-func fillReport(a actor.Actor, in store.Row, now string) {
-	if in["reported_at"] == nil {
-		in["reported_at"] = now
+func fillReport(a actor.Actor, in record.Incident, now string) {
+	if !in.HasReportedAt() {
+		in.SetReportedAt(now)
 	}
-	if in["anonymous"] == true {
-		in["reported_by"], in["created_by"] = nil, nil
-	} else if a.Role != actor.Service || in["reported_by"] == nil {
-		in["reported_by"] = db.Null(a.UserID)
+	if in.Anonymous() {
+		in.ClearReportedBy()
+		in.ClearCreatedBy()
+	} else if a.Role != actor.Service || !in.HasReportedBy() {
+		in.SetReportedByOrNull(db.Null(a.UserID))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -35,7 +36,7 @@ const reportersSQL = `
 	WHERE worker.tenant_id = $1 AND worker.user_id IN {ids $2}`
 
 // readReporters finds who reported incidents that name people without their part.
-func readReporters(tx *db.Tx, tenant string, incidents []store.Row) (people, error) {
+func readReporters(tx *db.Tx, tenant string, incidents []record.Incident) (people, error) {
 	accounts := map[string]bool{}
 	for _, in := range incidents {
 		list, err := namedIn(in)
@@ -45,7 +46,7 @@ func readReporters(tx *db.Tx, tenant string, incidents []store.Row) (people, err
 		unsaid := slices.ContainsFunc(list, func(e Entity) bool {
 			return e.Role == "" && (e.Type == "worker" || e.Type == "driver")
 		})
-		if by := in.Text("reported_by"); by != "" && unsaid {
+		if by := in.ReportedBy(); by != "" && unsaid {
 			accounts[by] = true
 		}
 	}
@@ -62,10 +63,10 @@ func readReporters(tx *db.Tx, tenant string, incidents []store.Row) (people, err
 }
 
 // namedIn are the entities that an incident names, with their parts.
-func namedIn(in store.Row) (list []Entity, err error) {
-	if raw, _ := in["entities"].(json.RawMessage); len(raw) > 0 {
+func namedIn(in record.Incident) (list []Entity, err error) {
+	if raw := in.Entities(); len(raw) > 0 {
 		if err = json.Unmarshal(raw, &list); err != nil {
-			err = fmt.Errorf("safety: entities of incident %s: %w", in.Text("id"), err)
+			err = fmt.Errorf("safety: entities of incident %s: %w", in.ID(), err)
 		}
 	}
 	return list, err
@@ -74,19 +75,19 @@ func namedIn(in store.Row) (list []Entity, err error) {
 // tookPart reports whether an incident counts for an entity that it names: as
 // injured, involved or its source. A place always counts, and one named without a
 // part is involved, unless it is the person who reported it.
-func (p people) tookPart(in store.Row, e Entity) bool {
+func (p people) tookPart(in record.Incident, e Entity) bool {
 	if e.Type == "zone" {
 		return true
 	}
 	if e.Role == "" {
-		return !slices.Contains(p[in.Text("reported_by")], e)
+		return !slices.Contains(p[in.ReportedBy()], e)
 	}
 	return e.Role != "witness"
 }
 
 // ReadParticipants reads, by incident, the entities for which incidents count: whom and what
 // they name as injured, involved or their source, and nobody who only saw or reported them.
-func ReadParticipants(tx *db.Tx, tenant string, incidents []store.Row) (map[string][]Entity, error) {
+func ReadParticipants(tx *db.Tx, tenant string, incidents []record.Incident) (map[string][]Entity, error) {
 	reporters, err := readReporters(tx, tenant, incidents)
 	if err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ func ReadParticipants(tx *db.Tx, tenant string, incidents []store.Row) (map[stri
 		if err != nil {
 			return nil, err
 		}
-		id := in.Text("id")
+		id := in.ID()
 		for _, e := range list {
 			if reporters.tookPart(in, e) {
 				participants[id] = append(participants[id], e)
@@ -110,15 +111,15 @@ func ReadParticipants(tx *db.Tx, tenant string, incidents []store.Row) (map[stri
 
 // entityRows are the rows of EntityTable for an incident: each entity once, and the
 // zone it happened in; none for a void report.
-func (p people) entityRows(in store.Row) ([][]any, error) {
-	if in.Text("status") == "void" {
+func (p people) entityRows(in record.Incident) ([][]any, error) {
+	if in.Status() == "void" {
 		return nil, nil
 	}
 	list, err := namedIn(in)
 	if err != nil {
 		return nil, err
 	}
-	if z := in.Text("zone_id"); z != "" {
+	if z := in.ZoneID(); z != "" {
 		list = append(list, Entity{Type: "zone", ID: z})
 	}
 	seen := map[Entity]bool{}
@@ -132,7 +133,8 @@ func (p people) entityRows(in store.Row) ([][]any, error) {
 			continue
 		}
 		seen[e] = true
-		out = append(out, []any{in["tenant_id"], in["id"], e.Type, e.ID, in["occurred_at"], in["kind"], in["severity"]})
+		out = append(out, []any{in.TenantIDOrNull(), in.IDOrNull(), e.Type, e.ID, in.OccurredAtOrNull(),
+			in.KindOrNull(), in.SeverityOrNull()})
 	}
 	return out, nil
 }
@@ -140,13 +142,13 @@ func (p people) entityRows(in store.Row) ([][]any, error) {
 // enterIncidents keeps EntityTable in step with incidents.
 func enterIncidents(tx *store.Tx, changes []store.Change) error {
 	var old []string
-	var moved []store.Row
-	for _, c := range changes {
+	var moved []record.Incident
+	for _, c := range record.Changes[record.Incident](changes) {
 		if c.Op == store.Update {
 			if !isMoved(c) {
 				continue
 			}
-			old = append(old, c.After.Text("id"))
+			old = append(old, c.After.ID())
 		}
 		moved = append(moved, c.After)
 	}
@@ -157,19 +159,19 @@ func enterIncidents(tx *store.Tx, changes []store.Change) error {
 				AND incident_id IN {ids $2}`, "{entity table}", EntityTable),
 			[]any{tx.TenantID, query.List(old)}, nil)
 	}
-	return Index(tx.Tx, tx.TenantID, moved)
+	return Index(tx.Tx, tx.TenantID, record.Rows(moved))
 }
 
 // Index enters incidents of a tenant into EntityTable, at the transaction's next
 // flush.
 func Index(tx *db.Tx, tenant string, incidents []store.Row) error {
-	reporters, err := readReporters(tx, tenant, incidents)
+	reporters, err := readReporters(tx, tenant, record.From[record.Incident](incidents))
 	if err != nil {
 		return err
 	}
 	var all [][]any
 	for _, in := range incidents {
-		list, err := reporters.entityRows(in)
+		list, err := reporters.entityRows(record.Incident(in))
 		if err != nil {
 			return err
 		}
@@ -192,10 +194,10 @@ func queueEntities(tx *db.Tx, list [][]any) error {
 // leaveIncidents takes deleted incidents out of EntityTable.
 func leaveIncidents(tx *db.Tx, changes []store.Change) {
 	gone := map[string][]string{}
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Incident](changes) {
 		if c.Op == store.Delete {
-			t := c.Before.Text("tenant_id")
-			gone[t] = append(gone[t], c.Before.Text("id"))
+			t := c.Before.TenantID()
+			gone[t] = append(gone[t], c.Before.ID())
 		}
 	}
 	for t, ids := range gone {
@@ -207,13 +209,13 @@ func leaveIncidents(tx *db.Tx, changes []store.Change) {
 }
 
 // isMoved reports a change of what EntityTable holds of an incident.
-func isMoved(c store.Change) bool {
+func isMoved(c record.Change[record.Incident]) bool {
 	for _, f := range [...]string{"zone_id", "kind", "severity", "occurred_at"} {
 		if c.Before[f] != c.After[f] {
 			return true
 		}
 	}
-	was, _ := c.Before["entities"].(json.RawMessage)
-	is, _ := c.After["entities"].(json.RawMessage)
-	return string(was) != string(is) || (c.Before["status"] == "void") != (c.After["status"] == "void")
+	was := c.Before.Entities()
+	is := c.After.Entities()
+	return string(was) != string(is) || (c.Before.Status() == "void") != (c.After.Status() == "void")
 }

@@ -3,6 +3,7 @@ package safety
 import (
 	"holdfast/internal/db"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -88,10 +89,10 @@ func queuePlaces(tx *db.Tx, tenant string, rows []store.Row) *whereabouts {
 }
 
 // distinctIDs lists the ids that rows have in a field.
-func distinctIDs(rows []store.Row, field string) []string {
+func distinctIDs[R ~map[string]any](rows []R, field string) []string {
 	ids := map[string]bool{}
 	for _, r := range rows {
-		if id := r.Text(field); id != "" {
+		if id := store.Row(r).Text(field); id != "" {
 			ids[id] = true
 		}
 	}
@@ -99,21 +100,21 @@ func distinctIDs(rows []store.Row, field string) []string {
 }
 
 // fillLocation fills the zone and site of a row that follow from what it is about.
-func (p *whereabouts) fillLocation(row store.Row) {
-	if row["zone_id"] == nil {
-		row["zone_id"] = db.Null(p.zone[row.Text("equipment_id")])
+func (p *whereabouts) fillLocation(row record.ChecklistRun) {
+	if !row.HasZoneID() {
+		row.SetZoneIDOrNull(db.Null(p.zone[row.EquipmentID()]))
 	}
 	for _, field := range [...]string{"zone_id", "equipment_id", "vehicle_id", "worker_id"} {
-		if row["site_id"] == nil {
-			row["site_id"] = db.Null(p.site[row.Text(field)])
+		if !row.HasSiteID() {
+			row.SetSiteIDOrNull(db.Null(p.site[store.Row(row).Text(field)]))
 		}
 	}
 }
 
 // timezoneOf is where a row's local days are.
-func (p *whereabouts) timezoneOf(row store.Row) string {
+func (p *whereabouts) timezoneOf(row record.ChecklistSchedule) string {
 	for _, field := range [...]string{"site_id", "zone_id", "equipment_id", "vehicle_id", "worker_id"} {
-		if zone := p.clock[p.site[row.Text(field)]]; zone != "" {
+		if zone := p.clock[p.site[store.Row(row).Text(field)]]; zone != "" {
 			return zone
 		}
 	}

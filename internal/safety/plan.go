@@ -1,11 +1,13 @@
 package safety
 
 import (
+	"strconv"
 	"time"
 
 	"holdfast/internal/db"
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/safety/checklist"
 	"holdfast/internal/store"
 )
@@ -22,8 +24,8 @@ const planPage = 100
 // changeSchedules checks what a schedule asks for and starts its plan anew
 // where that changed.
 func changeSchedules(tx *store.Tx, changes []store.Change) error {
-	var rows []store.Row
-	for _, c := range changes {
+	var rows []record.ChecklistSchedule
+	for _, c := range record.Changes[record.ChecklistSchedule](changes) {
 		if c.Op == store.Insert || changesPlan(c, tx.Now()) {
 			rows = append(rows, c.After)
 		}
@@ -31,19 +33,19 @@ func changeSchedules(tx *store.Tx, changes []store.Change) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	templates, where, err := readTemplates(tx.Tx, tx.TenantID, rows)
+	templates, where, err := readTemplates(tx.Tx, tx.TenantID, record.Rows(rows))
 	if err != nil {
 		return err
 	}
 	for _, sc := range rows {
-		if t := templates[sc.Text("template_id")]; t != nil && sc["status"] != "ended" {
-			if err := t.checkFits(sc, where); err != nil {
+		if t := templates[sc.TemplateID()]; t != nil && sc.Status() != "ended" {
+			if err := t.checkFits(store.Row(sc), where); err != nil {
 				return err
 			}
 		}
-		sc["timezone"] = where.timezoneOf(sc)
-		if sc["starts_on"] == nil {
-			sc["starts_on"] = localtime.DateOf(tx.Now(), localtime.Zone(where.timezoneOf(sc))).String()
+		sc.SetTimezone(where.timezoneOf(sc))
+		if sc.StartsOnOrNull() == nil {
+			sc.SetStartsOn(localtime.DateOf(tx.Now(), localtime.Zone(where.timezoneOf(sc))).String())
 		}
 		if err := resetSchedule(sc, tx.Now()); err != nil {
 			return err
@@ -54,8 +56,8 @@ func changeSchedules(tx *store.Tx, changes []store.Change) error {
 
 // changesPlan reports a change that makes the runs planned so far wrong. What
 // the plan itself writes, which reaches beyond now, is none.
-func changesPlan(c store.Change, now time.Time) bool {
-	if c.Before["planned_until"] != c.After["planned_until"] && c.After.Text("planned_until") > query.FormatTime(now) {
+func changesPlan(c record.Change[record.ChecklistSchedule], now time.Time) bool {
+	if c.Before.PlannedUntilOrNull() != c.After.PlannedUntilOrNull() && c.After.PlannedUntil() > query.FormatTime(now) {
 		return false
 	}
 	for _, f := range [...]string{"template_id", "title", "site_id", "zone_id", "equipment_id", "vehicle_id", "worker_id", "assignee_user_id", "rrule",
@@ -68,32 +70,33 @@ func changesPlan(c store.Change, now time.Time) bool {
 }
 
 // resetSchedule sets a schedule to where nothing is planned.
-func resetSchedule(sc store.Row, now time.Time) error {
+func resetSchedule(sc record.ChecklistSchedule, now time.Time) error {
 	rule, err := readRecurrence(sc)
 	if err != nil {
 		return err
 	}
-	sc["planned_until"], sc["next_due_at"] = query.FormatTime(now), nil
-	if sc["status"] == "active" {
+	sc.SetPlannedUntil(query.FormatTime(now))
+	sc.ClearNextDueAt()
+	if sc.Status() == "active" {
 		if next, ok := rule.Next(now); ok {
-			sc["next_due_at"] = query.FormatTime(next)
+			sc.SetNextDueAt(query.FormatTime(next))
 		}
 	}
 	return nil
 }
 
 // readRecurrence reads a schedule's rule.
-func readRecurrence(sc store.Row) (*checklist.Recurrence, error) {
-	day, err := localtime.ParseDate(sc.Text("starts_on"))
+func readRecurrence(sc record.ChecklistSchedule) (*checklist.Recurrence, error) {
+	day, err := localtime.ParseDate(sc.StartsOn())
 	if err != nil || day.Year() < 2000 || day.Year() > 2200 {
 		return nil, badRun("starts_on", "must be a day from 2000 on")
 	}
-	hour, minute, err := checklist.Clock(sc.Text("due_time"))
+	hour, minute, err := checklist.Clock(sc.DueTime())
 	if err != nil {
 		return nil, badRun("due_time", "must be a time of day, HH:MM")
 	}
 	first := day.UTC().Add(time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute)
-	return checklist.Recur(sc.Text("rrule"), first, localtime.Zone(sc.Text("timezone")))
+	return checklist.Recur(sc.Rrule(), first, localtime.Zone(sc.Timezone()))
 }
 
 const replanSchedulesSQL = `
@@ -106,12 +109,12 @@ const replanSchedulesSQL = `
 // nobody has begun, and plans it.
 func replanSchedules(tx *store.Tx, changes []store.Change) error {
 	var stale, fresh []string
-	for _, c := range changes {
+	for _, c := range record.Changes[record.ChecklistSchedule](changes) {
 		switch {
 		case c.Op == store.Insert:
-			fresh = append(fresh, c.After.Text("id"))
+			fresh = append(fresh, c.After.ID())
 		case changesPlan(c, tx.Now()):
-			stale, fresh = append(stale, c.After.Text("id")), append(fresh, c.After.Text("id"))
+			stale, fresh = append(stale, c.After.ID()), append(fresh, c.After.ID())
 		}
 	}
 	if len(stale) > 0 {
@@ -141,13 +144,10 @@ func PlanSchedules(tx *store.Tx) (int, error) {
 }
 
 func planRuns(tx *store.Tx, where string, args []any) (int, error) {
-	schedules, ok := tx.Store.Catalog().Get("checklist_schedules")
-	if !ok {
-		return 0, nil
-	}
 	now := tx.Now()
-	rows, err := tx.Rows(schedules.Name, "status = 'active' AND next_due_at <= $2 AND "+where+" ORDER BY id LIMIT "+formatInt(planPage)+
-		tx.DB().ForUpdate(), append([]any{now.Add(PlanAhead)}, args...)...)
+	rows, err := record.List[record.ChecklistSchedule](tx,
+		"status = 'active' AND next_due_at <= $2 AND "+where+" ORDER BY id LIMIT "+strconv.Itoa(planPage)+
+			tx.DB().ForUpdate(), append([]any{now.Add(PlanAhead)}, args...)...)
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
@@ -155,28 +155,28 @@ func planRuns(tx *store.Tx, where string, args []any) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	var runs, kept []store.Row
+	var runs []record.ChecklistRun
+	var kept []record.ChecklistSchedule
 	for _, sc := range rows {
 		rule, err := readRecurrence(sc)
 		if err != nil {
 			return 0, err
 		}
 		from := now.Add(-planBack)
-		if until, err := time.Parse(db.TimeLayout, sc.Text("planned_until")); err == nil && until.After(from) {
+		if until, err := time.Parse(db.TimeLayout, sc.PlannedUntil()); err == nil && until.After(from) {
 			from = until
 		}
 		for _, at := range rule.Between(from, now.Add(PlanAhead)) {
-			if run := runOf(sc, at); !there[sc.Text("id")+run.Text("due_at")] {
+			if run := runOf(sc, at); !there[sc.ID()+run.DueAt()] {
 				runs = append(runs, run)
 			}
 		}
 		kept = append(kept, nextSchedule(sc, rule, now))
 	}
-	if err := InsertRecords(tx, "checklist_runs", runs); err != nil {
+	if err := InsertRecords(tx, runs); err != nil {
 		return 0, err
 	}
-	err = tx.UpdateEach(schedules.Name, kept)
-	return len(rows), err
+	return len(rows), tx.UpdateEach("checklist_schedules", record.Rows(kept))
 }
 
 const dueAlreadySQL = `
@@ -186,7 +186,8 @@ const dueAlreadySQL = `
 
 // dueAlready is the due times that have a run, by schedule and time: one that
 // was begun stays when its schedule is planned anew.
-func dueAlready(tx *db.Tx, tenant string, schedules []store.Row, from time.Time) (map[string]bool, error) {
+func dueAlready(tx *db.Tx, tenant string, schedules []record.ChecklistSchedule, from time.Time) (map[string]bool,
+	error) {
 	there := map[string]bool{}
 	err := tx.Query(dueAlreadySQL,
 		[]any{tenant, query.List(distinctIDs(schedules, "id")), from}, func(r *db.Row) error {
@@ -198,19 +199,21 @@ func dueAlready(tx *db.Tx, tenant string, schedules []store.Row, from time.Time)
 
 // nextSchedule is a schedule after its runs were made; one that is never due again
 // ends.
-func nextSchedule(sc store.Row, rule *checklist.Recurrence, now time.Time) store.Row {
+func nextSchedule(sc record.ChecklistSchedule, rule *checklist.Recurrence, now time.Time) record.ChecklistSchedule {
 	next, ok := rule.Next(now.Add(PlanAhead))
-	set := store.Row{"id": sc["id"], "planned_until": query.FormatTime(now.Add(PlanAhead)), "next_due_at": nil}
+	set := record.ChecklistSchedule{"id": sc.IDOrNull(), "planned_until": query.FormatTime(now.Add(PlanAhead)),
+		"next_due_at": nil}
 	if ok {
-		set["next_due_at"] = query.FormatTime(next)
+		set.SetNextDueAt(query.FormatTime(next))
 	} else {
-		set["status"] = "ended"
+		set.SetStatus("ended")
 	}
 	return set
 }
 
-func runOf(sc store.Row, at time.Time) store.Row {
-	run := store.Row{"schedule_id": sc["id"], "due_at": query.FormatTime(at), "created_by": sc["created_by"]}
+func runOf(sc record.ChecklistSchedule, at time.Time) record.ChecklistRun {
+	run := record.ChecklistRun{"schedule_id": sc.IDOrNull(), "due_at": query.FormatTime(at),
+		"created_by": sc.CreatedByOrNull()}
 	for _, f := range [...]string{"template_id", "title", "site_id", "zone_id", "equipment_id", "vehicle_id", "worker_id", "assignee_user_id", "grace_minutes"} {
 		if sc[f] != nil {
 			run[f] = sc[f]

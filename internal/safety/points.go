@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -63,14 +64,14 @@ type award struct {
 func creditIncidents(tx *store.Tx, changes []store.Change) error {
 	var list []award
 	var void []string
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Incident](changes) {
 		in := c.After
 		switch {
-		case Becomes(c, "void"):
-			void = append(void, in.Text("id"))
-		case c.Op == store.Update && c.Before.Text("status") == "reported" && in.Text("status") != "reported":
+		case Becomes(c.Change, "void"):
+			void = append(void, in.ID())
+		case c.Op == store.Update && c.Before.Status() == "reported" && in.Status() != "reported":
 			if kind, points := reportPoints(in); kind != "" {
-				list = append(list, award{in.Text("reported_by"), kind, "incidents", in.Text("id"), points})
+				list = append(list, award{in.ReportedBy(), kind, "incidents", in.ID(), points})
 			}
 		}
 	}
@@ -80,8 +81,8 @@ func creditIncidents(tx *store.Tx, changes []store.Change) error {
 	return grantPoints(tx, list)
 }
 
-func reportPoints(in store.Row) (kind string, points func(Points) int64) {
-	switch in.Text("kind") {
+func reportPoints(in record.Incident) (kind string, points func(Points) int64) {
+	switch in.Kind() {
 	case "near_miss":
 		return "near_miss", func(p Points) int64 { return p.NearMiss }
 	case "hazard":
@@ -96,9 +97,9 @@ func reportPoints(in store.Row) (kind string, points func(Points) int64) {
 }
 
 // isReportedWithin reports an incident told within a time of its happening.
-func isReportedWithin(in store.Row, d time.Duration) bool {
-	at, err1 := time.Parse(db.TimeLayout, in.Text("occurred_at"))
-	told, err2 := time.Parse(db.TimeLayout, in.Text("reported_at"))
+func isReportedWithin(in record.Incident, d time.Duration) bool {
+	at, err1 := time.Parse(db.TimeLayout, in.OccurredAt())
+	told, err2 := time.Parse(db.TimeLayout, in.ReportedAt())
 	return err1 == nil && err2 == nil && told.Sub(at) <= d
 }
 
@@ -107,17 +108,19 @@ func isReportedWithin(in store.Row, d time.Duration) bool {
 // suggestion it was.
 func creditActions(tx *store.Tx, changes []store.Change) error {
 	var list []award
-	for _, c := range changes {
-		if !Becomes(c, "verified") {
+	for _, c := range record.Changes[record.Action](changes) {
+		if !Becomes(c.Change, "verified") {
 			continue
 		}
 		ac := c.After
-		done := award{ac.Text("assignee_user_id"), "action_done", "actions", ac.Text("id"), func(p Points) int64 { return p.ActionLate }}
-		if due := ac.Text("due_at"); due == "" || ac.Text("completed_at") <= due {
+		done := award{ac.AssigneeUserID(), "action_done", "actions", ac.ID(),
+			func(p Points) int64 { return p.ActionLate }}
+		if due := ac.DueAt(); due == "" || ac.CompletedAt() <= due {
 			done.points = func(p Points) int64 { return p.ActionOnTime }
 		}
-		list = append(list, done, award{ac.Text("verifier_user_id"), "action_verified", "actions", ac.Text("id"), func(p Points) int64 { return p.Verified }},
-			award{ac.Text("suggested_by"), "suggestion", "actions", ac.Text("id"), func(p Points) int64 { return p.Suggestion }})
+		list = append(list, done, award{ac.VerifierUserID(), "action_verified", "actions", ac.ID(),
+			func(p Points) int64 { return p.Verified }},
+			award{ac.SuggestedBy(), "suggestion", "actions", ac.ID(), func(p Points) int64 { return p.Suggestion }})
 	}
 	return grantPoints(tx, list)
 }
@@ -126,10 +129,11 @@ func creditActions(tx *store.Tx, changes []store.Change) error {
 // schedule, or by somebody other than the one who did it.
 func creditRuns(tx *store.Tx, changes []store.Change) error {
 	var list []award
-	for _, c := range changes {
-		asked := c.After["schedule_id"] != nil || c.After["created_by"] != c.After["completed_by"]
-		if Becomes(c, "completed") && c.After["on_time"] != false && asked {
-			list = append(list, award{c.After.Text("completed_by"), "checklist", "checklist_runs", c.After.Text("id"), func(p Points) int64 { return p.Checklist }})
+	for _, c := range record.Changes[record.ChecklistRun](changes) {
+		asked := c.After.HasScheduleID() || c.After.CreatedByOrNull() != c.After.CompletedByOrNull()
+		if Becomes(c.Change, "completed") && c.After.OnTimeOrNull() != false && asked {
+			list = append(list, award{c.After.CompletedBy(), "checklist", "checklist_runs", c.After.ID(),
+				func(p Points) int64 { return p.Checklist }})
 		}
 	}
 	return grantPoints(tx, list)
@@ -137,9 +141,10 @@ func creditRuns(tx *store.Tx, changes []store.Change) error {
 
 func creditTraining(tx *store.Tx, changes []store.Change) error {
 	var list []award
-	for _, c := range changes {
-		if Becomes(c, "completed") {
-			list = append(list, award{c.After.Text("user_id"), "course", "training_assignments", c.After.Text("id"), func(p Points) int64 { return p.Course }})
+	for _, c := range record.Changes[record.TrainingAssignment](changes) {
+		if Becomes(c.Change, "completed") {
+			list = append(list, award{c.After.UserID(), "course", "training_assignments", c.After.ID(),
+				func(p Points) int64 { return p.Course }})
 		}
 	}
 	return grantPoints(tx, list)

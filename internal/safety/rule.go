@@ -12,6 +12,7 @@ import (
 
 	"holdfast/internal/fault"
 	"holdfast/internal/jobtitle"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/suggest"
 )
@@ -299,12 +300,12 @@ func (b *Bound) isMet(v float64) bool {
 // checkRegulations refuses a rule that could not be evaluated before it is
 // written.
 func checkRegulations(_ *store.Tx, changes []store.Change) error {
-	for _, c := range changes {
-		raw, _ := c.After["rule"].(json.RawMessage)
+	for _, c := range record.Changes[record.Regulation](changes) {
+		raw := c.After.Rule()
 		if c.After == nil || raw == nil {
 			continue // the store names what is missing
 		}
-		if c.Op == store.Update && !IsChanged(c, "rule") {
+		if c.Op == store.Update && !IsChanged(c.Change, "rule") {
 			continue // it was checked when it was written
 		}
 		if _, err := ParseRule(raw); err != nil {

@@ -6,7 +6,6 @@
 package safety
 
 import (
-	"strconv"
 	"time"
 
 	"holdfast/internal/fault"
@@ -28,25 +27,25 @@ const skew = 5 * time.Minute
 func Effects() store.Effects {
 	return store.Effects{Before: map[string]store.Effect{
 		"incidents":           changeIncidents,
-		"actions":             perTenant(followActions),
+		"actions":             PerTenant(followActions),
 		"checklist_templates": changeTemplates,
-		"checklist_schedules": perTenant(changeSchedules),
-		"checklist_runs":      perTenant(changeRuns),
-		"checklist_answers":   perTenant(changeAnswers),
+		"checklist_schedules": PerTenant(changeSchedules),
+		"checklist_runs":      PerTenant(changeRuns),
+		"checklist_answers":   PerTenant(changeAnswers),
 		"toolbox_talks":       holdTalks,
-		"talk_attendances":    perTenant(signTalks),
-		"shifts":              perTenant(clockShifts),
+		"talk_attendances":    PerTenant(signTalks),
+		"shifts":              PerTenant(clockShifts),
 		"regulations":         checkRegulations,
-		"compliance_events":   perTenant(changeVerdicts),
+		"compliance_events":   PerTenant(changeVerdicts),
 	}, After: map[string]store.Effect{
-		"incidents":            perTenant(afterIncidents),
-		"actions":              perTenant(afterActions),
-		"checklist_templates":  perTenant(supersedeRevisions),
-		"checklist_schedules":  perTenant(replanSchedules),
-		"checklist_runs":       perTenant(creditRuns),
-		"checklist_answers":    perTenant(afterAnswers),
-		"talk_attendances":     perTenant(creditTalks),
-		"training_assignments": perTenant(creditTraining),
+		"incidents":            PerTenant(afterIncidents),
+		"actions":              PerTenant(afterActions),
+		"checklist_templates":  PerTenant(supersedeRevisions),
+		"checklist_schedules":  PerTenant(replanSchedules),
+		"checklist_runs":       PerTenant(creditRuns),
+		"checklist_answers":    PerTenant(afterAnswers),
+		"talk_attendances":     PerTenant(creditTalks),
+		"training_assignments": PerTenant(creditTraining),
 	}}
 }
 
@@ -59,7 +58,7 @@ func afterActions(tx *store.Tx, changes []store.Change) error {
 
 func changeIncidents(tx *store.Tx, changes []store.Change) error {
 	leaveIncidents(tx.Tx, changes)
-	return perTenant(reportIncidents)(tx, changes)
+	return PerTenant(reportIncidents)(tx, changes)
 }
 
 func afterIncidents(tx *store.Tx, changes []store.Change) error {
@@ -69,9 +68,9 @@ func afterIncidents(tx *store.Tx, changes []store.Change) error {
 	return creditIncidents(tx, changes)
 }
 
-// perTenant runs an effect once per tenant: a service key without a tenant may
+// PerTenant runs an effect once per tenant: a service key without a tenant may
 // change rows of several in one statement.
-func perTenant(f store.Effect) store.Effect {
+func PerTenant(f store.Effect) store.Effect {
 	return func(tx *store.Tx, changes []store.Change) error {
 		byTenant := map[string][]store.Change{}
 		var order []string
@@ -121,5 +120,3 @@ func RefuseField(field, format string, args ...any) *fault.Error {
 
 // IsAhead reports a moment beyond what a client's clock explains.
 func IsAhead(moment string, now time.Time) bool { return moment > query.FormatTime(now.Add(skew)) }
-
-func formatInt(n int) string { return strconv.Itoa(n) }

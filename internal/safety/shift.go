@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -25,14 +26,14 @@ func (x span) overlapsWith(y span) bool {
 // shifts of one worker apart: they are the exposure under every rate.
 func clockShifts(tx *store.Tx, changes []store.Change) error {
 	mine := map[string][]span{}
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Shift](changes) {
 		if err := measureShift(c, tx.Now()); err != nil {
 			return err
 		}
 		sh := c.After
-		if c.Op == store.Insert || c.Before["started_at"] != sh["started_at"] || c.Before["ended_at"] != sh["ended_at"] {
-			w := sh.Text("worker_id")
-			mine[w] = append(mine[w], span{sh.Text("id"), sh.Text("started_at"), sh.Text("ended_at")})
+		if c.Op == store.Insert || c.Before.StartedAt() != sh.StartedAt() || c.Before.EndedAt() != sh.EndedAt() {
+			w := sh.WorkerID()
+			mine[w] = append(mine[w], span{sh.ID(), sh.StartedAt(), sh.EndedAt()})
 		}
 	}
 	if tx.Store.Audited() && asksCertificates(changes) {
@@ -55,35 +56,35 @@ func badShift(field, format string, args ...any) error {
 }
 
 // measureShift checks one shift's times and fills status and hours.
-func measureShift(c store.Change, now time.Time) error {
+func measureShift(c record.Change[record.Shift], now time.Time) error {
 	sh := c.After
-	if sh.Text("started_at") == "" {
+	if sh.StartedAt() == "" {
 		return nil // the store names what is missing
 	}
-	start, err := time.Parse(db.TimeLayout, sh.Text("started_at"))
+	start, err := time.Parse(db.TimeLayout, sh.StartedAt())
 	if err != nil {
 		return err
 	}
-	if IsAhead(sh.Text("started_at"), now) {
+	if IsAhead(sh.StartedAt(), now) {
 		return badShift("started_at", "lies in the future")
 	}
 	if isReopened(c) {
-		sh["hours"] = nil
+		sh.ClearHours()
 	}
 
 	said, makes := "ended_at", "makes" // the field that says when it ended
-	if sh["ended_at"] == nil && sh["hours"] != nil {
+	if !sh.HasEndedAt() && sh.HasHours() {
 		said, makes = "hours", "make"
-		sh["ended_at"] = query.FormatTime(ShiftEnd(start, sh))
+		sh.SetEndedAt(query.FormatTime(ShiftEnd(start, store.Row(sh))))
 	}
-	if sh["ended_at"] == nil {
-		if sh["status"] != "open" {
-			return badShift("ended_at", "is required before it is %s", sh.Text("status"))
+	if !sh.HasEndedAt() {
+		if sh.Status() != "open" {
+			return badShift("ended_at", "is required before it is %s", sh.Status())
 		}
 		return nil
 	}
 
-	end, err := time.Parse(db.TimeLayout, sh.Text("ended_at"))
+	end, err := time.Parse(db.TimeLayout, sh.EndedAt())
 	switch length := end.Sub(start); {
 	case err != nil:
 		return err
@@ -93,11 +94,11 @@ func measureShift(c store.Change, now time.Time) error {
 		return badShift("ended_at", "must be after started_at")
 	case length > longestShift:
 		return badShift(said, "%s it longer than 24 hours", makes)
-	case IsAhead(sh.Text("ended_at"), now):
+	case IsAhead(sh.EndedAt(), now):
 		return badShift(said, "%s it end in the future", makes)
 	}
-	if sh["status"] == "open" {
-		sh["status"] = "closed"
+	if sh.Status() == "open" {
+		sh.SetStatus("closed")
 	}
 	return deriveHours(c, end.Sub(start))
 }
@@ -113,34 +114,35 @@ func ShiftEnd(start time.Time, shift store.Row) time.Time {
 
 // isReopened reports a change that takes the end of a shift away: the hours that
 // followed from it go too.
-func isReopened(c store.Change) bool {
-	return c.Op == store.Update && c.Before["ended_at"] != nil && c.After["ended_at"] == nil && c.Before["hours"] == c.After["hours"]
+func isReopened(c record.Change[record.Shift]) bool {
+	return c.Op == store.Update && c.Before.HasEndedAt() && !c.After.HasEndedAt() &&
+		c.Before.HoursOrNull() == c.After.HoursOrNull()
 }
 
 // deriveHours derives the hours of a shift from its times, two decimals, unless they
 // are given. They are the exposure under every rate, so they never exceed the time
 // from beginning to end less the break.
-func deriveHours(c store.Change, length time.Duration) error {
+func deriveHours(c record.Change[record.Shift], length time.Duration) error {
 	sh := c.After
-	breaks, _ := sh["break_minutes"].(int64)
+	breaks := sh.BreakMinutes()
 	worked := length - time.Duration(breaks)*time.Minute
 	if worked < 0 {
 		return badShift("break_minutes", "are longer than the shift")
 	}
-	movesTimes := IsChanged(c, "started_at", "ended_at", "break_minutes")
-	if c.Op == store.Update && movesTimes && !IsChanged(c, "hours") {
-		sh["hours"] = nil
+	movesTimes := IsChanged(c.Change, "started_at", "ended_at", "break_minutes")
+	if c.Op == store.Update && movesTimes && !IsChanged(c.Change, "hours") {
+		sh.ClearHours()
 	}
 
 	most := decimal.Dec((int64(worked/time.Second)*100 + 1800) / 3600 * (decimal.Scale / 100))
-	if sh["hours"] == nil {
-		sh["hours"] = most
+	if !sh.HasHours() {
+		sh.SetHours(most)
 	}
 
 	// A shift from before this rule keeps its hours until they or its times change. The
 	// 18 seconds are what rounding to a hundredth of an hour may add.
-	given, _ := sh["hours"].(decimal.Dec)
-	isTouched := movesTimes || IsChanged(c, "hours")
+	given := sh.Hours()
+	isTouched := movesTimes || IsChanged(c.Change, "hours")
 	if isTouched && int64(given)*3600 > int64(worked/time.Second+18)*decimal.Scale {
 		return badShift("hours",
 			"are more than the %s that the shift has from its beginning to its end, less the break", most)

@@ -3,14 +3,15 @@ package safety
 import (
 	"holdfast/internal/db"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
 // holdTalks names the maker of a talk as who gives it, unless somebody else is.
 func holdTalks(tx *store.Tx, changes []store.Change) error {
-	for _, c := range changes {
-		if c.Op == store.Insert && c.After["leader_user_id"] == nil {
-			c.After["leader_user_id"] = db.Null(tx.UserID)
+	for _, c := range record.Changes[record.ToolboxTalk](changes) {
+		if c.Op == store.Insert && c.After.LeaderUserIDOrNull() == nil {
+			c.After.SetLeaderUserIDOrNull(db.Null(tx.UserID))
 		}
 	}
 	return nil
@@ -22,9 +23,9 @@ const signTalksSQL = `
 // signTalks holds signatures to talks that were held. A worker signs for
 // himself, now; somebody else enters the name as it was signed before him.
 func signTalks(tx *store.Tx, changes []store.Change) error {
-	var rows []store.Row
-	for _, c := range changes {
-		if c.Before["signed_at"] != c.After["signed_at"] {
+	var rows []record.TalkAttendance
+	for _, c := range record.Changes[record.TalkAttendance](changes) {
+		if c.Before.SignedAt() != c.After.SignedAt() {
 			rows = append(rows, c.After)
 		}
 	}
@@ -32,36 +33,37 @@ func signTalks(tx *store.Tx, changes []store.Change) error {
 		return nil
 	}
 	held := map[string]string{}
-	err := tx.Query(signTalksSQL, []any{tx.TenantID, query.List(distinctIDs(rows, "talk_id"))}, func(r *db.Row) error {
-		held[r.Text(0)] = query.FormatTime(r.Time(1))
-		return nil
-	})
+	err := tx.Query(signTalksSQL, []any{tx.TenantID, query.List(distinctIDs(rows, "talk_id"))},
+		func(r *db.Row) error {
+			held[r.Text(0)] = query.FormatTime(r.Time(1))
+			return nil
+		})
 	if err != nil {
 		return err
 	}
 	now := query.FormatTime(tx.Now())
-	for _, c := range changes {
+	for _, c := range record.Changes[record.TalkAttendance](changes) {
 		at := c.After
-		if c.Before["signed_at"] == at["signed_at"] {
+		if c.Before.SignedAt() == at.SignedAt() {
 			continue
 		}
-		if c.Before["signed_at"] != nil {
+		if c.Before.HasSignedAt() {
 			return NotReady("a signature stays as it was given")
 		}
-		if tx.WorkerID != "" && at["worker_id"] == any(tx.WorkerID) {
-			at["signed_at"] = now
-		} else if at["signature"] == nil {
+		if tx.WorkerID != "" && at.WorkerIDOrNull() == any(tx.WorkerID) {
+			at.SetSignedAt(now)
+		} else if !at.HasSignature() {
 			return NotReady("a signature for somebody else needs the name as signed: signature").At("signature", "is required")
 		}
-		at["signed_by"] = db.Null(tx.UserID)
-		begun, known := held[at.Text("talk_id")]
+		at.SetSignedByOrNull(db.Null(tx.UserID))
+		begun, known := held[at.TalkID()]
 		switch {
 		case !known: // the foreign key says so
 		case begun > now:
 			return NotReady("the talk has not been held yet").At("signed_at", "lies before the talk")
-		case at.Text("signed_at") < begun:
+		case at.SignedAt() < begun:
 			return badRun("signed_at", "lies before the talk")
-		case IsAhead(at.Text("signed_at"), tx.Now()):
+		case IsAhead(at.SignedAt(), tx.Now()):
 			return badRun("signed_at", "lies in the future")
 		}
 	}
@@ -75,9 +77,9 @@ const creditTalksSQL = `
 
 // creditTalks gives points to those who signed for a talk.
 func creditTalks(tx *store.Tx, changes []store.Change) error {
-	var rows []store.Row
-	for _, c := range changes {
-		if c.Before["signed_at"] == nil && c.After["signed_at"] != nil {
+	var rows []record.TalkAttendance
+	for _, c := range record.Changes[record.TalkAttendance](changes) {
+		if !c.Before.HasSignedAt() && c.After.HasSignedAt() {
 			rows = append(rows, c.After)
 		}
 	}
@@ -92,7 +94,8 @@ func creditTalks(tx *store.Tx, changes []store.Change) error {
 	}
 	var list []award
 	for _, at := range rows {
-		list = append(list, award{users[at.Text("worker_id")], "talk", "talk_attendances", at.Text("id"), func(p Points) int64 { return p.Talk }})
+		list = append(list, award{users[at.WorkerID()], "talk", "talk_attendances", at.ID(),
+			func(p Points) int64 { return p.Talk }})
 	}
 	return grantPoints(tx, list)
 }

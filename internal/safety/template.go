@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/safety/checklist"
 	"holdfast/internal/store"
 )
@@ -15,12 +16,12 @@ import (
 // changeTemplates counts the revisions of a code, reads what a template asks,
 // and keeps a published one as it is.
 func changeTemplates(tx *store.Tx, changes []store.Change) error {
-	for _, c := range changes {
-		if c.Op == store.Delete && c.Before.Text("status") != "draft" {
+	for _, c := range record.Changes[record.ChecklistTemplate](changes) {
+		if c.Op == store.Delete && c.Before.Status() != "draft" {
 			return NotReady("a template that was published stays: retire it")
 		}
 	}
-	return perTenant(followTemplates)(tx, changes)
+	return PerTenant(followTemplates)(tx, changes)
 }
 
 func followTemplates(tx *store.Tx, changes []store.Change) error {
@@ -28,27 +29,28 @@ func followTemplates(tx *store.Tx, changes []store.Change) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range changes {
-		t, code := c.After, strings.ToLower(c.After.Text("code"))
+	for _, c := range record.Changes[record.ChecklistTemplate](changes) {
+		t, code := c.After, strings.ToLower(c.After.Code())
 		if c.Op == store.Insert {
 			revisions[code]++
-			t["revision"] = revisions[code]
-		} else if c.Before.Text("status") != "draft" && isRewritten(c) {
-			return NotReady("a published template is not changed: make a new draft with the code %s", t.Text("code"))
+			t.SetRevision(revisions[code])
+		} else if c.Before.Status() != "draft" && isRewritten(c) {
+			return NotReady("a published template is not changed: make a new draft with the code %s", t.Code())
 		}
-		raw, _ := t["sections"].(json.RawMessage)
+		raw := t.Sections()
 		tpl, err := checklist.Parse(raw)
 		if err != nil {
 			return err
 		}
-		if !Becomes(c, "published") {
+		if !Becomes(c.Change, "published") {
 			continue
 		}
 		if len(tpl.Items()) == 0 {
 			return fault.New(fault.Conflict, CodeGuard, "a template without items asks nothing").At("sections", "has no item")
 		}
-		t["published_at"], t["supersedes_id"] = query.FormatTime(tx.Now()), db.Null(published[code])
-		published[code] = t.Text("id")
+		t.SetPublishedAt(query.FormatTime(tx.Now()))
+		t.SetSupersedesIDOrNull(db.Null(published[code]))
+		published[code] = t.ID()
 	}
 	return nil
 }
@@ -64,9 +66,9 @@ const readCodesSQL = `
 func readCodes(tx *db.Tx, tenant string, changes []store.Change) (revisions map[string]int64, published map[string]string, err error) {
 	revisions, published = map[string]int64{}, map[string]string{}
 	var list []string
-	for _, c := range changes {
-		if c.Op == store.Insert || Becomes(c, "published") {
-			list = append(list, strings.ToLower(c.After.Text("code")))
+	for _, c := range record.Changes[record.ChecklistTemplate](changes) {
+		if c.Op == store.Insert || Becomes(c.Change, "published") {
+			list = append(list, strings.ToLower(c.After.Code()))
 		}
 	}
 	if len(list) == 0 {
@@ -83,7 +85,7 @@ func readCodes(tx *db.Tx, tenant string, changes []store.Change) (revisions map[
 }
 
 // isRewritten reports a change of what a template asks.
-func isRewritten(c store.Change) bool {
+func isRewritten(c record.Change[record.ChecklistTemplate]) bool {
 	for _, f := range [...]string{"title", "description"} {
 		if c.Before[f] != c.After[f] {
 			return true
@@ -103,15 +105,15 @@ func isRewritten(c store.Change) bool {
 // schedules move on to it, and the old one retires. A template that retires
 // without a successor ends its schedules.
 func supersedeRevisions(tx *store.Tx, changes []store.Change) error {
-	for _, c := range changes {
+	for _, c := range record.Changes[record.ChecklistTemplate](changes) {
 		var err error
-		if Becomes(c, "published") && c.After["supersedes_id"] != nil {
-			old := c.After.Text("supersedes_id")
-			if err = updateSchedules(tx, old, store.Row{"template_id": c.After["id"]}); err == nil {
-				err = updateRecords(tx, "checklist_templates", []string{old}, store.Row{"status": "retired"})
+		if Becomes(c.Change, "published") && c.After.HasSupersedesID() {
+			old := c.After.SupersedesID()
+			if err = updateSchedules(tx, old, record.ChecklistSchedule{"template_id": c.After.IDOrNull()}); err == nil {
+				err = record.Update(tx, []string{old}, record.ChecklistTemplate{"status": "retired"})
 			}
-		} else if Becomes(c, "retired") {
-			err = updateSchedules(tx, c.After.Text("id"), store.Row{"status": "ended"})
+		} else if Becomes(c.Change, "retired") {
+			err = updateSchedules(tx, c.After.ID(), record.ChecklistSchedule{"status": "ended"})
 		}
 		if err != nil {
 			return err
@@ -127,13 +129,13 @@ const updateSchedulesSQL = `
 	ORDER BY id`
 
 // updateSchedules changes the schedules of a template that are not over.
-func updateSchedules(tx *store.Tx, template string, set store.Row) error {
+func updateSchedules(tx *store.Tx, template string, set record.ChecklistSchedule) error {
 	ids, err := idsOf(tx.Tx,
 		updateSchedulesSQL, tx.TenantID, template)
 	if err != nil {
 		return err
 	}
-	return updateRecords(tx, "checklist_schedules", ids, set)
+	return record.Update(tx, ids, set)
 }
 
 // idsOf reads ids.
@@ -142,23 +144,9 @@ func idsOf(tx *db.Tx, sql string, args ...any) (ids []string, err error) {
 	return ids, err
 }
 
-// updateRecords sets fields of records by their ids, as the server.
-func updateRecords(tx *store.Tx, resource string, ids []string, set store.Row) error {
-	r, ok := tx.Store.Catalog().Get(resource)
-	if !ok || len(ids) == 0 {
-		return nil
-	}
-	err := tx.UpdateRows(r.Name, ids, set)
-	return err
-}
-
 // InsertRecords adds records, as the server.
-func InsertRecords(tx *store.Tx, resource string, rows []store.Row) error {
-	r, ok := tx.Store.Catalog().Get(resource)
-	if !ok || len(rows) == 0 {
-		return nil
-	}
-	_, err := tx.InsertRows(r.Name, rows)
+func InsertRecords[R record.Kind](tx *store.Tx, records []R) error {
+	_, err := record.Insert(tx, records)
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/localtime"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -30,15 +31,15 @@ const waiverTermSQL = `
 // conditions.
 func changeVerdicts(tx *store.Tx, changes []store.Change) error {
 	var waived []store.Change
-	for _, c := range changes {
+	for _, c := range record.Changes[record.ComplianceEvent](changes) {
 		if c.Op != store.Update {
 			continue
 		}
-		if IsChanged(c, "acknowledged_at") {
-			c.After["acknowledged_by"] = db.Null(tx.UserID)
+		if IsChanged(c.Change, "acknowledged_at") {
+			c.After.SetAcknowledgedByOrNull(db.Null(tx.UserID))
 		}
-		if IsChanged(c, "waived_until", "waive_reason") {
-			waived = append(waived, c)
+		if IsChanged(c.Change, "waived_until", "waive_reason") {
+			waived = append(waived, c.Change)
 		}
 	}
 	if len(waived) == 0 {
@@ -48,7 +49,7 @@ func changeVerdicts(tx *store.Tx, changes []store.Change) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range waived {
+	for _, c := range record.Changes[record.ComplianceEvent](waived) {
 		if err := checkWaiver(tx, c.After, latest); err != nil {
 			return err
 		}
@@ -76,8 +77,8 @@ func readLastWaiverMoment(tx *store.Tx) (time.Time, error) {
 
 // checkWaiver wants an end, a reason and a second person: one takes note of the
 // verdict, another waives it. A waiver that is taken back needs nothing.
-func checkWaiver(tx *store.Tx, event store.Row, latest time.Time) error {
-	end, reason, acknowledged := event.Text("waived_until"), event.Text("waive_reason"), event.Text("acknowledged_by")
+func checkWaiver(tx *store.Tx, event record.ComplianceEvent, latest time.Time) error {
+	end, reason, acknowledged := event.WaivedUntil(), event.WaiveReason(), event.AcknowledgedBy()
 	if end == "" && reason == "" {
 		return nil
 	}

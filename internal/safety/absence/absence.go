@@ -27,18 +27,11 @@ const (
 // Columns of the collection.
 const (
 	idColumn        = "id"
-	tenantColumn    = "tenant_id"
 	caseColumn      = "case_id"
 	kindColumn      = "kind"
 	fromColumn      = "from_on"
 	untilColumn     = "until_on"
 	estimatedColumn = "estimated"
-)
-
-// Columns of a case that its absences decide.
-const (
-	basisColumn   = "basis"
-	outcomeColumn = "outcome"
 )
 
 // Period is the days of one row, both included.

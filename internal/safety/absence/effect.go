@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
@@ -34,9 +35,9 @@ type knownCase struct{ injured, today time.Time }
 // checkAbsences holds absences to their cases and to each other, tenant by tenant.
 func checkAbsences(tx *store.Tx, changes []store.Change) error {
 	sent := make(map[string]int, len(changes))
-	for i, c := range changes {
+	for i, c := range record.Changes[record.Absence](changes) {
 		if c.After != nil {
-			sent[c.After.Text(idColumn)] = i + 1
+			sent[c.After.ID()] = i + 1
 		}
 	}
 	return safety.PerTenant(func(tx *store.Tx, changes []store.Change) error {
@@ -202,12 +203,12 @@ func refusePeriod(kind fault.Kind, field, format string, args ...any) *fault.Err
 // outcome that rests on days.
 func countCases(tx *store.Tx, changes []store.Change) error {
 	touched := map[string][]string{} // cases by tenant
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Absence](changes) {
 		row := c.After
 		if row == nil {
 			row = c.Before
 		}
-		touched[row.Text(tenantColumn)] = append(touched[row.Text(tenantColumn)], row.Text(caseColumn))
+		touched[row.TenantID()] = append(touched[row.TenantID()], row.CaseID())
 	}
 	for tenant, ids := range touched {
 		if err := countCasesOf(tx.Of(tenant), slices.Compact(slices.Sorted(slices.Values(ids)))); err != nil {
@@ -232,9 +233,9 @@ func countCasesOf(tx *store.Tx, ids []string) error {
 	if err != nil {
 		return fmt.Errorf("absence: read absences: %w", err)
 	}
-	sets := make([]store.Row, len(ids))
+	sets := make([]record.OSHACase, len(ids))
 	for i, id := range ids {
-		sets[i] = store.Row{idColumn: id}
+		sets[i] = record.OSHACase{idColumn: id}
 		if len(periods[id]) == 0 {
 			for _, f := range [...]string{"days_away", "days_restricted"} {
 				sets[i][f] = int64(0)
@@ -243,9 +244,10 @@ func countCasesOf(tx *store.Tx, ids []string) error {
 				sets[i][f] = nil
 			}
 			if IsOutcomeOfDays(outcomes[id]) {
-				sets[i][basisColumn], sets[i][outcomeColumn] = BasisWithoutDays, OutcomeWithoutDays
+				sets[i].SetBasis(BasisWithoutDays)
+				sets[i].SetOutcome(OutcomeWithoutDays)
 			}
 		}
 	}
-	return tx.UpdateEach("osha_cases", sets)
+	return tx.UpdateEach("osha_cases", record.Rows(sets))
 }

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"holdfast/internal/localtime"
+	"holdfast/internal/record"
 	"holdfast/internal/safety/absence"
 	"holdfast/internal/safety/clocks"
 	"holdfast/internal/safety/regimes"
-	"holdfast/internal/store"
 )
 
 var zones = map[string]string{
@@ -21,8 +21,8 @@ var zones = map[string]string{
 type told struct {
 	country, occurred, known, now string
 	journey                       string
-	row                           store.Row // of the case, nil without one
-	absences                      string    // such as "away 2026-03-03 2026-03-05"
+	row                           record.OSHACase // of the case, nil without one
+	absences                      string          // such as "away 2026-03-03 2026-03-05"
 	declared                      string
 }
 
@@ -52,7 +52,7 @@ func factsOf(t *testing.T, a told) *clocks.Facts {
 	t.Helper()
 	zone := localtime.Zone(zones[a.country])
 	stored := func(local string) string { return momentIn(t, zone, local).Format(time.RFC3339Nano) }
-	r := regimes.Records{Zone: zone, Now: momentIn(t, zone, a.now), Incident: store.Row{
+	r := regimes.Records{Zone: zone, Now: momentIn(t, zone, a.now), Incident: record.Incident{
 		"kind": "injury", "occurred_at": stored(a.occurred), "reported_at": stored(a.known)}}
 	if a.journey != "" {
 		r.Incident["journey"] = a.journey
@@ -62,7 +62,7 @@ func factsOf(t *testing.T, a told) *clocks.Facts {
 		r.Periods = append(r.Periods, absence.Period{Kind: words[i], From: dayOf(t, words[i+1]), Until: dayOf(t, words[i+2])})
 	}
 	if a.row != nil || r.Periods != nil {
-		r.Case = store.Row{}
+		r.Case = record.OSHACase{}
 		for name, v := range a.row {
 			if strings.HasSuffix(name, "_at") {
 				v = stored(v.(string))
@@ -92,7 +92,7 @@ func describe(list []clocks.Clock, zone *time.Location) string {
 
 // The dated cases: accidents of 2026, each below, at and above the line of its rule.
 func TestRunning(t *testing.T) {
-	minor := store.Row{"minor_register": true}
+	minor := record.OSHACase{"minor_register": true}
 	in := func(country, occurred, known string) told {
 		return told{country: country, occurred: occurred, known: known, now: "2026-06-30 12:00"}
 	}
@@ -123,11 +123,13 @@ func TestRunning(t *testing.T) {
 			"FR-BENIN 2026-03-05 09:00, FR-WORSE 2026-03-12 00:00"},
 		"FR: a death that is learned of within 12 hours": {
 			with(in("FR", "2026-03-03 09:00", "2026-03-03 09:30"), func(a *told) {
-				a.row = store.Row{"death_date": "2026-03-03", "death_time": "10:00", "death_known_at": "2026-03-03 21:30"}
+				a.row = record.OSHACase{"death_date": "2026-03-03", "death_time": "10:00",
+					"death_known_at": "2026-03-03 21:30"}
 			}), "FR-DAT 2026-03-05 09:30, FR-DEATH 2026-03-03 22:00"},
 		"FR: a death that is learned of later": {
 			with(in("FR", "2026-03-03 09:00", "2026-03-03 09:30"), func(a *told) {
-				a.row = store.Row{"death_date": "2026-03-03", "death_time": "10:00", "death_known_at": "2026-03-03 23:00"}
+				a.row = record.OSHACase{"death_date": "2026-03-03", "death_time": "10:00",
+					"death_known_at": "2026-03-03 23:00"}
 			}), "FR-DAT 2026-03-05 09:30, FR-DEATH 2026-03-04 11:00"},
 		"FR: reservations after the declaration": {
 			with(in("FR", "2026-02-27 09:00", "2026-02-28 09:00"), func(a *told) { a.declared = "2026-03-02 10:00" }),
@@ -148,22 +150,22 @@ func TestRunning(t *testing.T) {
 			with(german, func(a *told) { a.absences = "away 2026-03-03 2026-03-04 restricted 2026-03-05 2026-03-11" }),
 			"DE-6(2)"},
 		"DE: death": {with(german, func(a *told) {
-			a.row = store.Row{"death_date": "2026-03-02", "death_known_at": "2026-03-02 14:00"}
+			a.row = record.OSHACase{"death_date": "2026-03-02", "death_known_at": "2026-03-02 14:00"}
 		}), "DE-ANZ 2026-03-05 23:59, DE-SCHWER 2026-03-02 14:00, DE-6(2)"},
 
 		"DE: death, and an absence without an end": {with(german, func(a *told) {
 			a.absences = "away 2026-03-03 open"
-			a.row = store.Row{"death_date": "2026-03-04", "death_known_at": "2026-03-04 14:00"}
+			a.row = record.OSHACase{"death_date": "2026-03-04", "death_known_at": "2026-03-04 14:00"}
 		}), "DE-ANZ 2026-03-07 23:59, DE-SCHWER 2026-03-04 14:00, DE-6(2)"},
 		"DE: a report that is typed after the death": {
 			with(in("DE", "2026-03-02 10:00", "2026-03-20 11:00"), func(a *told) {
 				a.absences = "away 2026-03-03 open"
-				a.row = store.Row{"death_date": "2026-03-07", "death_known_at": "2026-03-07 10:00"}
+				a.row = record.OSHACase{"death_date": "2026-03-07", "death_known_at": "2026-03-07 10:00"}
 			}), "DE-ANZ 2026-03-10 23:59, DE-SCHWER 2026-03-07 10:00, DE-6(2)"},
 
 		"GB: death, and an absence without an end": {with(british, func(a *told) {
 			a.absences = "away 2026-03-03 open"
-			a.row = store.Row{"death_date": "2026-03-05", "death_known_at": "2026-03-05 14:00"}
+			a.row = record.OSHACase{"death_date": "2026-03-05", "death_known_at": "2026-03-05 14:00"}
 		}), "GB-NOTIFY 2026-03-02 10:00, GB-PROC 2026-03-12 23:59, GB-3D"},
 		"GB: three days": {with(british, func(a *told) { a.absences = "away 2026-03-03 2026-03-05" }), ""},
 		"GB: four days":  {with(british, func(a *told) { a.absences = "away 2026-03-03 2026-03-06" }), "GB-3D"},
@@ -178,57 +180,61 @@ func TestRunning(t *testing.T) {
 			with(british, func(a *told) { a.absences = "away 2026-03-03 2026-03-04 restricted 2026-03-05 2026-03-11" }),
 			"GB-7D 2026-03-17 23:59, GB-3D"},
 		"GB: fracture of a wrist": {
-			with(british, func(a *told) { a.row = store.Row{"specified_injury": "fracture"} }),
+			with(british, func(a *told) { a.row = record.OSHACase{"specified_injury": "fracture"} }),
 			"GB-NOTIFY 2026-03-02 10:00, GB-PROC 2026-03-12 23:59, GB-3D"},
-		"GB: fracture of a finger": {with(british, func(a *told) { a.row = store.Row{} }), ""},
+		"GB: fracture of a finger": {with(british, func(a *told) { a.row = record.OSHACase{} }), ""},
 		"GB: a crash on the road": {
-			with(british, func(a *told) { a.journey, a.row = "road", store.Row{"specified_injury": "fracture"} }), ""},
+			with(british, func(a *told) {
+				a.journey, a.row = "road", record.OSHACase{"specified_injury": "fracture"}
+			}), ""},
 		"GB: while unloading": {
-			with(british, func(a *told) { a.row = store.Row{"specified_injury": "crush"} }),
+			with(british, func(a *told) { a.row = record.OSHACase{"specified_injury": "crush"} }),
 			"GB-NOTIFY 2026-03-02 10:00, GB-PROC 2026-03-12 23:59, GB-3D"},
 		"GB: death within a year of a specified injury": {
 			with(in("GB", "2026-02-01 10:00", "2026-02-01 10:00"), func(a *told) {
-				a.row = store.Row{"specified_injury": "fracture", "death_date": "2027-01-20", "death_known_at": "2027-01-21 09:00"}
+				a.row = record.OSHACase{"specified_injury": "fracture", "death_date": "2027-01-20",
+					"death_known_at": "2027-01-21 09:00"}
 				a.now = "2027-03-01 09:00"
 			}), "GB-NOTIFY 2026-02-01 10:00, GB-PROC 2026-02-11 23:59, GB-1YR 2027-01-21 09:00, GB-3D"},
 		"GB: death after more than a year": {
 			with(in("GB", "2026-02-01 10:00", "2026-02-01 10:00"), func(a *told) {
-				a.row = store.Row{"specified_injury": "fracture", "death_date": "2027-02-02"}
+				a.row = record.OSHACase{"specified_injury": "fracture", "death_date": "2027-02-02"}
 				a.now = "2027-03-01 09:00"
 			}), "GB-NOTIFY 2026-02-01 10:00, GB-PROC 2026-02-11 23:59, GB-3D"},
 
 		"US: nothing to tell": {
-			with(in("US", "2026-03-02 10:00", "2026-03-02 11:00"), func(a *told) { a.row = store.Row{} }), ""},
+			with(in("US", "2026-03-02 10:00", "2026-03-02 11:00"), func(a *told) { a.row = record.OSHACase{} }), ""},
 		"US: in-patient treatment within a day": {
 			with(in("US", "2026-03-02 10:00", "2026-03-02 11:00"), func(a *told) {
-				a.row = store.Row{"in_patient": true, "in_patient_at": "2026-03-03 10:00"}
+				a.row = record.OSHACase{"in_patient": true, "in_patient_at": "2026-03-03 10:00"}
 			}), "US-TREATMENT 2026-03-04 10:00"},
 		"US: in-patient treatment later": {
 			with(in("US", "2026-03-02 10:00", "2026-03-02 11:00"), func(a *told) {
-				a.row = store.Row{"in_patient": true, "in_patient_at": "2026-03-03 10:01"}
+				a.row = record.OSHACase{"in_patient": true, "in_patient_at": "2026-03-03 10:01"}
 			}), ""},
 		"US: death": {with(in("US", "2026-03-02 10:00", "2026-03-02 11:00"), func(a *told) {
-			a.row = store.Row{"in_patient": true, "death_date": "2026-04-01", "death_known_at": "2026-04-01 20:00"}
+			a.row = record.OSHACase{"in_patient": true, "death_date": "2026-04-01",
+				"death_known_at": "2026-04-01 20:00"}
 		}), "US-DEATH 2026-04-02 04:00, US-TREATMENT 2026-03-03 11:00"},
 		"US: a report that is typed after the death": {
 			with(in("US", "2026-03-02 10:00", "2026-03-05 11:00"), func(a *told) {
-				a.row = store.Row{"death_date": "2026-03-03", "death_known_at": "2026-03-03 09:00"}
+				a.row = record.OSHACase{"death_date": "2026-03-03", "death_known_at": "2026-03-03 09:00"}
 			}), "US-DEATH 2026-03-03 17:00"},
 		"US: OSHA was told before the report was typed": {
 			with(in("US", "2026-03-02 10:00", "2026-03-02 15:00"), func(a *told) {
-				a.row = store.Row{"eye_loss": true, "osha_told_at": "2026-03-02 12:00"}
+				a.row = record.OSHACase{"eye_loss": true, "osha_told_at": "2026-03-02 12:00"}
 			}), "US-TREATMENT 2026-03-03 12:00"},
 		"US: an amputation before the death": {
 			with(in("US", "2026-03-02 10:00", "2026-03-02 11:00"), func(a *told) {
-				a.row = store.Row{"amputation": true, "death_date": "2026-03-02", "death_time": "19:00",
+				a.row = record.OSHACase{"amputation": true, "death_date": "2026-03-02", "death_time": "19:00",
 					"death_known_at": "2026-03-02 20:00"}
 			}), "US-DEATH 2026-03-03 04:00, US-TREATMENT 2026-03-03 11:00"},
 		"US: an amputation and death at once": {
 			with(in("US", "2026-03-02 10:00", "2026-03-02 11:00"), func(a *told) {
-				a.row = store.Row{"amputation": true, "death_date": "2026-03-02", "death_time": "10:00"}
+				a.row = record.OSHACase{"amputation": true, "death_date": "2026-03-02", "death_time": "10:00"}
 			}), "US-DEATH 2026-03-02 19:00"},
 		"US: death after 31 days": {with(in("US", "2026-03-02 10:00", "2026-03-02 11:00"), func(a *told) {
-			a.row = store.Row{"death_date": "2026-04-02"}
+			a.row = record.OSHACase{"death_date": "2026-04-02"}
 		}), ""},
 	} {
 		t.Run(name, func(t *testing.T) {

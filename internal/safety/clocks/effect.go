@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
@@ -52,12 +53,12 @@ func onlyAudited(f store.Effect) store.Effect {
 // which it was made.
 func followIncidents(tx *store.Tx, changes []store.Change) error {
 	var ids []string
-	for _, c := range changes {
-		isNew := c.Op == store.Insert && isHealth(c.After.Text(kindColumn)) && c.After[anonymousColumn] != true
-		isMoved := c.Op == store.Update && safety.IsChanged(c,
+	for _, c := range record.Changes[record.Incident](changes) {
+		isNew := c.Op == store.Insert && isHealth(c.After.Kind()) && !c.After.Anonymous()
+		isMoved := c.Op == store.Update && safety.IsChanged(c.Change,
 			kindColumn, statusColumn, occurredAtColumn, knownAtColumn, siteColumn, zoneIDColumn, "journey", "entities")
 		if isNew || isMoved {
-			ids = append(ids, c.After.Text(idColumn))
+			ids = append(ids, c.After.ID())
 		}
 	}
 	return refreshAll(tx, Refresh, ids)
@@ -65,8 +66,8 @@ func followIncidents(tx *store.Tx, changes []store.Change) error {
 
 func followCases(tx *store.Tx, changes []store.Change) error {
 	var ids []string
-	for _, c := range changes {
-		ids = append(ids, c.After.Text(incidentColumn))
+	for _, c := range record.Changes[record.OSHACase](changes) {
+		ids = append(ids, c.After.IncidentID())
 	}
 	return refreshAll(tx, Refresh, ids)
 }
@@ -84,12 +85,12 @@ func followAbsences(tx *store.Tx, changes []store.Change) error {
 		return nil
 	}
 	cases := map[string][]string{} // by tenant
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Absence](changes) {
 		row := c.After
 		if row == nil {
 			row = c.Before
 		}
-		cases[row.Text(tenantColumn)] = append(cases[row.Text(tenantColumn)], row.Text(caseIDColumn))
+		cases[row.TenantID()] = append(cases[row.TenantID()], row.CaseID())
 	}
 	for tenant, list := range cases {
 		if err := refreshFound(tx.Of(tenant), Refresh, incidentsOfCasesSQL, query.List(list)); err != nil {
@@ -114,9 +115,9 @@ const incidentsOfSitesSQL = `
 // followSites has clocks follow the country and the time zone of their site.
 func followSites(tx *store.Tx, changes []store.Change) error {
 	var sites []string
-	for _, c := range changes {
-		if c.Op == store.Update && safety.IsChanged(c, "country", "timezone") {
-			sites = append(sites, c.After.Text(idColumn))
+	for _, c := range record.Changes[record.Site](changes) {
+		if c.Op == store.Update && safety.IsChanged(c.Change, "country", "timezone") {
+			sites = append(sites, c.After.ID())
 		}
 	}
 	if len(sites) == 0 {
@@ -131,9 +132,9 @@ func followDeclarations(tx *store.Tx, changes []store.Change) error {
 		return nil
 	}
 	var ids []string
-	for _, c := range changes {
-		if c.Op == store.Update && safety.IsChanged(c, metColumn, stateColumn) {
-			ids = append(ids, c.After.Text(incidentColumn))
+	for _, c := range record.Changes[record.LegalClock](changes) {
+		if c.Op == store.Update && safety.IsChanged(c.Change, metColumn, stateColumn) {
+			ids = append(ids, c.After.IncidentID())
 		}
 	}
 	return refreshAll(tx, Refresh, ids)
@@ -167,23 +168,23 @@ func refreshAll(tx *store.Tx, how refresh, ids []string) error {
 // lockFirst locks the incidents of clocks, as [Refresh] does: what a person says and what
 // the server works out meanwhile wait for each other.
 func lockFirst(tx *store.Tx, rows []store.Row, _ store.Touch) error {
-	_, err := readIncidentsOf(tx, rows)
+	_, err := readIncidentsOf(tx, record.From[record.LegalClock](rows))
 	return err
 }
 
 // readIncidentsOf reads and locks the incidents of clocks, by id.
-func readIncidentsOf(tx *store.Tx, rows []store.Row) (map[string]store.Row, error) {
+func readIncidentsOf(tx *store.Tx, rows []record.LegalClock) (map[string]record.Incident, error) {
 	ids := make([]string, len(rows))
 	for i, row := range rows {
-		ids[i] = row.Text(incidentColumn)
+		ids[i] = row.IncidentID()
 	}
 	list, err := lockIncidents(tx, ids)
 	if err != nil {
 		return nil, fmt.Errorf("clocks: read the incidents of clocks: %w", err)
 	}
-	out := map[string]store.Row{}
+	out := map[string]record.Incident{}
 	for _, in := range list {
-		out[in.Text(idColumn)] = in
+		out[in.ID()] = in
 	}
 	return out, nil
 }
@@ -195,10 +196,10 @@ func checkActs(tx *store.Tx, changes []store.Change) error {
 		return nil
 	}
 	var acts []store.Change
-	var rows []store.Row
-	for _, c := range changes {
+	var rows []record.LegalClock
+	for _, c := range record.Changes[record.LegalClock](changes) {
 		if c.Op != store.Insert && c.After != nil {
-			acts, rows = append(acts, c), append(rows, c.After)
+			acts, rows = append(acts, c.Change), append(rows, c.After)
 		}
 	}
 	if len(acts) == 0 {
@@ -208,39 +209,40 @@ func checkActs(tx *store.Tx, changes []store.Change) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range acts {
-		if err := checkAct(tx, c, incidents[c.After.Text(incidentColumn)]); err != nil {
+	for _, c := range record.Changes[record.LegalClock](acts) {
+		if err := checkAct(tx, c, incidents[c.After.IncidentID()]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func checkAct(tx *store.Tx, c store.Change, incident store.Row) error {
+func checkAct(tx *store.Tx, c record.Change[record.LegalClock], incident record.Incident) error {
 	row := c.After
-	if reason, isText := row[reasonColumn].(string); isText && safety.IsChanged(c, reasonColumn) {
-		row[reasonColumn] = strings.TrimSpace(reason)
+	if reason, isText := row.ReasonOrNull().(string); isText && safety.IsChanged(c.Change, reasonColumn) {
+		row.SetReason(strings.TrimSpace(reason))
 	}
-	if safety.IsChanged(c, metColumn) {
+	if safety.IsChanged(c.Change, metColumn) {
 		return noteMet(tx, c, incident)
 	}
-	if !safety.IsChanged(c, stateColumn) {
+	if !safety.IsChanged(c.Change, stateColumn) {
 		return checkWords(c)
 	}
-	switch state := row.Text(stateColumn); {
-	case c.Before[metColumn] != nil && c.Before.Text(stateColumn) != notRequired:
+	switch state := row.State(); {
+	case c.Before.HasMetAt() && c.Before.State() != notRequired:
 		return refuseState("%s follows from met_at: take that back first", stateColumn)
-	case state == notRequired && (row.Text(reasonColumn) == "" || !safety.IsChanged(c, reasonColumn)):
+	case state == notRequired && (row.Reason() == "" || !safety.IsChanged(c.Change, reasonColumn)):
 		return safety.RefuseField(reasonColumn, "is missing: say why the clock is not required")
 	case state == notRequired:
-		row[lapsedColumn] = false
+		row.SetLapsed(false)
 		return checkWords(c)
 	case state == running:
-		if safety.IsChanged(c, reasonColumn) && row.Text(reasonColumn) != "" {
+		if safety.IsChanged(c.Change, reasonColumn) && row.Reason() != "" {
 			return checkWords(c)
 		}
-		row[reasonColumn], row[lapsedColumn] = nil, false
-		row[stateColumn] = stateOf(row) // OSHA may have been told meanwhile
+		row.ClearReason()
+		row.SetLapsed(false)
+		row.SetState(stateOf(row)) // OSHA may have been told meanwhile
 		return nil
 	}
 	return safety.RefuseField(metColumn, "is missing: say when it was done")
@@ -248,40 +250,44 @@ func checkAct(tx *store.Tx, c store.Change, incident store.Row) error {
 
 // noteMet takes down when a clock was met, or that it was not. What is done before its
 // clock begins is done: a declaration may be sent before the fourth day away.
-func noteMet(tx *store.Tx, c store.Change, incident store.Row) error {
+func noteMet(tx *store.Tx, c record.Change[record.LegalClock], incident record.Incident) error {
 	row := c.After
-	at := row.Text(metColumn)
+	at := row.MetAt()
 	switch {
-	case isAmerican(row.Text(codeColumn)):
+	case isAmerican(row.Code()):
 		return safety.RefuseField(metColumn, "of OSHA is osha_told_at of the case: say it there")
-	case safety.IsChanged(c, stateColumn):
+	case safety.IsChanged(c.Change, stateColumn):
 		return refuseState("%s follows from met_at: leave it out", stateColumn)
-	case safety.IsChanged(c, reasonColumn) && row.Text(reasonColumn) != "":
+	case safety.IsChanged(c.Change, reasonColumn) && row.Reason() != "":
 		return safety.RefuseField(reasonColumn, "belongs to a clock that is not required: leave it out beside met_at")
-	case at == "" && safety.IsChanged(c, proofColumn) && row[proofColumn] != nil:
+	case at == "" && safety.IsChanged(c.Change, proofColumn) && row.HasProofRef():
 		return checkWords(c)
 	case at == "":
-		row[metByColumn], row[proofColumn] = nil, nil
-		row[stateColumn] = running
+		row.ClearMetBy()
+		row.ClearProofRef()
+		row.SetState(running)
 		return nil
 	case safety.IsAhead(at, tx.Now()):
 		return safety.RefuseField(metColumn, "lies in the future")
-	case at < query.FormatTime(momentOf(incident, occurredAtColumn).Truncate(time.Minute)): // forms give minutes
+	case at < query.FormatTime(momentOf(store.Row(incident),
+		occurredAtColumn).Truncate(time.Minute)): // forms give minutes
 		return safety.RefuseField(metColumn, "lies before the accident")
 	}
-	row[metByColumn] = db.Null(tx.UserID)
-	row[reasonColumn], row[lapsedColumn], row[stateColumn] = nil, false, running
-	row[stateColumn] = stateOf(row)
+	row.SetMetByOrNull(db.Null(tx.UserID))
+	row.ClearReason()
+	row.SetLapsed(false)
+	row.SetState(running)
+	row.SetState(stateOf(row))
 	return nil
 }
 
 // checkWords holds proof and reason to the state that they belong to.
-func checkWords(c store.Change) error {
-	state := c.After.Text(stateColumn)
-	if safety.IsChanged(c, proofColumn) && c.After[metColumn] == nil {
+func checkWords(c record.Change[record.LegalClock]) error {
+	state := c.After.State()
+	if safety.IsChanged(c.Change, proofColumn) && !c.After.HasMetAt() {
 		return safety.RefuseField(proofColumn, "belongs to a clock that is met: say met_at")
 	}
-	if safety.IsChanged(c, reasonColumn) && (state != notRequired || c.After.Text(reasonColumn) == "") {
+	if safety.IsChanged(c.Change, reasonColumn) && (state != notRequired || c.After.Reason() == "") {
 		return safety.RefuseField(reasonColumn, "belongs to a clock that is not required, which needs one")
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"holdfast/internal/localtime"
+	"holdfast/internal/record"
 	"holdfast/internal/safety/regimes"
 	"holdfast/internal/store"
 )
@@ -18,16 +19,9 @@ const (
 	inPatientAtColumn  = "in_patient_at"
 	amputationColumn   = "amputation"
 	eyeLossColumn      = "eye_loss"
-	deathTimeColumn    = "death_time"
 	deathKnownAtColumn = "death_known_at"
 	statusColumn       = "status"
-	workerIDColumn     = "worker_id"
 	zoneIDColumn       = "zone_id"
-	countryColumn      = "country"
-	entitiesColumn     = "entities"
-	timezoneColumn     = "timezone"
-	caseIDColumn       = "case_id"
-	anonymousColumn    = "anonymous"
 )
 
 // Facts are what the clocks of an accident are worked out from. Moments that nobody
@@ -54,21 +48,21 @@ type Facts struct {
 func FactsOf(r regimes.Records, country string) *Facts {
 	f := &Facts{
 		Accident: regimes.AccidentOf(r), Country: country, Zone: r.Zone,
-		IsInjury: r.Incident.Text(kindColumn) == "injury",
-		Occurred: momentOf(r.Incident, occurredAtColumn),
-		Known:    momentOf(r.Incident, reportedAtColumn),
+		IsInjury: r.Incident.Kind() == "injury",
+		Occurred: momentOf(store.Row(r.Incident), occurredAtColumn),
+		Known:    momentOf(store.Row(r.Incident), reportedAtColumn),
 	}
-	f.noteKnown(momentOf(r.Incident, knownAtColumn))
+	f.noteKnown(momentOf(store.Row(r.Incident), knownAtColumn))
 	if r.Case == nil {
 		return f
 	}
-	f.noteKnown(momentOf(r.Case, deathKnownAtColumn))
-	f.noteKnown(momentOf(r.Case, toldColumn))
-	f.IsInPatient, f.InPatientAt = isSet(r.Case, inPatientColumn), momentOf(r.Case, inPatientAtColumn)
+	f.noteKnown(momentOf(store.Row(r.Case), deathKnownAtColumn))
+	f.noteKnown(momentOf(store.Row(r.Case), toldColumn))
+	f.IsInPatient, f.InPatientAt = isSet(r.Case, inPatientColumn), momentOf(store.Row(r.Case), inPatientAtColumn)
 	f.IsMaimed = isSet(r.Case, amputationColumn) || isSet(r.Case, eyeLossColumn)
 	if f.HasDied() {
-		f.DeathAt = f.deathMoment(r.Case.Text(deathTimeColumn))
-		f.DeathKnown = momentOf(r.Case, deathKnownAtColumn)
+		f.DeathAt = f.deathMoment(r.Case.DeathTime())
+		f.DeathKnown = momentOf(store.Row(r.Case), deathKnownAtColumn)
 		if f.DeathKnown.IsZero() {
 			f.DeathKnown = laterOf(f.Known, f.DeathAt)
 		}
@@ -123,7 +117,7 @@ func earlierOf(a, b time.Time) time.Time {
 	return a
 }
 
-func isSet(row store.Row, name string) bool { b, _ := row[name].(bool); return b }
+func isSet(row record.OSHACase, name string) bool { b, _ := row[name].(bool); return b }
 
 // momentOf reads a stored time; the zero time when there is none.
 func momentOf(row store.Row, name string) time.Time {

@@ -1,7 +1,7 @@
 package clocks
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/absence"
 	"holdfast/internal/safety/jurisdiction"
@@ -18,14 +19,14 @@ import (
 
 // records are what the clocks of some incidents rest on.
 type records struct {
-	incidents    map[string]store.Row            // by id
-	clocks       map[string]map[string]store.Row // by incident and code
-	cases        map[string]store.Row            // by incident
-	absences     map[string][]absence.Period     // by case
-	zones        map[string]store.Row            // places in a warehouse, by id
-	sites        map[string]store.Row            // by id
-	isOthers     map[string]bool                 // workers who are contractors
-	isSupervised map[string]bool                 // contractors who are supervised day to day here
+	incidents    map[string]record.Incident              // by id
+	clocks       map[string]map[string]record.LegalClock // by incident and code
+	cases        map[string]record.OSHACase              // by incident
+	absences     map[string][]absence.Period             // by case
+	zones        map[string]record.Zone                  // places in a warehouse, by id
+	sites        map[string]record.Site                  // by id
+	isOthers     map[string]bool                         // workers who are contractors
+	isSupervised map[string]bool                         // contractors who are supervised day to day here
 
 	country, timezone string // of the tenant
 }
@@ -33,20 +34,20 @@ type records struct {
 // readRecords reads what the clocks of incidents rest on: little where none of them hurt
 // anybody.
 func readRecords(tx *store.Tx, ids []string) (*records, error) {
-	r := &records{incidents: map[string]store.Row{}, clocks: map[string]map[string]store.Row{},
-		cases: map[string]store.Row{}, zones: map[string]store.Row{}, sites: map[string]store.Row{},
+	r := &records{incidents: map[string]record.Incident{}, clocks: map[string]map[string]record.LegalClock{},
+		cases: map[string]record.OSHACase{}, zones: map[string]record.Zone{}, sites: map[string]record.Site{},
 		isOthers: map[string]bool{}, isSupervised: map[string]bool{}}
 	if err := r.readIncidents(tx, ids); err != nil || len(r.incidents) == 0 {
 		return r, err
 	}
 	var cases, workers []string
-	list, err := tx.Rows("osha_cases", "incident_id IN {ids $2}", query.List(ids))
+	list, err := record.List[record.OSHACase](tx, "incident_id IN {ids $2}", query.List(ids))
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range list {
-		r.cases[c.Text(incidentColumn)] = c
-		cases, workers = append(cases, c.Text(idColumn)), append(workers, c.Text(workerIDColumn))
+		r.cases[c.IncidentID()] = c
+		cases, workers = append(cases, c.ID()), append(workers, c.WorkerID())
 	}
 	if r.absences, err = absence.ListAbsences(tx.Tx, tx.TenantID, cases); err != nil {
 		return nil, err
@@ -68,19 +69,19 @@ func (r *records) readIncidents(tx *store.Tx, ids []string) error {
 	if err != nil {
 		return err
 	}
-	kept, err := tx.Rows(Resource, "incident_id IN {ids $2}", query.List(ids))
+	kept, err := record.List[record.LegalClock](tx, "incident_id IN {ids $2}", query.List(ids))
 	if err != nil {
 		return err
 	}
 	for _, c := range kept {
-		incident := c.Text(incidentColumn)
+		incident := c.IncidentID()
 		if r.clocks[incident] == nil {
-			r.clocks[incident] = map[string]store.Row{}
+			r.clocks[incident] = map[string]record.LegalClock{}
 		}
-		r.clocks[incident][c.Text(codeColumn)] = c
+		r.clocks[incident][c.Code()] = c
 	}
 	for _, in := range list {
-		if id := in.Text(idColumn); isHealth(in.Text(kindColumn)) || r.clocks[id] != nil {
+		if id := in.ID(); isHealth(in.Kind()) || r.clocks[id] != nil {
 			r.incidents[id] = in
 		}
 	}
@@ -89,8 +90,8 @@ func (r *records) readIncidents(tx *store.Tx, ids []string) error {
 
 // lockIncidents reads and locks incidents in the order of their ids. The lock comes before
 // anything else is read: whoever says something of a clock takes it too.
-func lockIncidents(tx *store.Tx, ids []string) ([]store.Row, error) {
-	return tx.Rows("incidents", "id IN {ids $2} ORDER BY id {for update}", query.List(ids))
+func lockIncidents(tx *store.Tx, ids []string) ([]record.Incident, error) {
+	return record.List[record.Incident](tx, "id IN {ids $2} ORDER BY id {for update}", query.List(ids))
 }
 
 // contractorsSQL selects those of some workers whose employer is another. $1 tenant, $2
@@ -120,22 +121,23 @@ const tenantPlaceSQL = `
 func (r *records) readPlaces(tx *store.Tx) error {
 	var zones, sites []string
 	for id, in := range r.incidents {
-		zones = append(zones, in.Text(zoneIDColumn))
-		sites = append(sites, in.Text(siteColumn), r.cases[id].Text(siteColumn))
+		zones = append(zones, in.ZoneID())
+		sites = append(sites, in.SiteID(), r.cases[id].SiteID())
 	}
-	list, err := tx.Rows("zones", "id IN {ids $2}", query.List(withoutEmpty(zones)))
+	list, err := record.List[record.Zone](tx, "id IN {ids $2}", query.List(withoutEmpty(zones)))
 	if err != nil {
 		return err
 	}
 	for _, z := range list {
-		r.zones[z.Text(idColumn)] = z
-		sites = append(sites, z.Text(siteColumn))
+		r.zones[z.ID()] = z
+		sites = append(sites, z.SiteID())
 	}
-	if list, err = tx.Rows("sites", "id IN {ids $2}", query.List(withoutEmpty(sites))); err != nil {
+	named, err := record.List[record.Site](tx, "id IN {ids $2}", query.List(withoutEmpty(sites)))
+	if err != nil {
 		return err
 	}
-	for _, s := range list {
-		r.sites[s.Text(idColumn)] = s
+	for _, s := range named {
+		r.sites[s.ID()] = s
 	}
 	return tx.Query(tenantPlaceSQL, []any{tx.TenantID}, func(row *db.Row) error {
 		r.country, r.timezone = row.Text(0), row.Text(1)
@@ -157,17 +159,15 @@ func withoutEmpty(ids []string) []string {
 // nil without one.
 func (r *records) siteOf(incident string) any {
 	in := r.incidents[incident]
-	for _, row := range [...]store.Row{r.cases[incident], in, r.zones[in.Text(zoneIDColumn)]} {
-		if id := row.Text(siteColumn); id != "" {
-			return id
-		}
+	if id := cmp.Or(r.cases[incident].SiteID(), in.SiteID(), r.zones[in.ZoneID()].SiteID()); id != "" {
+		return id
 	}
 	return nil
 }
 
 // injuredIn are the workers whom an incident names as injured.
-func injuredIn(in store.Row) (workers []string) {
-	raw, _ := in[entitiesColumn].(json.RawMessage)
+func injuredIn(in record.Incident) (workers []string) {
+	raw := in.Entities()
 	list, err := safety.ParseEntities(raw)
 	if err != nil {
 		return nil
@@ -184,7 +184,7 @@ func injuredIn(in store.Row) (workers []string) {
 // of all whom it names as injured.
 func (r *records) isOnly(incident string, isKind func(worker string) bool) bool {
 	if osha := r.cases[incident]; osha != nil {
-		return isKind(osha.Text(workerIDColumn))
+		return isKind(osha.WorkerID())
 	}
 	workers := injuredIn(r.incidents[incident])
 	isOther := func(id string) bool { return !isKind(id) }
@@ -196,22 +196,22 @@ func (r *records) isOnly(incident string, isKind func(worker string) bool) bool 
 func (r *records) factsOf(incident string, now time.Time) *Facts {
 	country, timezone := r.country, r.timezone
 	if id, found := r.siteOf(incident).(string); found {
-		if c := r.sites[id].Text(countryColumn); c != "" {
+		if c := r.sites[id].Country(); c != "" {
 			country = c
 		}
-		if z := r.sites[id].Text(timezoneColumn); z != "" {
+		if z := r.sites[id].Timezone(); z != "" {
 			timezone = z
 		}
 	}
 	osha := r.cases[incident]
 	f := FactsOf(regimes.Records{
-		Incident: r.incidents[incident], Case: osha, Periods: r.absences[osha.Text(idColumn)],
+		Incident: r.incidents[incident], Case: osha, Periods: r.absences[osha.ID()],
 		Zone: localtime.Zone(timezone), Now: now,
 	}, jurisdiction.LawOf(country))
 	f.IsOthers = r.isOnly(incident, func(id string) bool { return r.isOthers[id] })
 	f.IsUnsupervised = r.isOnly(incident, func(id string) bool { return r.isOthers[id] && !r.isSupervised[id] })
 	for _, code := range [...]string{declaration, worsening} {
-		if at := momentOf(r.clocks[incident][code], metColumn); f.Declared.IsZero() {
+		if at := momentOf(store.Row(r.clocks[incident][code]), metColumn); f.Declared.IsZero() {
 			f.Declared = at
 		}
 	}

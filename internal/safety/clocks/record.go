@@ -7,6 +7,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -16,7 +17,6 @@ const Resource = "legal_clocks"
 // Columns of the collection.
 const (
 	idColumn       = "id"
-	tenantColumn   = "tenant_id"
 	codeColumn     = "code"
 	incidentColumn = "incident_id"
 	siteColumn     = "site_id"
@@ -25,7 +25,6 @@ const (
 	skippedColumn  = "skipped_days"
 	stateColumn    = "state"
 	metColumn      = "met_at"
-	metByColumn    = "met_by"
 	proofColumn    = "proof_ref"
 	reasonColumn   = "reason"
 	lapsedColumn   = "lapsed"
@@ -58,7 +57,7 @@ func engineOf(tenant string) actor.Actor {
 
 // plan is what becomes of the clocks of some incidents.
 type plan struct {
-	inserts, updates []store.Row
+	inserts, updates []record.LegalClock
 	since            time.Time // what had ended before is not started; zero: all is
 }
 
@@ -89,10 +88,10 @@ func refreshSince(tx *store.Tx, incidents []string, since time.Time) error {
 			return err
 		}
 	}
-	if _, err := tx.InsertRows(Resource, p.inserts); err != nil {
+	if _, err := record.Insert(tx, p.inserts); err != nil {
 		return fmt.Errorf("clocks: start clocks: %w", err)
 	}
-	if err := tx.As(engineOf(tx.TenantID)).UpdateEach(Resource, p.updates); err != nil {
+	if err := tx.As(engineOf(tx.TenantID)).UpdateEach(Resource, record.Rows(p.updates)); err != nil {
 		return fmt.Errorf("clocks: move clocks: %w", err)
 	}
 	return nil
@@ -105,9 +104,9 @@ func (p *plan) compareClocks(r *records, incident string, now time.Time) error {
 	var wanted []Clock
 	since := p.since
 	in := r.incidents[incident]
-	if in.Text(statusColumn) == "void" {
+	if in.Status() == "void" {
 		closing = voidWords
-	} else if isHealth(in.Text(kindColumn)) {
+	} else if isHealth(in.Kind()) {
 		f := r.factsOf(incident, now)
 		wanted = Running(f)
 		if f.LastUnfitDay().After(since) {
@@ -115,7 +114,7 @@ func (p *plan) compareClocks(r *records, incident string, now time.Time) error {
 		}
 	}
 
-	told := noticesOf(wanted, r.cases[incident][toldColumn], kept)
+	told := noticesOf(wanted, r.cases[incident].OSHAToldAtOrNull(), kept)
 	seen := map[string]bool{}
 	for _, c := range wanted {
 		if c.Unit == NoPeriod {
@@ -127,23 +126,26 @@ func (p *plan) compareClocks(r *records, incident string, now time.Time) error {
 			return err
 		}
 		if c.Country == "US" {
-			row[metColumn] = told[c.Code]
+			row.SetMetAtOrNull(told[c.Code])
 		}
 		if old := kept[c.Code]; old != nil {
 			p.moveClock(old, row, now)
 		} else if !c.Due.Before(since) {
-			row[stateColumn] = stateOf(row)
+			row.SetState(stateOf(row))
 			if isOptionOver(row, now) {
-				row[stateColumn], row[reasonColumn], row[lapsedColumn] = notRequired, reservedTime, true
+				row.SetState(notRequired)
+				row.SetReason(reservedTime)
+				row.SetLapsed(true)
 			}
 			p.inserts = append(p.inserts, row)
 		}
 	}
 	for code, old := range kept {
 		if !seen[code] && isOpen(old, r.cases[incident]) {
-			set := store.Row{idColumn: old[idColumn], stateColumn: notRequired, reasonColumn: closing, lapsedColumn: true}
+			set := record.LegalClock{idColumn: old.ID(), stateColumn: notRequired, reasonColumn: closing,
+				lapsedColumn: true}
 			if isAmerican(code) {
-				set[metColumn] = nil
+				set.ClearMetAt()
 			}
 			p.updates = append(p.updates, set)
 		}
@@ -155,7 +157,7 @@ func (p *plan) compareClocks(r *records, incident string, now time.Time) error {
 // it was not. A case holds one moment for all its notices: one from before a clock began
 // was about something else, and the notice of a death takes nothing from an earlier one of
 // the treatment, which its clock has kept.
-func noticesOf(wanted []Clock, told any, kept map[string]store.Row) map[string]any {
+func noticesOf(wanted []Clock, told any, kept map[string]record.LegalClock) map[string]any {
 	out := map[string]any{}
 	at, _ := told.(string)
 	for _, c := range wanted {
@@ -163,7 +165,7 @@ func noticesOf(wanted []Clock, told any, kept map[string]store.Row) map[string]a
 			out[c.Code] = told
 		}
 	}
-	before := kept[OSHATreatment].Text(metColumn)
+	before := kept[OSHATreatment].MetAt()
 	if before != "" && out[OSHADeath] != nil && before < startsOf(wanted, OSHADeath) {
 		out[OSHATreatment] = before
 	}
@@ -182,9 +184,9 @@ func startsOf(wanted []Clock, code string) string {
 
 // isOpen reports a clock of which nothing was said: what was done stays done. OSHA's
 // follows its case.
-func isOpen(old, osha store.Row) bool {
-	state := old.Text(stateColumn)
-	return state == running || isAmerican(old.Text(codeColumn)) && osha[toldColumn] == nil && state != notRequired
+func isOpen(old record.LegalClock, osha record.OSHACase) bool {
+	state := old.State()
+	return state == running || isAmerican(old.Code()) && !osha.HasOSHAToldAt() && state != notRequired
 }
 
 // isAmerican reports a clock whose met_at is what the case says of OSHA.
@@ -194,7 +196,7 @@ func isAmerican(code string) bool {
 }
 
 // rowOf is a clock as the collection keeps it.
-func rowOf(c Clock, incident string, site any) (store.Row, error) {
+func rowOf(c Clock, incident string, site any) (record.LegalClock, error) {
 	days := make([]string, len(c.Skipped))
 	for i, d := range c.Skipped {
 		days[i] = d.String()
@@ -203,7 +205,7 @@ func rowOf(c Clock, incident string, site any) (store.Row, error) {
 	if err != nil {
 		return nil, fmt.Errorf("clocks: write the days that did not count: %w", err)
 	}
-	return store.Row{
+	return record.LegalClock{
 		codeColumn: c.Code, incidentColumn: incident, siteColumn: site,
 		startsColumn: query.FormatTime(c.Starts), dueColumn: query.FormatTime(c.Due),
 		skippedColumn: json.RawMessage(skipped),
@@ -211,57 +213,61 @@ func rowOf(c Clock, incident string, site any) (store.Row, error) {
 }
 
 // moveClock has a kept clock follow its facts. What a person said of it stays.
-func (p *plan) moveClock(old, row store.Row, now time.Time) {
-	set := store.Row{}
+func (p *plan) moveClock(old, row record.LegalClock, now time.Time) {
+	set := record.LegalClock{}
 	for name, v := range row {
 		if !store.Same(old[name], v) {
 			set[name] = v
 		}
 	}
-	after := store.Row{}
-	for _, list := range [...]store.Row{old, row} {
+	after := record.LegalClock{}
+	for _, list := range [...]record.LegalClock{old, row} {
 		for name, v := range list {
 			after[name] = v
 		}
 	}
-	isLapsed, _ := old[lapsedColumn].(bool)
+	isLapsed := old.Lapsed()
 	switch {
 	case isOptionOver(after, now):
-		if old.Text(stateColumn) == running {
-			set[stateColumn], set[reasonColumn], set[lapsedColumn] = notRequired, reservedTime, true
+		if old.State() == running {
+			set.SetState(notRequired)
+			set.SetReason(reservedTime)
+			set.SetLapsed(true)
 		}
 	case isLapsed:
-		after[stateColumn] = running
-		set[stateColumn], set[reasonColumn], set[lapsedColumn] = stateOf(after), nil, false
+		after.SetState(running)
+		set.SetState(stateOf(after))
+		set.ClearReason()
+		set.SetLapsed(false)
 	default:
-		set[stateColumn] = stateOf(after)
+		set.SetState(stateOf(after))
 	}
-	if set[stateColumn] == old[stateColumn] {
+	if set.StateOrNull() == old.State() {
 		delete(set, stateColumn)
 	}
 	if len(set) > 0 {
-		set[idColumn] = old[idColumn]
+		set.SetIDOrNull(old.ID())
 		p.updates = append(p.updates, set)
 	}
 }
 
 // isOptionOver reports a right that was not used in its time: no breach.
-func isOptionOver(row store.Row, now time.Time) bool {
-	rule, known := Find(row.Text(codeColumn))
-	return known && rule.IsOption && row[metColumn] == nil && row.Text(dueColumn) < query.FormatTime(now)
+func isOptionOver(row record.LegalClock, now time.Time) bool {
+	rule, known := Find(row.Code())
+	return known && rule.IsOption && !row.HasMetAt() && row.DueAt() < query.FormatTime(now)
 }
 
 // stateOf is the state of a clock by when it was met. What is to be done without delay has
 // no hour after which it is late.
-func stateOf(row store.Row) string {
-	at := row.Text(metColumn)
-	rule, known := Find(row.Text(codeColumn))
+func stateOf(row record.LegalClock) string {
+	at := row.MetAt()
+	rule, known := Find(row.Code())
 	switch {
-	case row.Text(stateColumn) == notRequired:
+	case row.State() == notRequired:
 		return notRequired
 	case at == "":
 		return running
-	case at > row.Text(dueColumn) && !(known && rule.Unit == AtOnce):
+	case at > row.DueAt() && !(known && rule.Unit == AtOnce):
 		return late
 	}
 	return met

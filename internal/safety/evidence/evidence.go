@@ -20,6 +20,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/idempotency"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/photo"
 	"holdfast/internal/store"
@@ -104,7 +105,7 @@ func (s *Store) Add(ctx context.Context, a actor.Actor, of Record, u Upload) (st
 	if err != nil {
 		return nil, err
 	}
-	row := store.Row{of.Column(): of.ID, "name": name, "note": db.Null(u.Note), "kind": f.kind, "media_type": f.media}
+	row := record.File{of.Column(): of.ID, "name": name, "note": db.Null(u.Note), "kind": f.kind, "media_type": f.media}
 	if f.kind == picture.kind {
 		err = s.putPicture(ctx, row, u.File)
 	} else {
@@ -117,11 +118,11 @@ func (s *Store) Add(ctx context.Context, a actor.Actor, of Record, u Upload) (st
 		s.discardBytes(ctx, row, err)
 		return nil, err
 	}
-	return row, nil
+	return store.Row(row), nil
 }
 
 // putPicture keeps a picture without its metadata, and a thumbnail of it.
-func (s *Store) putPicture(ctx context.Context, row store.Row, r io.Reader) error {
+func (s *Store) putPicture(ctx context.Context, row record.File, r io.Reader) error {
 	image, err := s.album.Decoder().Develop(ctx, r)
 	if err != nil {
 		return renameField(err)
@@ -130,7 +131,8 @@ func (s *Store) putPicture(ctx context.Context, row store.Row, r io.Reader) erro
 	if err != nil {
 		return err
 	}
-	row["width"], row["height"] = int64(image.Width), int64(image.Height)
+	row.SetWidth(int64(image.Width))
+	row.SetHeight(int64(image.Height))
 	if err := s.putFile(ctx, row, "thumbnail_key", bytes.NewReader(small), int64(len(small))); err != nil {
 		return err
 	}
@@ -147,31 +149,32 @@ func renameField(err error) error {
 }
 
 // putFile keeps bytes and notes their key, and for the file itself what they are.
-func (s *Store) putFile(ctx context.Context, row store.Row, column string, r io.Reader, limit int64) error {
+func (s *Store) putFile(ctx context.Context, row record.File, column string, r io.Reader, limit int64) error {
 	ref, err := s.files.Put(ctx, r, limit)
 	if err != nil {
 		return err
 	}
 	row[column] = ref.Key
 	if column == "blob_key" {
-		row["size"], row["sha256"] = ref.Size, ref.SHA256
+		row.SetSize(ref.Size)
+		row.SetSHA256(ref.SHA256)
 	}
 	return nil
 }
 
 // insertFile writes the row of a kept file.
-func (s *Store) insertFile(ctx context.Context, a actor.Actor, of Record, row store.Row) (store.Row, error) {
+func (s *Store) insertFile(ctx context.Context, a actor.Actor, of Record, row record.File) (record.File, error) {
 	kept := row
 	err := s.store.DB().Write(ctx, store.Scope(a), func(tx *db.Tx) error {
-		if err := s.checkRoom(tx, a, of, row["size"].(int64)); err != nil {
+		if err := s.checkRoom(tx, a, of, row.SizeOrNull().(int64)); err != nil {
 			return err
 		}
-		rows, err := s.store.In(tx, a).InsertRows("files", []store.Row{row})
+		rows, err := record.Insert(s.store.In(tx, a), []record.File{row})
 		if err != nil {
 			return err
 		}
 		kept = rows[0]
-		return idempotency.Record(tx, kept)
+		return idempotency.Record(tx, store.Row(kept))
 	})
 	return kept, err
 }
@@ -216,12 +219,12 @@ func (s *Store) checkRoom(tx *db.Tx, a actor.Actor, of Record, size int64) error
 
 // discardBytes deletes bytes that no record came to name, because of err. When nobody
 // knows whether one did, they are left to the sweep of files without records.
-func (s *Store) discardBytes(ctx context.Context, row store.Row, err error) {
+func (s *Store) discardBytes(ctx context.Context, row record.File, err error) {
 	if fault.Is(err, fault.Unavailable) {
 		return
 	}
 	for _, column := range blob.KeyColumns {
-		deleteFile(ctx, s.files, row.Text(column))
+		deleteFile(ctx, s.files, store.Row(row).Text(column))
 	}
 }
 
@@ -287,9 +290,9 @@ func (s *Store) Open(
 	}
 	args := []any{a.TenantID, query.List([]string{id})}
 	where := policy.Where(s.store.DB(), "files", &args)
-	var rows []store.Row
+	var rows []record.File
 	err := s.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) (err error) {
-		rows, err = s.store.In(tx, a).Rows("files", "id IN {ids $2} AND "+where, args[1:]...)
+		rows, err = record.List[record.File](s.store.In(tx, a), "id IN {ids $2} AND "+where, args[1:]...)
 		return err
 	})
 	if err != nil {
@@ -297,13 +300,13 @@ func (s *Store) Open(
 	}
 	key := ""
 	if len(rows) == 1 && thumbnail {
-		key = rows[0].Text("thumbnail_key")
+		key = rows[0].ThumbnailKey()
 	} else if len(rows) == 1 {
-		key = rows[0].Text("blob_key")
+		key = rows[0].BlobKey()
 	}
 	if key == "" {
 		return nil, nil, fault.New(fault.NotFound, "PGRST116", "there is no such file")
 	}
 	f, err := s.files.Open(ctx, key)
-	return rows[0], f, err
+	return store.Row(rows[0]), f, err
 }

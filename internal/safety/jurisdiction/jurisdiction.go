@@ -13,6 +13,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
@@ -32,8 +33,6 @@ const (
 	statusColumn   = "status"
 	codeColumn     = "code"
 	archivedColumn = "archived_at"
-	tenantColumn   = "tenant_id"
-	idColumn       = "id"
 )
 
 // byHand are the columns with which somebody takes a regulation into their own hands.
@@ -86,9 +85,9 @@ func noteHands(tx *store.Tx, changes []store.Change) error {
 		return nil
 	}
 	isServer := tx.Role == actor.Service && tx.UserID == "" && tx.KeyID == "" // a request has a user or a key
-	for _, c := range changes {
-		follows, _ := c.After[followsColumn].(bool)
-		isOwn := c.Op == store.Insert || safety.IsChanged(c, followsColumn) && !isShipped(c.After.Text(codeColumn))
+	for _, c := range record.Changes[record.Regulation](changes) {
+		follows := c.After.FollowsSites()
+		isOwn := c.Op == store.Insert || safety.IsChanged(c.Change, followsColumn) && !isShipped(c.After.Code())
 		if isOwn && follows && !isServer {
 			return safety.RefuseField(followsColumn, "is for shipped rules: no site switches what somebody wrote")
 		}
@@ -96,13 +95,13 @@ func noteHands(tx *store.Tx, changes []store.Change) error {
 			continue
 		}
 		_, setsStatus := c.Given[statusColumn]
-		setsFollows, _ := c.Given[followsColumn].(bool)
-		if setsFollows && setsStatus && safety.IsChanged(c, statusColumn, followsColumn) {
+		setsFollows := record.Regulation(c.Given).FollowsSites()
+		if setsFollows && setsStatus && safety.IsChanged(c.Change, statusColumn, followsColumn) {
 			return safety.RefuseField(followsColumn, "is not set together with status: the sites say that")
 		}
-		isTaken := setsStatus || safety.IsChanged(c, byHand...)
-		if isTaken && !setsFollows && !safety.IsChanged(c, followsColumn) {
-			c.After[followsColumn] = false
+		isTaken := setsStatus || safety.IsChanged(c.Change, byHand...)
+		if isTaken && !setsFollows && !safety.IsChanged(c.Change, followsColumn) {
+			c.After.SetFollowsSites(false)
 		}
 	}
 	return nil
@@ -127,15 +126,15 @@ func followHandedBack(tx *store.Tx, changes []store.Change) error {
 // another country.
 func followSites(tx *store.Tx, changes []store.Change) error {
 	var tenants []string
-	for _, c := range changes {
-		if c.Op == store.Update && !safety.IsChanged(c, "country", archivedColumn) {
+	for _, c := range record.Changes[record.Site](changes) {
+		if c.Op == store.Update && !safety.IsChanged(c.Change, "country", archivedColumn) {
 			continue
 		}
 		row := c.After
 		if row == nil {
 			row = c.Before
 		}
-		if tenant := row.Text(tenantColumn); !slices.Contains(tenants, tenant) {
+		if tenant := row.TenantID(); !slices.Contains(tenants, tenant) {
 			tenants = append(tenants, tenant)
 		}
 	}
@@ -150,12 +149,12 @@ func followSites(tx *store.Tx, changes []store.Change) error {
 // followTenants switches the regulations of tenants whose jurisdictions changed, or whose
 // country, which is that of sites that name none.
 func followTenants(tx *store.Tx, changes []store.Change) error {
-	for _, c := range changes {
-		if c.Op != store.Update || !safety.IsChanged(c, "country", "jurisdictions") {
+	for _, c := range record.Changes[record.Tenant](changes) {
+		if c.Op != store.Update || !safety.IsChanged(c.Change, "country", "jurisdictions") {
 			continue
 		}
-		isNamed := safety.IsChanged(c, "jurisdictions")
-		if err := switchRegulations(tx.Of(c.After.Text(idColumn)), isNamed); err != nil {
+		isNamed := safety.IsChanged(c.Change, "jurisdictions")
+		if err := switchRegulations(tx.Of(c.After.ID()), isNamed); err != nil {
 			return err
 		}
 	}

@@ -1,13 +1,14 @@
 package osha
 
 import (
+	"maps"
 	"time"
 
 	"holdfast/internal/db"
 	"holdfast/internal/localtime"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/absence"
-	"holdfast/internal/store"
 )
 
 // Columns of a case that its absences decide.
@@ -45,25 +46,32 @@ func checkFollow(periods []absence.Period, injured time.Time, field string) erro
 // is the most serious (29 CFR 1904.33(b)(1)), unless the change itself decides it. Days
 // that are expected decide too: they come without anybody writing to the case, and the
 // annual summary has them among its days.
-func takeAbsences(ch store.Change, periods []absence.Period, t absence.Tally) error {
+func takeAbsences(ch record.Change[record.OSHACase], periods []absence.Period, t absence.Tally) error {
 	c := ch.After
 	for _, f := range countedFields {
-		if safety.IsChanged(ch, f) {
+		if safety.IsChanged(ch.Change, f) {
 			return refuseRule(f, "29 CFR 1904.7(b)(3)",
 				"%s follows from the absences of the case (absences): change those", f)
 		}
 	}
-	c[awayColumn], c[restrictedColumn] = t.ToDate.Away, t.ToDate.Restricted
-	c[awayFromColumn], c[awayUntilColumn] = findEnds(periods, absence.Away)
-	c[restrictedFromColumn], c[restrictedUntilColumn] = findEnds(periods, absence.Restricted)
-	if c.Text(recordableColumn) != "yes" || c.Text(outcomeColumn) == "death" ||
-		safety.IsChanged(ch, recordableColumn, basisColumn, outcomeColumn) {
+	c.SetDaysAway(t.ToDate.Away)
+	c.SetDaysRestricted(t.ToDate.Restricted)
+	from, until := findEnds(periods, absence.Away)
+	c.SetAwayFromOrNull(from)
+	c.SetAwayUntilOrNull(until)
+	from, until = findEnds(periods, absence.Restricted)
+	c.SetRestrictedFromOrNull(from)
+	c.SetRestrictedUntilOrNull(until)
+	if c.Recordable() != "yes" || c.Outcome() == "death" ||
+		safety.IsChanged(ch.Change, recordableColumn, basisColumn, outcomeColumn) {
 		return nil
 	}
 	if outcome := outcomeOfDays(t.Expected); outcome != "" {
-		c[basisColumn], c[outcomeColumn] = outcome, outcome
-	} else if absence.IsOutcomeOfDays(c.Text(outcomeColumn)) {
-		c[basisColumn], c[outcomeColumn] = absence.BasisWithoutDays, absence.OutcomeWithoutDays
+		c.SetBasis(outcome)
+		c.SetOutcome(outcome)
+	} else if absence.IsOutcomeOfDays(c.Outcome()) {
+		c.SetBasis(absence.BasisWithoutDays)
+		c.SetOutcome(absence.OutcomeWithoutDays)
 	}
 	return nil
 }
@@ -164,8 +172,8 @@ func queueCases(tx *db.Tx, tenant string, p Pick, at clockAt, add func(c counted
 }
 
 // statedDays are the days that a case without absences states itself.
-func statedDays(c store.Row) absence.Tally {
-	return tallyOf(absence.Days{Away: intField(c, awayColumn), Restricted: intField(c, restrictedColumn)})
+func statedDays(c record.OSHACase) absence.Tally {
+	return tallyOf(absence.Days{Away: c.DaysAway(), Restricted: c.DaysRestricted()})
 }
 
 // tallyOf are days of which nothing is left open.
@@ -176,7 +184,7 @@ func tallyOf(d absence.Days) absence.Tally { return absence.Tally{ToDate: d, Exp
 func countEntries(tx *db.Tx, tenant string, entries []Entry, dayOf func(Entry) (injured, today time.Time)) error {
 	ids := make([]string, len(entries))
 	for i, e := range entries {
-		ids[i] = e.Case.Text(idColumn)
+		ids[i] = e.Case.ID()
 	}
 	periods, err := absence.ListAbsences(tx, tenant, ids)
 	if err != nil {
@@ -194,19 +202,17 @@ func countEntries(tx *db.Tx, tenant string, entries []Entry, dayOf func(Entry) (
 
 // onLog are the days of an entry as the log of a year has them.
 func (e Entry) onLog(d absence.Days) absence.Days {
-	return countedCase{outcome: e.Case.Text(outcomeColumn)}.onLog(d)
+	return countedCase{outcome: e.Case.Outcome()}.onLog(d)
 }
 
 // withDays are the cases of a book with days as the log has them.
-func (b *Book) withDays(days func(absence.Tally) absence.Days) []store.Row {
-	log := make([]store.Row, len(b.Entries))
+func (b *Book) withDays(days func(absence.Tally) absence.Days) []record.OSHACase {
+	log := make([]record.OSHACase, len(b.Entries))
 	for i, e := range b.Entries {
-		c := store.Row{}
-		for k, v := range e.Case {
-			c[k] = v
-		}
+		c := maps.Clone(e.Case)
 		d := e.onLog(days(e.Days))
-		c[awayColumn], c[restrictedColumn] = d.Away, d.Restricted
+		c.SetDaysAway(d.Away)
+		c.SetDaysRestricted(d.Restricted)
 		log[i] = c
 	}
 	return log

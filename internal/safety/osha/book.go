@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/absence"
 	"holdfast/internal/store"
@@ -26,17 +27,18 @@ func NewBooks(s *store.Store) *Books { return &Books{s} }
 
 // Entry is a case with its incident, and the days that count for it.
 type Entry struct {
-	Case, Incident store.Row
-	Days           absence.Tally
+	Case     record.OSHACase
+	Incident record.Incident
+	Days     absence.Tally
 }
 
 // Book is the log of an establishment for a year: its recordable cases in the
 // order of their numbers, and the summary (nil while there is none).
 type Book struct {
-	Site    store.Row
+	Site    record.Site
 	Year    int64
 	Entries []Entry
-	Summary store.Row
+	Summary record.OSHASummary
 	Place   *time.Location
 }
 
@@ -75,7 +77,8 @@ func (b *Books) Totals(ctx context.Context, a actor.Actor, p Pick) (*Book, error
 func (b *Books) readBook(ctx context.Context, a actor.Actor, p Pick, cases bool) (*Book, error) {
 	book := &Book{Year: p.Year}
 	err := b.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		sites, err := b.readRows(tx, a, "sites", "archived_at IS NULL AND ($2 = '' OR CAST(id AS text) = $2) ORDER BY lower(code) LIMIT 2", p.Site)
+		sites, err := record.List[record.Site](b.store.In(tx, a),
+			"archived_at IS NULL AND ($2 = '' OR CAST(id AS text) = $2) ORDER BY lower(code) LIMIT 2", p.Site)
 		switch {
 		case err != nil:
 			return err
@@ -85,8 +88,8 @@ func (b *Books) readBook(ctx context.Context, a actor.Actor, p Pick, cases bool)
 			return fault.New(fault.Invalid, "22023", "site_id must name the establishment: there are several").At("site_id", "missing")
 		}
 		book.Site = sites[0]
-		site := book.Site.Text("id")
-		sums, err := b.readRows(tx, a, "osha_summaries", "site_id = $2 AND year = $3", site, p.Year)
+		site := book.Site.ID()
+		sums, err := record.List[record.OSHASummary](b.store.In(tx, a), "site_id = $2 AND year = $3", site, p.Year)
 		if err != nil {
 			return err
 		}
@@ -97,8 +100,8 @@ func (b *Books) readBook(ctx context.Context, a actor.Actor, p Pick, cases bool)
 		if err != nil {
 			return err
 		}
-		book.Place = (&background{sites: map[string]store.Row{site: book.Site}, zone: zone}).establishmentZone(site)
-		if book.Summary.Text("status") == "open" {
+		book.Place = (&background{sites: map[string]record.Site{site: book.Site}, zone: zone}).establishmentZone(site)
+		if book.Summary.Status() == "open" {
 			queueTotals(tx, a.TenantID, book.Summary, clockAt{b.store.Now(), book.Place})
 			if err := tx.Flush(); err != nil {
 				return err
@@ -107,7 +110,8 @@ func (b *Books) readBook(ctx context.Context, a actor.Actor, p Pick, cases bool)
 		if !cases {
 			return nil
 		}
-		list, err := b.readRows(tx, a, "osha_cases", "site_id = $2 AND year = $3 AND recordable = 'yes' ORDER BY case_no", site, p.Year)
+		list, err := record.List[record.OSHACase](b.store.In(tx, a),
+			"site_id = $2 AND year = $3 AND recordable = 'yes' ORDER BY case_no", site, p.Year)
 		if err != nil {
 			return err
 		}
@@ -136,22 +140,18 @@ func wrapReadError(err error) error {
 	return err
 }
 
-func (b *Books) readRows(tx *db.Tx, a actor.Actor, resource, where string, args ...any) ([]store.Row, error) {
-	return b.store.In(tx, a).Rows(resource, where, args...)
-}
-
-func (b *Books) readEntries(tx *db.Tx, a actor.Actor, cases []store.Row) ([]Entry, error) {
+func (b *Books) readEntries(tx *db.Tx, a actor.Actor, cases []record.OSHACase) ([]Entry, error) {
 	ids := map[string]bool{}
 	for _, c := range cases {
-		addID(ids, c.Text("incident_id"))
+		addID(ids, c.IncidentID())
 	}
-	incidents, err := byID(b.store.In(tx, actor.Actor{TenantID: a.TenantID}), "incidents", ids)
+	incidents, err := byID[record.Incident](b.store.In(tx, actor.Actor{TenantID: a.TenantID}), ids)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]Entry, len(cases))
 	for i, c := range cases {
-		out[i] = Entry{Case: c, Incident: incidents[c.Text("incident_id")]}
+		out[i] = Entry{Case: c, Incident: incidents[c.IncidentID()]}
 	}
 	return out, nil
 }
@@ -163,15 +163,15 @@ func (b *Books) Case(ctx context.Context, a actor.Actor, id string) (*Book, erro
 	}
 	book := &Book{}
 	err := b.store.DB().Read(ctx, store.Scope(a), func(tx *db.Tx) error {
-		cases, err := b.readRows(tx, a, "osha_cases", tx.DB().InUUID("id", 2), query.List([]string{id}))
+		cases, err := record.List[record.OSHACase](b.store.In(tx, a), tx.DB().InUUID("id", 2), query.List([]string{id}))
 		if err != nil {
 			return err
 		}
 		if len(cases) == 0 {
 			return fault.New(fault.NotFound, "PGRST116", "there is no such case")
 		}
-		site := cases[0].Text("site_id")
-		sites, err := byID(b.store.In(tx, actor.Actor{TenantID: a.TenantID}), "sites", map[string]bool{site: true})
+		site := cases[0].SiteID()
+		sites, err := byID[record.Site](b.store.In(tx, actor.Actor{TenantID: a.TenantID}), map[string]bool{site: true})
 		if err != nil {
 			return err
 		}
@@ -179,7 +179,7 @@ func (b *Books) Case(ctx context.Context, a actor.Actor, id string) (*Book, erro
 		if err != nil {
 			return err
 		}
-		book.Site, book.Year = sites[site], intField(cases[0], "year")
+		book.Site, book.Year = sites[site], cases[0].Year()
 		book.Place = (&background{sites: sites, zone: zone}).establishmentZone(site)
 		if book.Entries, err = b.readEntries(tx, a, cases); err != nil {
 			return err
@@ -194,23 +194,23 @@ func (b *Books) Case(ctx context.Context, a actor.Actor, id string) (*Book, erro
 
 // Injured is the local day of an entry's injury, as midnight UTC.
 func (b *Book) Injured(e Entry) time.Time {
-	return localtime.DateOf(momentField(e.Incident, "occurred_at"), b.Place).UTC()
+	return localtime.DateOf(momentField(store.Row(e.Incident), "occurred_at"), b.Place).UTC()
 }
 
 // Time is the local time of the event as HH:MM; "" when it is unknown.
 func (b *Book) Time(e Entry) string {
-	switch t := e.Case.Text("event_time"); {
-	case boolField(e.Case, "time_unknown"):
+	switch t := e.Case.EventTime(); {
+	case e.Case.TimeUnknown():
 		return ""
 	case t != "":
 		return t
 	}
-	return momentField(e.Incident, "occurred_at").In(b.Place).Format("15:04")
+	return momentField(store.Row(e.Incident), "occurred_at").In(b.Place).Format("15:04")
 }
 
 // Sum is the summary, or for a log without one the totals of its entries, with the
 // days that are expected of those who are still away.
-func (b *Book) Sum() store.Row {
+func (b *Book) Sum() record.OSHASummary {
 	if b.Summary != nil {
 		return b.Summary
 	}
@@ -218,13 +218,13 @@ func (b *Book) Sum() store.Row {
 }
 
 // addUp totals the entries of a book.
-func (b *Book) addUp(days func(absence.Tally) absence.Days) store.Row {
-	sum := store.Row{"site_id": b.Site["id"], "year": b.Year}
+func (b *Book) addUp(days func(absence.Tally) absence.Days) record.OSHASummary {
+	sum := record.OSHASummary{"site_id": b.Site.ID(), "year": b.Year}
 	Total(sum, b.withDays(days))
 	return sum
 }
 
 // FileName is a name for a form or file of the book.
 func (b *Book) FileName(form, ext string) string {
-	return "osha-" + form + "-" + safety.FileWord(b.Site.Text("code")) + "-" + strconv.FormatInt(b.Year, 10) + ext
+	return "osha-" + form + "-" + safety.FileWord(b.Site.Code()) + "-" + strconv.FormatInt(b.Year, 10) + ext
 }

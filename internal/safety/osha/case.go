@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/safety/absence"
 	"holdfast/internal/store"
 )
@@ -52,7 +53,7 @@ type Facts struct {
 
 // daysOf are the days that decide about a case: those that its absences lead to, or
 // those that it states itself.
-func (f Facts) daysOf(c store.Row) absence.Days {
+func (f Facts) daysOf(c record.OSHACase) absence.Days {
 	if f.Counted {
 		return f.Expected
 	}
@@ -61,12 +62,13 @@ func (f Facts) daysOf(c store.Row) absence.Days {
 
 // Check holds a case, as the collection osha_cases has it, to the rules of
 // recording. The fault is Invalid and names the field and the paragraph.
-func Check(c store.Row, f Facts) error {
+func Check(c record.OSHACase, f Facts) error {
 	if f.Kind != "injury" && f.Kind != "illness" {
 		return refuseRule("incident_id", "29 CFR 1904.4(a)", "only an injury or illness can be a case; the incident is a %s", f.Kind)
 	}
-	for _, rule := range [...]func(store.Row, Facts) *fault.Error{checkDecision, checkOutcome, checkDays, checkPrivacy, checkKind,
-		checkDates, checkTimes, checkEntry} {
+	for _, rule := range [...]func(record.OSHACase, Facts) *fault.Error{checkDecision, checkOutcome, checkDays,
+		checkPrivacy,
+		checkKind, checkDates, checkTimes, checkEntry} {
 		if err := rule(c, f); err != nil {
 			return err
 		}
@@ -75,8 +77,8 @@ func Check(c store.Row, f Facts) error {
 }
 
 // checkDecision: a decision has a basis, and the basis decides; of a contractor the employer decides who supervises.
-func checkDecision(c store.Row, f Facts) *fault.Error {
-	basis, decided := c.Text("basis"), c.Text("recordable")
+func checkDecision(c record.OSHACase, f Facts) *fault.Error {
+	basis, decided := c.Basis(), c.Recordable()
 	outcome, known := outcomeOf[basis]
 	switch {
 	case decided == "yes" && f.IsUnsupervised:
@@ -99,9 +101,9 @@ func checkDecision(c store.Row, f Facts) *fault.Error {
 
 // checkOutcome: one outcome, the most serious. Absences before a death are kept, and
 // the log leaves them out.
-func checkOutcome(c store.Row, f Facts) *fault.Error {
-	outcome, basis := c.Text("outcome"), c.Text("basis")
-	if c.Text("recordable") != "yes" {
+func checkOutcome(c record.OSHACase, f Facts) *fault.Error {
+	outcome, basis := c.Outcome(), c.Basis()
+	if c.Recordable() != "yes" {
 		if outcome != "" {
 			return refuseRule("outcome", "29 CFR 1904.29(b)(1)", "only a recordable case has an outcome on the log")
 		}
@@ -130,25 +132,27 @@ func checkOutcome(c store.Row, f Facts) *fault.Error {
 	return nil
 }
 
-func checkDays(c store.Row, f Facts) *fault.Error {
+func checkDays(c record.OSHACase, f Facts) *fault.Error {
 	if !f.Counted {
 		if err := checkPeriods(c, f); err != nil {
 			return err
 		}
 	}
 	days := f.daysOf(c)
-	if c.Text("recordable") == "no" && days.Away+days.Restricted > 0 && c.Text("basis") == "first_aid_only" {
+	if c.Recordable() == "no" && days.Away+days.Restricted > 0 && c.Basis() == "first_aid_only" {
 		return refuseRule("recordable", "29 CFR 1904.7(b)(1)", "with days away or restricted the case is more than first aid")
 	}
 	return nil
 }
 
 // checkPeriods holds the days that a case without absences states itself.
-func checkPeriods(c store.Row, f Facts) *fault.Error {
-	for _, p := range [...][3]string{{"days_away", "away_from", "away_until"}, {"days_restricted", "restricted_from", "restricted_until"}} {
-		from, until := parseDay(c.Text(p[1])), parseDay(c.Text(p[2]))
+func checkPeriods(c record.OSHACase, f Facts) *fault.Error {
+	for _, p := range [...][3]string{{"days_away", "away_from", "away_until"},
+		{"days_restricted", "restricted_from", "restricted_until"}} {
+		row := store.Row(c)
+		from, until := parseDay(row.Text(p[1])), parseDay(row.Text(p[2]))
 		switch {
-		case intField(c, p[0]) > longestDays:
+		case intField(row, p[0]) > longestDays:
 			return refuseRule(p[0], "29 CFR 1904.7(b)(3)", "more than %d days are a typing error", longestDays)
 		case from.IsZero() && !until.IsZero():
 			return refuseRule(p[1], "29 CFR 1904.7(b)(3)(i)", "%s needs %s", p[2], p[1])
@@ -163,24 +167,24 @@ func checkPeriods(c store.Row, f Facts) *fault.Error {
 
 // checkPrivacy: the list of privacy cases is closed, and the last of its
 // reasons is for illnesses that the employee asks to be kept private.
-func checkPrivacy(c store.Row, _ Facts) *fault.Error {
-	private, reason := boolField(c, "privacy_case"), c.Text("privacy_reason")
+func checkPrivacy(c record.OSHACase, _ Facts) *fault.Error {
+	private, reason := c.PrivacyCase(), c.PrivacyReason()
 	switch {
 	case private && reason == "":
 		return refuseRule("privacy_reason", "29 CFR 1904.29(b)(8)", "a privacy case needs one of the listed reasons; no other makes one")
 	case !private && reason != "":
 		return refuseRule("privacy_case", "29 CFR 1904.29(b)(7)", "a case of %s is a privacy case", reason)
-	case reason == "employee_request" && c.Text("illness_type") == "injury":
+	case reason == "employee_request" && c.IllnessType() == "injury":
 		return refuseRule("privacy_reason", "29 CFR 1904.29(b)(7)(vi)", "an employee's request makes a privacy case of an illness, not of an injury")
-	case !private && c.Text("discreet_description") != "":
+	case !private && c.DiscreetDescription() != "":
 		return refuseRule("discreet_description", "29 CFR 1904.29(b)(9)", "only a privacy case is described discreetly")
 	}
 	return nil
 }
 
-func checkKind(c store.Row, f Facts) *fault.Error {
-	kind := c.Text("illness_type")
-	if kind == "" && c.Text("recordable") == "yes" {
+func checkKind(c record.OSHACase, f Facts) *fault.Error {
+	kind := c.IllnessType()
+	if kind == "" && c.Recordable() == "yes" {
 		return refuseRule("illness_type", "29 CFR 1904.29(b)(1)", "a recordable case needs column M: injury or the type of illness")
 	}
 	if kind != "" && (kind == "injury") != (f.Kind == "injury") {
@@ -189,9 +193,9 @@ func checkKind(c store.Row, f Facts) *fault.Error {
 	return nil
 }
 
-func checkDates(c store.Row, f Facts) *fault.Error {
-	isDeath := c.Text(outcomeColumn) == "death"
-	born, hired, died := parseDay(c.Text("birth_date")), parseDay(c.Text("hire_date")), parseDay(c.Text("death_date"))
+func checkDates(c record.OSHACase, f Facts) *fault.Error {
+	isDeath := c.Outcome() == "death"
+	born, hired, died := parseDay(c.BirthDate()), parseDay(c.HireDate()), parseDay(c.DeathDate())
 	switch {
 	case !born.IsZero() && !born.Before(f.Injured):
 		return refuseRule("birth_date", "OSHA form 301, item 3", "lies after the injury")
@@ -209,48 +213,51 @@ func checkDates(c store.Row, f Facts) *fault.Error {
 
 // isListed reports a case that stands on the log. A death that OSHA's log does not list,
 // or not yet, has its date all the same: it counts elsewhere.
-func isListed(c store.Row) bool { return c.Text(recordableColumn) == "yes" }
+func isListed(c record.OSHACase) bool { return c.Recordable() == "yes" }
 
-func checkTimes(c store.Row, _ Facts) *fault.Error {
+func checkTimes(c record.OSHACase, _ Facts) *fault.Error {
 	for _, f := range [...]string{"work_began", "event_time"} {
-		if v := c.Text(f); v != "" && !clock.MatchString(v) {
+		if v := store.Row(c).Text(f); v != "" && !clock.MatchString(v) {
 			return refuseRule(f, "OSHA form 301, items 12 and 13", "%s must be a time such as 14:30", f)
 		}
 	}
-	if boolField(c, "time_unknown") && c.Text("event_time") != "" {
+	if c.TimeUnknown() && c.EventTime() != "" {
 		return refuseRule("time_unknown", "OSHA form 301, item 13", "the time is given, so it is not unknown")
 	}
 	return nil
 }
 
 // checkEntry: a line of the log is complete.
-func checkEntry(c store.Row, _ Facts) *fault.Error {
-	if c.Text("recordable") != "yes" {
+func checkEntry(c record.OSHACase, _ Facts) *fault.Error {
+	if c.Recordable() != "yes" {
 		return nil
 	}
-	for _, x := range [...][2]string{{"employee_name", "B"}, {"job_title", "C"}, {"where_occurred", "E"}, {"description", "F"}} {
-		if c.Text(x[0]) == "" {
-			return refuseRule(x[0], "29 CFR 1904.29(b)(1)", "a recordable case needs %s for column %s of the log", x[0], x[1])
+	for _, x := range [...]struct{ field, column, text string }{{"employee_name", "B", c.EmployeeName()},
+		{"job_title", "C", c.JobTitle()}, {"where_occurred", "E", c.WhereOccurred()}, {"description", "F",
+			c.Description()}} {
+		if x.text == "" {
+			return refuseRule(x.field, "29 CFR 1904.29(b)(1)", "a recordable case needs %s for column %s of the log",
+				x.field, x.column)
 		}
 	}
 	return nil
 }
 
 // Name is what column B of the log shows (29 CFR 1904.29(b)(6)).
-func Name(c store.Row) string {
-	if boolField(c, "privacy_case") {
+func Name(c record.OSHACase) string {
+	if c.PrivacyCase() {
 		return "Privacy case"
 	}
-	return c.Text("employee_name")
+	return c.EmployeeName()
 }
 
 // Description is what column F of the log shows (29 CFR 1904.29(b)(9)).
-func Description(c store.Row) string {
-	if d := c.Text("discreet_description"); d != "" && boolField(c, "privacy_case") {
+func Description(c record.OSHACase) string {
+	if d := c.DiscreetDescription(); d != "" && c.PrivacyCase() {
 		return d
 	}
-	return c.Text("description")
+	return c.Description()
 }
 
 // Number is the case's number as forms and files write it.
-func Number(c store.Row) string { return fmt.Sprint(intField(c, "case_no")) }
+func Number(c record.OSHACase) string { return fmt.Sprint(c.CaseNo()) }

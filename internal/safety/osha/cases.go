@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/absence"
 	"holdfast/internal/safety/jurisdiction"
@@ -52,12 +53,12 @@ func writeCases(tx *store.Tx, changes []store.Change) error {
 	if err != nil {
 		return err
 	}
-	var unnumbered []store.Row
-	for _, c := range changes {
+	var unnumbered []record.OSHACase
+	for _, c := range record.Changes[record.OSHACase](changes) {
 		if err := b.completeCase(c, tx.Now()); err != nil {
 			return err
 		}
-		if c.After.Text("recordable") == "yes" && (c.After["case_no"] == nil || c.Op == store.Update && changedLog(c)) {
+		if c.After.Recordable() == "yes" && (!c.After.HasCaseNo() || c.Op == store.Update && changedLog(c)) {
 			unnumbered = append(unnumbered, c.After)
 		}
 	}
@@ -65,46 +66,48 @@ func writeCases(tx *store.Tx, changes []store.Change) error {
 }
 
 // changedLog reports a case that went to another log.
-func changedLog(c store.Change) bool {
-	return c.Before["site_id"] != c.After["site_id"] || c.Before["year"] != c.After["year"]
+func changedLog(c record.Change[record.OSHACase]) bool {
+	return c.Before.SiteID() != c.After.SiteID() || c.Before.YearOrNull() != c.After.YearOrNull()
 }
 
 // background is what the rules look at beside the case itself.
 type background struct {
-	incidents, workers, sites map[string]store.Row
-	absences                  map[string][]absence.Period // by case
-	zone                      string                      // the tenant's time zone
+	incidents map[string]record.Incident
+	workers   map[string]record.Worker
+	sites     map[string]record.Site
+	absences  map[string][]absence.Period // by case
+	zone      string                      // the tenant's time zone
 }
 
 func readBackground(tx *store.Tx, changes []store.Change) (*background, error) {
 	incidents, workers, sites := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	var cases []string
-	for _, c := range changes {
+	for _, c := range record.Changes[record.OSHACase](changes) {
 		if c.Op == store.Update {
-			cases = append(cases, c.After.Text(idColumn))
+			cases = append(cases, c.After.ID())
 		}
-		addID(incidents, c.After.Text("incident_id"))
-		addID(workers, c.After.Text("worker_id"))
-		addID(sites, c.After.Text("site_id"))
+		addID(incidents, c.After.IncidentID())
+		addID(workers, c.After.WorkerID())
+		addID(sites, c.After.SiteID())
 	}
 	b := &background{}
 	var err error
 	if b.absences, err = absence.ListAbsences(tx.Tx, tx.TenantID, cases); err != nil {
 		return nil, fmt.Errorf("osha: read absences: %w", err)
 	}
-	if b.incidents, err = byID(tx, "incidents", incidents); err != nil {
+	if b.incidents, err = byID[record.Incident](tx, incidents); err != nil {
 		return nil, fmt.Errorf("osha: read incidents: %w", err)
 	}
 	if err := fillSites(tx, b.incidents); err != nil {
 		return nil, err
 	}
 	for _, in := range b.incidents {
-		addID(sites, in.Text("site_id"))
+		addID(sites, in.SiteID())
 	}
-	if b.workers, err = byID(tx, "workers", workers); err != nil {
+	if b.workers, err = byID[record.Worker](tx, workers); err != nil {
 		return nil, fmt.Errorf("osha: read workers: %w", err)
 	}
-	if b.sites, err = byID(tx, "sites", sites); err != nil {
+	if b.sites, err = byID[record.Site](tx, sites); err != nil {
 		return nil, fmt.Errorf("osha: read sites: %w", err)
 	}
 	if b.zone, err = tenantZone(tx.Tx, tx.TenantID); err != nil {
@@ -114,20 +117,20 @@ func readBackground(tx *store.Tx, changes []store.Change) (*background, error) {
 }
 
 // fillSites gives incidents that name a zone alone the site where it lies.
-func fillSites(tx *store.Tx, incidents map[string]store.Row) error {
+func fillSites(tx *store.Tx, incidents map[string]record.Incident) error {
 	ids := map[string]bool{}
 	for _, in := range incidents {
-		if in["site_id"] == nil {
-			addID(ids, in.Text("zone_id"))
+		if !in.HasSiteID() {
+			addID(ids, in.ZoneID())
 		}
 	}
-	zones, err := byID(tx, "zones", ids)
+	zones, err := byID[record.Zone](tx, ids)
 	if err != nil {
 		return fmt.Errorf("osha: read zones: %w", err)
 	}
 	for _, in := range incidents {
-		if z := zones[in.Text("zone_id")]; in["site_id"] == nil && z != nil {
-			in["site_id"] = z["site_id"]
+		if z := zones[in.ZoneID()]; !in.HasSiteID() && z != nil {
+			in.SetSiteIDOrNull(z.SiteIDOrNull())
 		}
 	}
 	return nil
@@ -149,46 +152,47 @@ func tenantZone(tx *db.Tx, tenant string) (zone string, err error) {
 
 // establishmentZone is the time zone of an establishment; the tenant's where it has none.
 func (b *background) establishmentZone(site string) *time.Location {
-	if z := b.sites[site].Text("timezone"); z != "" {
+	if z := b.sites[site].Timezone(); z != "" {
 		return localtime.Zone(z)
 	}
 	return localtime.Zone(b.zone)
 }
 
 // injuryDay is the day of a case's injury where it happened.
-func (b *background) injuryDay(c store.Row) time.Time {
-	at := momentField(b.incidents[c.Text("incident_id")], occurredColumn)
-	return localtime.DateOf(at, b.establishmentZone(c.Text(siteColumn))).UTC()
+func (b *background) injuryDay(c record.OSHACase) time.Time {
+	at := momentField(store.Row(b.incidents[c.IncidentID()]), occurredColumn)
+	return localtime.DateOf(at, b.establishmentZone(c.SiteID())).UTC()
 }
 
 // completeCase fills what the server keeps and what other records know, then holds
 // the case to the rules.
-func (b *background) completeCase(ch store.Change, now time.Time) error {
+func (b *background) completeCase(ch record.Change[record.OSHACase], now time.Time) error {
 	c := ch.After
-	in := b.incidents[c.Text("incident_id")]
+	in := b.incidents[c.IncidentID()]
 	if in == nil {
-		return fault.New(fault.Conflict, "23503", "there is no incident %s", c.Text("incident_id")).At("incident_id", "names no incident")
+		return fault.New(fault.Conflict, "23503", "there is no incident %s", c.IncidentID()).At("incident_id",
+			"names no incident")
 	}
-	if in.Text("status") == "void" && c.Text("recordable") == "yes" {
+	if in.Status() == "void" && c.Recordable() == "yes" {
 		return refuseRule("recordable", "29 CFR 1904.4(a)", "the report of the incident is void")
 	}
-	if c["site_id"] == nil {
-		c["site_id"] = in["site_id"]
+	if c.SiteIDOrNull() == nil {
+		c.SetSiteIDOrNull(in.SiteIDOrNull())
 	}
-	loc := b.establishmentZone(c.Text("site_id"))
+	loc := b.establishmentZone(c.SiteID())
 	injured := b.injuryDay(c)
-	c["year"] = int64(injured.Year())
+	c.SetYear(int64(injured.Year()))
 	b.fromWorker(c)
-	if c["illness_type"] == nil && in.Text("kind") == "injury" {
-		c["illness_type"] = "injury"
+	if !c.HasIllnessType() && in.Kind() == "injury" {
+		c.SetIllnessType("injury")
 	}
 	today := localtime.DateOf(now, loc).UTC()
-	absences := b.absences[c.Text(idColumn)]
+	absences := b.absences[c.ID()]
 	if err := checkMomentsOf(c, in, now); err != nil {
 		return err
 	}
 	tally := absence.CountPeriods(absences, injured, today)
-	if ch.Op == store.Update && safety.IsChanged(ch, siteColumn) {
+	if ch.Op == store.Update && safety.IsChanged(ch.Change, siteColumn) {
 		if err := checkFollow(absences, injured, siteColumn); err != nil {
 			return err
 		}
@@ -199,17 +203,17 @@ func (b *background) completeCase(ch store.Change, now time.Time) error {
 		return err
 	}
 	noteDecision(ch, in, now, loc)
-	c["osha_due_at"] = nil
-	isUnsupervised := IsUnsupervised(b.workers[c.Text("worker_id")])
+	c.ClearOSHADueAt()
+	isUnsupervised := IsUnsupervised(b.workers[c.WorkerID()])
 	if due := DueAt(c, in, loc); !due.IsZero() && !isUnsupervised {
-		c["osha_due_at"] = query.FormatTime(due)
+		c.SetOSHADueAt(query.FormatTime(due))
 	}
-	return Check(c, Facts{Kind: in.Text("kind"), Injured: injured, Today: today,
+	return Check(c, Facts{Kind: in.Kind(), Injured: injured, Today: today,
 		Counted: len(absences) > 0, Expected: tally.Expected, IsUnsupervised: isUnsupervised})
 }
 
-func (b *background) fromWorker(c store.Row) {
-	w := b.workers[c.Text("worker_id")]
+func (b *background) fromWorker(c record.OSHACase) {
+	w := b.workers[c.WorkerID()]
 	if w == nil {
 		return
 	}
@@ -221,9 +225,9 @@ func (b *background) fromWorker(c store.Row) {
 }
 
 // countDays counts periods that have both ends.
-func countDays(c store.Row, injured time.Time) {
+func countDays(c record.OSHACase, injured time.Time) {
 	for _, p := range [...][3]string{{"days_away", "away_from", "away_until"}, {"days_restricted", "restricted_from", "restricted_until"}} {
-		from, until := parseDay(c.Text(p[1])), parseDay(c.Text(p[2]))
+		from, until := parseDay(store.Row(c).Text(p[1])), parseDay(store.Row(c).Text(p[2]))
 		if !from.IsZero() && !until.IsZero() && !until.Before(from) {
 			c[p[0]] = Days(injured, from, until)
 		}
@@ -231,18 +235,19 @@ func countDays(c store.Row, injured time.Time) {
 }
 
 // noteDecision notes when the case was decided, and whether that was in time.
-func noteDecision(ch store.Change, in store.Row, now time.Time, loc *time.Location) {
+func noteDecision(ch record.Change[record.OSHACase], in record.Incident, now time.Time, loc *time.Location) {
 	c := ch.After
-	if c.Text("recordable") == "undecided" {
-		c["entered_at"], c["entered_late"] = nil, nil
+	if c.Recordable() == "undecided" {
+		c.ClearEnteredAt()
+		c.ClearEnteredLate()
 		return
 	}
-	if c["entered_at"] != nil {
+	if c.HasEnteredAt() {
 		return
 	}
-	c["entered_at"] = query.FormatTime(now)
-	deadline := localtime.DateOf(momentField(in, "reported_at"), loc).UTC().AddDate(0, 0, logDays)
-	c["entered_late"] = localtime.DateOf(now, loc).UTC().After(deadline)
+	c.SetEnteredAt(query.FormatTime(now))
+	deadline := localtime.DateOf(momentField(store.Row(in), "reported_at"), loc).UTC().AddDate(0, 0, logDays)
+	c.SetEnteredLate(localtime.DateOf(now, loc).UTC().After(deadline))
 }
 
 // logDays is how many calendar days there are to enter a case:
@@ -257,10 +262,10 @@ type log struct {
 
 // numberCases gives each case the next number of its log. The establishment's
 // row is the lock: two cases never get one number.
-func numberCases(tx *db.Tx, tenant string, cases []store.Row) error {
+func numberCases(tx *db.Tx, tenant string, cases []record.OSHACase) error {
 	last := map[log]int64{}
 	for _, c := range cases {
-		l := log{c.Text("site_id"), intField(c, "year")}
+		l := log{c.SiteID(), c.Year()}
 		if _, ok := last[l]; ok || l.site == "" {
 			continue // the store names a missing establishment
 		}
@@ -287,9 +292,9 @@ func numberCases(tx *db.Tx, tenant string, cases []store.Row) error {
 		return fmt.Errorf("osha: number cases: %w", err)
 	}
 	for _, c := range cases {
-		l := log{c.Text("site_id"), intField(c, "year")}
+		l := log{c.SiteID(), c.Year()}
 		last[l]++
-		c["case_no"] = last[l]
+		c.SetCaseNo(last[l])
 	}
 	return nil
 }
@@ -308,15 +313,15 @@ const guardEndedSQL = `
 	WHERE tenant_id = $1 AND incident_id IN {ids $2}`
 
 func guardEnded(tx *store.Tx, changes []store.Change) error {
-	var ended []store.Row
+	var ended []record.Incident
 	var ids []string
-	for _, c := range changes {
-		ends := safety.Becomes(c, "void") || safety.Becomes(c, "closed")
+	for _, c := range record.Changes[record.Incident](changes) {
+		ends := safety.Becomes(c.Change, "void") || safety.Becomes(c.Change, "closed")
 		if ends {
 			ended = append(ended, c.After)
 		}
 		if ends || findChangedLabel(c) != "" {
-			ids = append(ids, c.After.Text(idColumn))
+			ids = append(ids, c.After.ID())
 		}
 	}
 	if len(ids) == 0 {
@@ -331,15 +336,15 @@ func guardEnded(tx *store.Tx, changes []store.Change) error {
 	if err := tx.Flush(); err != nil {
 		return fmt.Errorf("osha: look for cases: %w", err)
 	}
-	for _, c := range changes {
+	for _, c := range record.Changes[record.Incident](changes) {
 		if field := findChangedLabel(c); field != "" {
-			if err := checkLabels(tx.Actor, c, field, decided[c.After.Text(idColumn)]); err != nil {
+			if err := checkLabels(tx.Actor, c, field, decided[c.After.ID()]); err != nil {
 				return err
 			}
 		}
 	}
 	for _, in := range ended {
-		if err := mayEnd(in, decided[in.Text("id")], l.isAmerican(in)); err != nil {
+		if err := mayEnd(in, decided[in.ID()], l.isAmerican(in)); err != nil {
 			return err
 		}
 	}
@@ -377,11 +382,11 @@ var landOfZonesSQL = jurisdiction.FillStatement(`
 	WHERE zone.tenant_id = $1
 		AND zone.id IN {ids $2}`)
 
-func queueLand(tx *db.Tx, tenant string, incidents []store.Row) *land {
+func queueLand(tx *db.Tx, tenant string, incidents []record.Incident) *land {
 	l := &land{site: map[string]bool{}, zone: map[string]bool{}}
 	zones := map[string]bool{}
 	for _, in := range incidents {
-		addID(zones, in.Text("zone_id"))
+		addID(zones, in.ZoneID())
 	}
 	tx.Queue(landOfTenantSQL, []any{tenant}, func(r *db.Row) error {
 		l.tenant = r.Bool(0)
@@ -400,21 +405,21 @@ func queueLand(tx *db.Tx, tenant string, incidents []store.Row) *land {
 
 // isAmerican reports whether an incident happened in the United States: at its
 // site, else at its zone's, else where the tenant is.
-func (l *land) isAmerican(in store.Row) bool {
-	if site := in.Text("site_id"); site != "" {
+func (l *land) isAmerican(in record.Incident) bool {
+	if site := in.SiteID(); site != "" {
 		return l.site[site]
 	}
-	if us, known := l.zone[in.Text("zone_id")]; known {
+	if us, known := l.zone[in.ZoneID()]; known {
 		return us
 	}
 	return l.tenant
 }
 
-func mayEnd(in store.Row, decided string, american bool) error {
+func mayEnd(in record.Incident, decided string, american bool) error {
 	switch {
-	case in.Text("status") == "void" && decided == "yes":
+	case in.Status() == "void" && decided == "yes":
 		return refuseEarly("29 CFR 1904.33(b)", "the incident has a recordable case: change the case first")
-	case in.Text("status") == "closed" && (isCriticalUndecided(in, decided) ||
+	case in.Status() == "closed" && (isCriticalUndecided(in, decided) ||
 		isHurt(in) && (decided == "undecided" || decided == "" && american)):
 		return refuseEarly("29 CFR 1904.29(b)(3)", "decide first whether the case is recordable (osha_cases)")
 	}

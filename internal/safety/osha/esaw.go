@@ -8,7 +8,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
-	"holdfast/internal/store"
+	"holdfast/internal/record"
 )
 
 // esawColumns are the variables of Regulation (EU) No 349/2011, annex, in the
@@ -26,14 +26,6 @@ const (
 	noInformation = "00"    // part of the body, process, activity, deviation, contact
 	unspecified   = "000"   // type of injury, working environment, employment status
 	unknownAgent  = "00.02" // material agents
-)
-
-// Columns of a case that hold codes of the methodology.
-const (
-	injuryTypeColumn = "injury_type"
-	bodyPartColumn   = "body_part"
-	deviationColumn  = "deviation"
-	contactColumn    = "contact_mode"
 )
 
 // deviations and contacts are what an incident's categories say of how it came
@@ -72,8 +64,8 @@ func (b *Books) ESAW(ctx context.Context, a actor.Actor, p Pick) (*Sheet, error)
 type accident struct {
 	Entry
 	book   *Book
-	worker store.Row // nil when no record is named
-	staff  int       // people employed at the site on the day
+	worker record.Worker // nil when no record is named
+	staff  int           // people employed at the site on the day
 }
 
 func (r accident) esawRow() []string {
@@ -83,18 +75,19 @@ func (r accident) esawRow() []string {
 	if at := r.book.Time(r.Entry); at != "" {
 		hour = at[:2]
 	}
-	if c.Text("outcome") == "death" {
+	if c.Outcome() == "death" {
 		lost = "998"
 	}
 	tags := r.incidentCategories()
-	return []string{r.Incident.Text("incident_no"), site.Text("name"), site.Text("country"), site.Text("nace"), r.worker.Text("isco"), r.ageInYears(),
+	return []string{r.Incident.IncidentNo(), site.Name(), site.Country(), site.NACE(), r.worker.ISCO(), r.ageInYears(),
 		knownCode(map[string]string{"M": "1", "F": "2"}, unknownDigit,
-			c.Text("sex")), notSpecified, knownCode(map[string]string{"employee": "300", "agency": "300"}, unspecified, r.worker.Text("employment")),
-		sizeClass(r.staff), site.Text("nuts"), day.Format("20060102"), hour,
-		cmp.Or(c.Text(injuryTypeColumn), unspecified), cmp.Or(c.Text(bodyPartColumn), noInformation),
+			c.Sex()), notSpecified, knownCode(map[string]string{"employee": "300",
+			"agency": "300"}, unspecified, r.worker.Employment()),
+		sizeClass(r.staff), site.Nuts(), day.Format("20060102"), hour,
+		cmp.Or(c.InjuryType(), unspecified), cmp.Or(c.BodyPart(), noInformation),
 		lost, notSpecified, unspecified, noInformation, noInformation, unknownAgent,
-		cmp.Or(c.Text(deviationColumn), knownCode(deviations, noInformation, tags...)), unknownAgent,
-		cmp.Or(c.Text(contactColumn), knownCode(contacts, noInformation, tags...)), unknownAgent}
+		cmp.Or(c.Deviation(), knownCode(deviations, noInformation, tags...)), unknownAgent,
+		cmp.Or(c.ContactMode(), knownCode(contacts, noInformation, tags...)), unknownAgent}
 }
 
 // longestLost is the most days that a number of days lost stands for; more are as a
@@ -110,7 +103,7 @@ func lostDays(n int64) string {
 
 // ageInYears is in completed years, of two digits.
 func (r accident) ageInYears() string {
-	day, born := r.book.Injured(r.Entry), parseDay(r.Case.Text("birth_date"))
+	day, born := r.book.Injured(r.Entry), parseDay(r.Case.BirthDate())
 	if born.IsZero() {
 		return unknownPair
 	}
@@ -123,7 +116,7 @@ func (r accident) ageInYears() string {
 
 // incidentCategories are the incident's, in the order in which they were given.
 func (r accident) incidentCategories() (tags []string) {
-	raw, _ := r.Incident["category_tags"].(json.RawMessage)
+	raw := r.Incident.CategoryTags()
 	_ = json.Unmarshal(raw, &tags) // the store keeps an array of strings
 	return tags
 }
@@ -168,19 +161,19 @@ const fillVictimsSQL = `
 func (b *Books) fillVictims(tx *db.Tx, a actor.Actor, list []accident) error {
 	ids := map[string]bool{}
 	for _, r := range list {
-		addID(ids, r.Case.Text("worker_id"))
+		addID(ids, r.Case.WorkerID())
 	}
-	workers, err := byID(b.store.In(tx, actor.Actor{TenantID: a.TenantID}), "workers", ids)
+	workers, err := byID[record.Worker](b.store.In(tx, actor.Actor{TenantID: a.TenantID}), ids)
 	if err != nil || len(list) == 0 {
 		return err
 	}
 	for i := range list {
-		list[i].worker = workers[list[i].Case.Text("worker_id")]
+		list[i].worker = workers[list[i].Case.WorkerID()]
 	}
 	return tx.Query(fillVictimsSQL, []any{a.TenantID}, func(row *db.Row) error {
 		for i, r := range list {
 			day := r.book.Injured(r.Entry).Format("2006-01-02")
-			if r.Case.Text("site_id") == row.Text(0) && row.Text(1) <= day && (row.Null(2) || row.Text(2) >= day) {
+			if r.Case.SiteID() == row.Text(0) && row.Text(1) <= day && (row.Null(2) || row.Text(2) >= day) {
 				list[i].staff++
 			}
 		}

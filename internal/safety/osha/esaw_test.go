@@ -6,32 +6,32 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/internal/store"
+	"holdfast/internal/record"
 )
 
 // A row of the European list says what the records know in the methodology's
 // codes, and that the rest is not known in its codes for that.
 func TestESAWCodes(t *testing.T) {
-	site := store.Row{"name": "Hamburg", "country": "DE", "nace": "5210", "nuts": "DE600", "naics": "493110"}
+	site := record.Site{"name": "Hamburg", "country": "DE", "nace": "5210", "nuts": "DE600", "naics": "493110"}
 	for name, c := range map[string]struct {
-		row   store.Row
+		row   record.OSHACase
 		tags  string
-		who   store.Row
+		who   record.Worker
 		staff int
 		want  string // from the occupation on
 	}{
-		"all that is known": {store.Row{"birth_date": "1990-03-11", "sex": "F", "days_away": int64(4)},
+		"all that is known": {record.OSHACase{"birth_date": "1990-03-11", "sex": "F", "days_away": int64(4)},
 			`["fall_height","caught_in"]`,
-			store.Row{"isco": "93", "employment": "agency"}, 49,
+			record.Worker{"isco": "93", "employment": "agency"}, 49,
 			"93 28 2 0 300 2 DE600 20190310 11 000 00 004 0 000 00 00 00.02 51 00.02 31 00.02"},
-		"nothing is": {store.Row{"days_away": int64(180), "time_unknown": true}, `[]`, nil, 0,
+		"nothing is": {record.OSHACase{"days_away": int64(180), "time_unknown": true}, `[]`, nil, 0,
 			" 99 9 0 000 9 DE600 20190310 99 000 00 180 0 000 00 00 00.02 00 00.02 00 00.02"},
-		"a birthday": {store.Row{"birth_date": "1990-03-10", "sex": "M", "outcome": "death"}, `["other","struck_by"]`,
-			store.Row{"employment": "contractor"}, 500, " 29 1 0 000 5 DE600 20190310 11 000 00 998 0 000 00 00 00.02 00 00.02 40 00.02"},
-		"a category that leaves it open": {store.Row{"days_away": int64(4)}, `["powered_truck"]`, nil, 1,
+		"a birthday": {record.OSHACase{"birth_date": "1990-03-10", "sex": "M", "outcome": "death"}, `["other","struck_by"]`,
+			record.Worker{"employment": "contractor"}, 500, " 29 1 0 000 5 DE600 20190310 11 000 00 998 0 000 00 00 00.02 00 00.02 40 00.02"},
+		"a category that leaves it open": {record.OSHACase{"days_away": int64(4)}, `["powered_truck"]`, nil, 1,
 			" 99 9 0 000 1 DE600 20190310 11 000 00 004 0 000 00 00 00.02 00 00.02 00 00.02"},
 	} {
-		incident := store.Row{"incident_no": "IN-1", "occurred_at": "2019-03-10T10:15:00.000000Z",
+		incident := record.Incident{"incident_no": "IN-1", "occurred_at": "2019-03-10T10:15:00.000000Z",
 			"category_tags": json.RawMessage(c.tags)}
 		r := accident{Entry: Entry{Case: c.row, Incident: incident, Days: statedDays(c.row)},
 			book: &Book{Site: site, Year: 2019, Place: time.FixedZone("CET", 3600)}, worker: c.who, staff: c.staff}

@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/audit"
 	"holdfast/internal/db"
 	"holdfast/internal/localtime"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -33,9 +34,9 @@ func (b *Books) Accidents(ctx context.Context, a actor.Actor, p Pick) (*Sheet, e
 	for _, r := range rows {
 		c := r.Case
 		sheet.Rows = append(sheet.Rows,
-			[]string{c.Text(idColumn), r.Incident.Text("incident_no"),
-				r.book.Injured(r.Entry).Format("2006-01-02"), r.book.Time(r.Entry), Name(c), c.Text("job_title"),
-				c.Text("where_occurred"), Description(c), formatWhole(r.Days.ToDate.Away), formatBit(c.Text("outcome") == "death")})
+			[]string{c.ID(), r.Incident.IncidentNo(),
+				r.book.Injured(r.Entry).Format("2006-01-02"), r.book.Time(r.Entry), Name(c), c.JobTitle(),
+				c.WhereOccurred(), Description(c), formatWhole(r.Days.ToDate.Away), formatBit(c.Outcome() == "death")})
 	}
 	return sheet.guardTexts(), nil
 }
@@ -70,7 +71,7 @@ func (b *Books) readAbsences(ctx context.Context, a actor.Actor, p Pick) ([]acci
 		if err != nil {
 			return err
 		}
-		cases, err := b.readRows(tx, a, "osha_cases", longAbsencesSQL, p.Year, p.Site, europeDays)
+		cases, err := record.List[record.OSHACase](b.store.In(tx, a), longAbsencesSQL, p.Year, p.Site, europeDays)
 		if err != nil {
 			return err
 		}
@@ -80,15 +81,15 @@ func (b *Books) readAbsences(ctx context.Context, a actor.Actor, p Pick) ([]acci
 		}
 		ids := map[string]bool{}
 		for _, c := range cases {
-			addID(ids, c.Text("site_id"))
+			addID(ids, c.SiteID())
 		}
-		sites, err := byID(b.store.In(tx, actor.Actor{TenantID: a.TenantID}), "sites", ids)
+		sites, err := byID[record.Site](b.store.In(tx, actor.Actor{TenantID: a.TenantID}), ids)
 		if err != nil {
 			return err
 		}
 		bg := &background{sites: sites, zone: zone}
 		bookOf := func(e Entry) *Book {
-			site := e.Case.Text("site_id")
+			site := e.Case.SiteID()
 			return &Book{Site: sites[site], Year: p.Year, Place: bg.establishmentZone(site)}
 		}
 		err = countEntries(tx, a.TenantID, entries, func(e Entry) (time.Time, time.Time) {
@@ -99,7 +100,7 @@ func (b *Books) readAbsences(ctx context.Context, a actor.Actor, p Pick) ([]acci
 			return err
 		}
 		for _, e := range entries {
-			if e.Incident.Text("status") != "void" && (e.Days.ToDate.Away >= europeDays || e.Case.Text("outcome") == "death") {
+			if e.Incident.Status() != "void" && (e.Days.ToDate.Away >= europeDays || e.Case.Outcome() == "death") {
 				out = append(out, accident{Entry: e, book: bookOf(e)})
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"holdfast/internal/localtime"
 	"holdfast/internal/pdf"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -15,7 +16,7 @@ import (
 func (b *Book) formDate() time.Time { return time.Date(int(b.Year), 12, 31, 0, 0, 0, 0, time.UTC) }
 
 func (b *Book) establishmentName() string {
-	return joinPresent(b.Site.Text("name"), b.Site.Text("city"), b.Site.Text("state"))
+	return joinPresent(b.Site.Name(), b.Site.City(), b.Site.State())
 }
 
 const confidential = "Confidential: holds information on employees' health. Use it for safety and health only (29 CFR 1904.29(b)(10))."
@@ -58,14 +59,14 @@ func (b *Book) Form300() ([]byte, error) {
 
 func (b *Book) logLine(e Entry) []string {
 	c := e.Case
-	cells := []string{Number(c), Name(c), c.Text("job_title"), b.Injured(e).Format("01/02"), c.Text("where_occurred"), Description(c)}
+	cells := []string{Number(c), Name(c), c.JobTitle(), b.Injured(e).Format("01/02"), c.WhereOccurred(), Description(c)}
 	for _, o := range [...]string{"death", "days_away", "restricted", "other"} {
-		cells = append(cells, crossMark(c.Text("outcome") == o))
+		cells = append(cells, crossMark(c.Outcome() == o))
 	}
 	days := e.onLog(e.Days.ToDate)
 	cells = append(cells, dayCount(days.Away), dayCount(days.Restricted))
 	for _, k := range [...]string{"injury", "skin_disorder", "respiratory", "poisoning", "hearing_loss", "other_illness"} {
-		cells = append(cells, crossMark(c.Text("illness_type") == k))
+		cells = append(cells, crossMark(c.IllnessType() == k))
 	}
 	return cells
 }
@@ -90,7 +91,7 @@ func (b *Book) totalsLine() []string {
 	sum := b.addUp(daysToDate)
 	cells := []string{"", "", "", "", "", "Totals"}
 	for _, name := range totals {
-		cells = append(cells, formatWhole(intField(sum, name)))
+		cells = append(cells, formatWhole(intField(store.Row(sum), name)))
 	}
 	return cells
 }
@@ -106,7 +107,7 @@ func (b *Book) Form300A() ([]byte, error) {
 	p.AddPage()
 	p.Heading("OSHA Form 300A: summary of work-related injuries and illnesses",
 		"Totals of the log (form 300) of this establishment. Zero means that there were none.", fmt.Sprintf("Year %d", b.Year))
-	if s.Text("status") != "certified" && s.Text("status") != "submitted" {
+	if s.Status() != "certified" && s.Status() != "submitted" {
 		p.Face("B", 12)
 		p.SetTextColor(170, 20, 20)
 		p.CellFormat(0, 7, "DRAFT: not certified", "", 1, "L", false, 0, "")
@@ -116,7 +117,7 @@ func (b *Book) Form300A() ([]byte, error) {
 		p.Section(title)
 		cells := make([]string, len(names))
 		for i, n := range names {
-			cells[i] = formatWhole(intField(s, n))
+			cells[i] = formatWhole(intField(store.Row(s), n))
 		}
 		t := &pdf.Table{Page: p, Columns: columns, Size: 10}
 		t.Header()
@@ -140,29 +141,29 @@ func evenColumns(n int, titles ...string) []pdf.Column {
 	return out
 }
 
-func (b *Book) establishmentPart(p *pdf.Page, s store.Row) {
-	t := func(name string) string { return b.Site.Text(name) }
+func (b *Book) establishmentPart(p *pdf.Page, s record.OSHASummary) {
+	t := func(name string) string { return store.Row(b.Site).Text(name) }
 	p.Section("Establishment")
 	p.Field("Name", t("name"))
 	p.Field("Company", t("company_name"))
 	p.Field("Street, city, state, postal code", joinPresent(oneLine(t("address")), t("city"), strings.TrimSpace(t("state")+" "+t("zip"))))
 	p.Field("Industry (NAICS)", strings.TrimSpace(t("industry_description")+"  "+t("naics")))
 	p.Section("Employment")
-	p.Field("Annual average number of employees", formatWhole(intField(s, "avg_employees")))
-	p.Field("Total hours worked by all employees", formatWhole(intField(s, "hours_worked")))
+	p.Field("Annual average number of employees", formatWhole(s.AvgEmployees()))
+	p.Field("Total hours worked by all employees", formatWhole(s.HoursWorked()))
 }
 
-func (b *Book) printCertificate(p *pdf.Page, s store.Row) {
+func (b *Book) printCertificate(p *pdf.Page, s record.OSHASummary) {
 	p.Section("Certification")
 	p.Face("", 8)
 	p.MultiCell(0, 3.8,
 		"By a company executive (29 CFR 1904.32(b)(3)-(4)): I have examined this summary; to the best of my knowledge its entries are true, accurate and "+
 			"complete.", "", "L", false)
 	p.Ln(1.5)
-	p.Field("Name and title", joinPresent(s.Text("certified_name"), s.Text("certified_title")))
-	p.Field("Phone", s.Text("certified_phone"))
+	p.Field("Name and title", joinPresent(s.CertifiedName(), s.CertifiedTitle()))
+	p.Field("Phone", s.CertifiedPhone())
 	on := ""
-	if at := momentField(s, "certified_at"); !at.IsZero() {
+	if at := momentField(store.Row(s), "certified_at"); !at.IsZero() {
 		on = at.In(b.Place).Format("01/02/2006")
 	}
 	p.Field("Certified on", on)
@@ -184,9 +185,9 @@ func (b *Book) Form301() ([]byte, error) {
 
 func (b *Book) printReport(p *pdf.Page, e Entry) {
 	c := e.Case
-	t := func(name string) string { return c.Text(name) }
+	t := func(name string) string { return store.Row(c).Text(name) }
 	no := "not recordable or undecided"
-	if c["case_no"] != nil {
+	if c.HasCaseNo() {
 		no = Number(c)
 	}
 	p.Heading("OSHA Form 301: injury and illness incident report", b.establishmentName()+
@@ -199,7 +200,8 @@ func (b *Book) printReport(p *pdf.Page, e Entry) {
 	p.Section("Treatment")
 	p.Field("6  Physician or other health care professional", t("physician"))
 	p.Field("7  Where treatment was given, if away from the worksite", t("facility"))
-	p.Field("8, 9  Emergency room; hospitalized overnight as in-patient", yesNo(boolField(c, "emergency_room"))+"; "+yesNo(boolField(c, "in_patient")))
+	p.Field("8, 9  Emergency room; hospitalized overnight as in-patient",
+		yesNo(c.EmergencyRoom())+"; "+yesNo(c.InPatient()))
 	p.Section("The case")
 	p.Field("10  Case number in the log", no)
 	p.Field("11  Date of the injury or illness", formatAmericanDay(b.Injured(e)))
@@ -215,7 +217,7 @@ func (b *Book) printReport(p *pdf.Page, e Entry) {
 	p.Field("18  Date of death", formatAmericanDay(parseDay(t("death_date"))))
 	p.Section("Completed by")
 	on := ""
-	if at := momentField(c, "entered_at"); !at.IsZero() {
+	if at := momentField(store.Row(c), "entered_at"); !at.IsZero() {
 		on = formatAmericanDay(localtime.DateOf(at, b.Place).UTC())
 	}
 	p.Field("Name, title, phone, date", joinPresent(t("completed_by"), t("completed_title"), t("completed_phone"), on))

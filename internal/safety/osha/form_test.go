@@ -9,20 +9,21 @@ import (
 	"time"
 
 	"holdfast/internal/pdf"
-	"holdfast/internal/store"
+	"holdfast/internal/record"
 )
 
-func book(cases ...store.Row) *Book {
-	b := &Book{Site: store.Row{"id": "s", "code": "DFW 1/a", "name": "Dallas", "city": "Dallas", "state": "TX"},
+func book(cases ...record.OSHACase) *Book {
+	b := &Book{Site: record.Site{"id": "s", "code": "DFW 1/a", "name": "Dallas", "city": "Dallas", "state": "TX"},
 		Year: 2025, Place: time.UTC}
 	for i, c := range cases {
-		row := store.Row{"case_no": int64(i + 1), "recordable": "yes", "outcome": "other", "illness_type": "injury",
-			"site_id": "s", "year": int64(2025),
+		row := record.OSHACase{"case_no": int64(i + 1), "recordable": "yes", "outcome": "other",
+			"illness_type": "injury",
+			"site_id":      "s", "year": int64(2025),
 			"employee_name": "Ada"}
 		for k, v := range c {
 			row[k] = v
 		}
-		incident := store.Row{"occurred_at": "2025-03-10T10:00:00.000000Z"}
+		incident := record.Incident{"occurred_at": "2025-03-10T10:00:00.000000Z"}
 		b.Entries = append(b.Entries, Entry{Case: row, Incident: incident, Days: statedDays(row)})
 	}
 	return b
@@ -79,7 +80,7 @@ func TestCellsHoldTheirText(t *testing.T) {
 
 // Forms of the same records are the same bytes, and grow by pages.
 func TestForms(t *testing.T) {
-	long := store.Row{"what_happened": strings.Repeat("It went on and on. ", 260),
+	long := record.OSHACase{"what_happened": strings.Repeat("It went on and on. ", 260),
 		"activity_before": strings.Repeat("w", 5000),
 		"injury_detail":   strings.Repeat("Zażółć gęślą jaźń ", 270)}
 	for name, c := range map[string]struct {
@@ -87,9 +88,10 @@ func TestForms(t *testing.T) {
 		b     *Book
 		pages int
 	}{
-		"300 empty": {(*Book).Form300, book(), 1}, "300": {(*Book).Form300, book(make([]store.Row, 120)...), 4},
-		"300A": {(*Book).Form300A, book(store.Row{}), 1},
-		"301":  {(*Book).Form301, book(store.Row{}, store.Row{}), 2}, "301 long": {(*Book).Form301, book(long), 4},
+		"300 empty": {(*Book).Form300, book(), 1}, "300": {(*Book).Form300, book(make([]record.OSHACase, 120)...), 4},
+		"300A": {(*Book).Form300A, book(record.OSHACase{}), 1},
+		"301":  {(*Book).Form301, book(record.OSHACase{}, record.OSHACase{}), 2}, "301 long": {(*Book).Form301,
+			book(long), 4},
 	} {
 		one, err := c.make(c.b)
 		two, again := c.make(c.b)
@@ -106,9 +108,9 @@ func TestForms(t *testing.T) {
 // A privacy case has no name on the log, its description is the discreet one,
 // and a redacted book names nobody (29 CFR 1904.29(b)(6)-(10)).
 func TestPrivacy(t *testing.T) {
-	b := book(store.Row{"privacy_case": true, "privacy_reason": "sexual_assault", "description": "told",
+	b := book(record.OSHACase{"privacy_case": true, "privacy_reason": "sexual_assault", "description": "told",
 		"discreet_description": "Injury of the body"},
-		store.Row{"description": "Cut"})
+		record.OSHACase{"description": "Cut"})
 	if l := b.logLine(b.Entries[0]); l[1] != "Privacy case" || l[5] != "Injury of the body" {
 		t.Errorf("log shows %q", l)
 	}
@@ -127,7 +129,7 @@ func TestPrivacy(t *testing.T) {
 // Case data that OSHA's upload would refuse are refused here, by case and
 // field.
 func TestCaseSheet(t *testing.T) {
-	b := book(store.Row{"hire_date": "2020-01-01"})
+	b := book(record.OSHACase{"hire_date": "2020-01-01"})
 	if _, err := b.CaseSheet(); err == nil || !strings.Contains(err.Error(), "birth_date is missing in case 1") ||
 		strings.Contains(err.Error(), "hire_date") {
 		t.Errorf("incomplete case: %v", err)
@@ -135,24 +137,27 @@ func TestCaseSheet(t *testing.T) {
 	if s, err := book().CaseSheet(); err != nil || len(s.Rows) != 0 || len(s.Header) != 24 {
 		t.Errorf("no cases: %v %v", s, err)
 	}
-	whole := store.Row{"birth_date": "1990-03-05", "hire_date": "2020-01-01", "activity_before": "B",
+	whole := record.OSHACase{"birth_date": "1990-03-05", "hire_date": "2020-01-01", "activity_before": "B",
 		"what_happened": "W", "injury_detail": "I",
 		"object_substance": "O", "job_title": "Picker", "where_occurred": "Dock", "description": "Cut"}
 	for _, c := range []struct {
-		more store.Row
+		more record.OSHACase
 		want string // what the file says of outcome, days, type, sex, treatment and time
 	}{
-		{store.Row{"outcome": "death", "death_date": "2025-03-11", "sex": "F", "emergency_room": true, "in_patient": true,
+		{record.OSHACase{"outcome": "death", "death_date": "2025-03-11", "sex": "F", "emergency_room": true,
+			"in_patient": true,
 			"event_time": "09:30",
 			"work_began": "06:00"}, "1 0 0 1 F 1 1 06:00 09:30 0 03/11/2025"},
-		{store.Row{"outcome": "days_away", "days_away": int64(180), "illness_type": "skin_disorder", "sex": "M",
+		{record.OSHACase{"outcome": "days_away", "days_away": int64(180), "illness_type": "skin_disorder", "sex": "M",
 			"emergency_room": true},
 			"2 180 0 2 M 1 0  10:00 0 "},
-		{store.Row{"outcome": "restricted", "days_restricted": int64(3), "illness_type": "respiratory", "in_patient": true,
+		{record.OSHACase{"outcome": "restricted", "days_restricted": int64(3), "illness_type": "respiratory",
+			"in_patient":   true,
 			"time_unknown": true},
 			"3 0 3 3  0 1   1 "},
-		{store.Row{"illness_type": "poisoning"}, "4 0 0 4  0 0  10:00 0 "}, {store.Row{"illness_type": "hearing_loss"},
-			"4 0 0 5  0 0  10:00 0 "}, {store.Row{"illness_type": "other_illness"}, "4 0 0 6  0 0  10:00 0 "},
+		{record.OSHACase{"illness_type": "poisoning"},
+			"4 0 0 4  0 0  10:00 0 "}, {record.OSHACase{"illness_type": "hearing_loss"},
+			"4 0 0 5  0 0  10:00 0 "}, {record.OSHACase{"illness_type": "other_illness"}, "4 0 0 6  0 0  10:00 0 "},
 	} {
 		row := maps.Clone(whole)
 		maps.Copy(row, c.more)

@@ -6,6 +6,7 @@ import (
 
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -42,7 +43,7 @@ func (b *Book) SummarySheet() (*Sheet, error) {
 	if s == nil {
 		return nil, fault.New(fault.NotFound, "PGRST116", "there is no summary of %d for this establishment: make one in osha_summaries", b.Year)
 	}
-	if s.Text("status") == "open" {
+	if s.Status() == "open" {
 		return nil, refuseEarly("29 CFR 1904.32(b)(3)", "the summary of %d is not certified", b.Year)
 	}
 	if err := CheckEstablishment(b.Site); err != nil {
@@ -55,16 +56,16 @@ func (b *Book) SummarySheet() (*Sheet, error) {
 	if countCases(s) == 0 {
 		had = "2"
 	}
-	t := func(name string) string { return b.Site.Text(name) }
+	t := func(name string) string { return store.Row(b.Site).Text(name) }
 	row := []string{t("name"), t("ein"), t("company_name"), oneLine(t("address")), t("city"), t("state"), t("zip"), t("naics"),
 		t("industry_description"), formatWhole(Size(peakEmployees(s))),
 		formatWhole(
-			intField(b.Site, "establishment_type"),
-		), formatWhole(b.Year), formatWhole(intField(s, "avg_employees")), formatWhole(intField(s, "hours_worked")), had}
+			b.Site.EstablishmentType(),
+		), formatWhole(b.Year), formatWhole(s.AvgEmployees()), formatWhole(s.HoursWorked()), had}
 	for _, name := range totals {
-		row = append(row, formatWhole(intField(s, name)))
+		row = append(row, formatWhole(intField(store.Row(s), name)))
 	}
-	return &Sheet{summaryColumns, [][]string{append(row, s.Text("change_reason"))}}, nil
+	return &Sheet{summaryColumns, [][]string{append(row, s.ChangeReason())}}, nil
 }
 
 var caseColumns = []string{"establishment_name", "year_of_filing", "case_number", "job_title", "date_of_incident", "incident_location",
@@ -98,14 +99,15 @@ const longestLine = 255
 // description stands in it. The fault names cases that are not complete.
 func (b *Book) CaseSheet() (*Sheet, error) {
 	var c complaints
-	c.addUnless(b.Site.Text("name") != "" && countLetters(b.Site.Text("name")) <= 100, "name", "of the establishment is needed, of at most 100 characters")
+	c.addUnless(b.Site.Name() != "" && countLetters(b.Site.Name()) <= 100, "name",
+		"of the establishment is needed, of at most 100 characters")
 	sheet := &Sheet{Header: caseColumns}
 	for _, e := range b.Entries {
 		for _, f := range needed {
-			c.addUnless(e.Case.Text(f) != "", f, "is missing in case %s", Number(e.Case))
+			c.addUnless(store.Row(e.Case).Text(f) != "", f, "is missing in case %s", Number(e.Case))
 		}
 		c.addUnless(
-			countLetters(e.Case.Text("where_occurred")) <= longestLine,
+			countLetters(e.Case.WhereOccurred()) <= longestLine,
 			"where_occurred",
 			"of case %s has more than %d characters",
 			Number(e.Case),
@@ -128,15 +130,16 @@ func (b *Book) CaseSheet() (*Sheet, error) {
 
 func (b *Book) caseRow(e Entry) []string {
 	c := e.Case
-	t := func(name string) string { return c.Text(name) }
+	t := func(name string) string { return store.Row(c).Text(name) }
 	at := b.Time(e)
 	days := e.onLog(e.Days.Expected)
-	return []string{b.Site.Text("name"), formatWhole(b.Year), Number(c), t("job_title"), formatAmericanDay(b.Injured(e)), t("where_occurred"),
+	return []string{b.Site.Name(), formatWhole(b.Year), Number(c), t("job_title"), formatAmericanDay(b.Injured(e)),
+		t("where_occurred"),
 		oneLine(Description(c)), outcomeCode[t("outcome")],
 		formatWhole(days.Away), formatWhole(days.Restricted), kindCode[t("illness_type")],
 		formatAmericanDay(parseDay(t("birth_date"))), formatAmericanDay(parseDay(t("hire_date"))), t("sex"),
-		formatBit(boolField(c, "emergency_room")), formatBit(boolField(
-			c,
+		formatBit(c.EmergencyRoom()), formatBit(boolField(
+			store.Row(c),
 			"in_patient",
 		)), t("work_began"), at, formatBit(at == ""), oneLine(t("activity_before")), oneLine(t("what_happened")), oneLine(t("injury_detail")),
 		oneLine(t("object_substance")), formatAmericanDay(parseDay(t("death_date")))}
@@ -164,14 +167,14 @@ func formatAmericanDay(t time.Time) string {
 // (29 CFR 1904.29(b)(10)).
 func (b *Book) Redact() {
 	for i, e := range b.Entries {
-		c := store.Row{}
+		c := record.OSHACase{}
 		for k, v := range e.Case {
 			c[k] = v
 		}
 		for _, f := range [...]string{"birth_date", "sex", "employee_address", "hire_date", "physician"} {
 			c[f] = nil
 		}
-		c["employee_name"] = "Withheld"
+		c.SetEmployeeName("Withheld")
 		b.Entries[i].Case = c
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
@@ -25,12 +26,12 @@ const (
 
 // findChangedLabel is the first of an incident's labels that an update changes; ""
 // when it changes none. A zone is one of them where it alone says the site.
-func findChangedLabel(c store.Change) string {
+func findChangedLabel(c record.Change[record.Incident]) string {
 	if c.Op != store.Update {
 		return ""
 	}
 	for _, f := range [...]string{kindColumn, severityColumn, occurredColumn, siteColumn, journeyColumn, knownColumn} {
-		if safety.IsChanged(c, f) {
+		if safety.IsChanged(c.Change, f) {
 			return f
 		}
 	}
@@ -41,27 +42,27 @@ func findChangedLabel(c store.Change) string {
 }
 
 // isMoved reports an incident that may lie at another site by now.
-func isMoved(c store.Change) bool {
-	return safety.IsChanged(c, siteColumn) || c.After[siteColumn] == nil && safety.IsChanged(c, zoneColumn)
+func isMoved(c record.Change[record.Incident]) bool {
+	return safety.IsChanged(c.Change, siteColumn) || !c.After.HasSiteID() && safety.IsChanged(c.Change, zoneColumn)
 }
 
 // isHurt reports an incident that may be a case.
-func isHurt(incident store.Row) bool {
-	kind := incident.Text(kindColumn)
+func isHurt(incident record.Incident) bool {
+	kind := incident.Kind()
 	return kind == "injury" || kind == "illness"
 }
 
 // isCriticalUndecided reports a critical injury or illness of which nobody has decided
 // whether it is recordable. decided is what its case says, empty without one.
-func isCriticalUndecided(incident store.Row, decided string) bool {
-	return isHurt(incident) && incident.Text(severityColumn) == "critical" && (decided == "" || decided == "undecided")
+func isCriticalUndecided(incident record.Incident, decided string) bool {
+	return isHurt(incident) && incident.Severity() == "critical" && (decided == "" || decided == "undecided")
 }
 
 // checkLabels holds a change of what a case rests on: nobody makes a critical injury
 // something else before it is decided, and with a case the safety officer alone
 // changes kind, severity, moment and site, and says why.
-func checkLabels(a actor.Actor, c store.Change, field, decided string) error {
-	if isCriticalUndecided(c.Before, decided) && safety.IsChanged(c, kindColumn, severityColumn) {
+func checkLabels(a actor.Actor, c record.Change[record.Incident], field, decided string) error {
+	if isCriticalUndecided(c.Before, decided) && safety.IsChanged(c.Change, kindColumn, severityColumn) {
 		return refuseEarly("29 CFR 1904.29(b)(3)",
 			"%s of a critical injury or illness stays until it is decided whether the case is recordable (osha_cases)", field)
 	}
@@ -75,7 +76,7 @@ func checkLabels(a actor.Actor, c store.Change, field, decided string) error {
 	case !isHurt(c.After):
 		return refuseRule(kindColumn, "29 CFR 1904.4(a)",
 			"%s stays injury or illness: the incident has a case", kindColumn)
-	case c.After[reasonColumn] == nil || !safety.IsChanged(c, reasonColumn):
+	case !c.After.HasChangeReason() || !safety.IsChanged(c.Change, reasonColumn):
 		return safety.NotReady("say why %s of an incident with a case is changed: %s", field, reasonColumn).
 			At(reasonColumn, "is required: the incident has a case")
 	}
@@ -89,25 +90,25 @@ func followIncidents(tx *store.Tx, changes []store.Change) error {
 }
 
 func followLabels(tx *store.Tx, changes []store.Change) error {
-	moved := map[string]store.Change{}
+	moved := map[string]record.Change[record.Incident]{}
 	var ids []string
-	places := map[string]store.Row{}
-	for _, c := range changes {
+	places := map[string]record.Incident{}
+	for _, c := range record.Changes[record.Incident](changes) {
 		if c.Op != store.Update {
 			continue
 		}
-		if !safety.IsChanged(c, kindColumn, occurredColumn, knownColumn) && !isMoved(c) {
+		if !safety.IsChanged(c.Change, kindColumn, occurredColumn, knownColumn) && !isMoved(c) {
 			continue
 		}
-		id := c.After.Text(idColumn)
+		id := c.After.ID()
 		moved[id] = c
 		ids = append(ids, id)
-		places[id] = store.Row{siteColumn: c.After[siteColumn], zoneColumn: c.After[zoneColumn]}
+		places[id] = record.Incident{siteColumn: c.After.SiteIDOrNull(), zoneColumn: c.After.ZoneIDOrNull()}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	cases, err := tx.Rows("osha_cases", "incident_id IN {ids $2} ORDER BY id", query.List(ids))
+	cases, err := record.List[record.OSHACase](tx, "incident_id IN {ids $2} ORDER BY id", query.List(ids))
 	if err != nil {
 		return fmt.Errorf("osha: read cases: %w", err)
 	}
@@ -117,21 +118,21 @@ func followLabels(tx *store.Tx, changes []store.Change) error {
 	if err := fillSites(tx, places); err != nil {
 		return err
 	}
-	sets := make([]store.Row, len(cases))
+	sets := make([]record.OSHACase, len(cases))
 	var later []store.Change // cases whose injury has another moment
 	for i, row := range cases {
-		incident := row.Text("incident_id")
-		sets[i] = followedBy(row, moved[incident], places[incident][siteColumn])
-		if safety.IsChanged(moved[incident], occurredColumn) {
+		incident := row.IncidentID()
+		sets[i] = followedBy(row, moved[incident], places[incident].SiteIDOrNull())
+		if safety.IsChanged(moved[incident].Change, occurredColumn) {
 			after := maps.Clone(row)
 			maps.Copy(after, sets[i])
-			later = append(later, store.Change{Op: store.Update, Before: row, After: after})
+			later = append(later, store.Change{Op: store.Update, Before: store.Row(row), After: store.Row(after)})
 		}
 	}
 	if err := checkMoments(tx, later); err != nil {
 		return err
 	}
-	if err := tx.UpdateEach("osha_cases", sets); err != nil {
+	if err := tx.UpdateEach("osha_cases", record.Rows(sets)); err != nil {
 		return blameLabel(err, moved)
 	}
 	return nil
@@ -146,8 +147,8 @@ func checkMoments(tx *store.Tx, cases []store.Change) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range cases {
-		if err := checkFollow(b.absences[c.After.Text(idColumn)], b.injuryDay(c.After), occurredColumn); err != nil {
+	for _, c := range record.Changes[record.OSHACase](cases) {
+		if err := checkFollow(b.absences[c.After.ID()], b.injuryDay(c.After), occurredColumn); err != nil {
 			return err
 		}
 	}
@@ -156,7 +157,7 @@ func checkMoments(tx *store.Tx, cases []store.Change) error {
 
 // blameLabel names the label whose change a case does not bear, for who changed it
 // sent no field of the case.
-func blameLabel(err error, moved map[string]store.Change) error {
+func blameLabel(err error, moved map[string]record.Change[record.Incident]) error {
 	f := fault.As(err)
 	if f == nil || f.Kind != fault.Invalid && f.Kind != fault.Conflict || len(f.Fields) == 0 {
 		return err
@@ -182,15 +183,15 @@ func blameLabel(err error, moved map[string]store.Change) error {
 
 // followedBy is what changes in a case with its incident. An illness is one of all
 // others until the case says which.
-func followedBy(row store.Row, incident store.Change, site any) store.Row {
-	set := store.Row{idColumn: row[idColumn]}
+func followedBy(row record.OSHACase, incident record.Change[record.Incident], site any) record.OSHACase {
+	set := record.OSHACase{idColumn: row.ID()}
 	if site != nil && isMoved(incident) {
-		set[siteColumn] = site
+		set.SetSiteIDOrNull(site)
 	}
-	if safety.IsChanged(incident, kindColumn) {
-		set["illness_type"] = "injury"
-		if incident.After.Text(kindColumn) == "illness" {
-			set["illness_type"] = "other_illness"
+	if safety.IsChanged(incident.Change, kindColumn) {
+		set.SetIllnessType("injury")
+		if incident.After.Kind() == "illness" {
+			set.SetIllnessType("other_illness")
 		}
 	}
 	return set

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/clocks"
 	"holdfast/internal/safety/regimes"
@@ -21,7 +22,7 @@ const (
 
 // DueAt is by when OSHA must be told of a case, by the rules of package clocks for the
 // United States (29 CFR 1904.39(a), (b)(6)). The zero time when nothing need be told.
-func DueAt(c, incident store.Row, zone *time.Location) time.Time {
+func DueAt(c record.OSHACase, incident record.Incident, zone *time.Location) time.Time {
 	facts := clocks.FactsOf(regimes.Records{Incident: incident, Case: c, Zone: zone}, "US")
 	for _, k := range clocks.Running(facts) {
 		return k.Due
@@ -30,16 +31,16 @@ func DueAt(c, incident store.Row, zone *time.Location) time.Time {
 }
 
 // checkMomentsOf holds the moments of a case to what they belong to and to the calendar.
-func checkMomentsOf(c, incident store.Row, now time.Time) error {
-	occurred := incident.Text(occurredColumn)
+func checkMomentsOf(c record.OSHACase, incident record.Incident, now time.Time) error {
+	occurred := incident.OccurredAt()
 	for _, m := range [...]struct {
 		field  string
 		belong bool
 		to     string
 	}{
-		{admittedColumn, boolField(c, inPatientColumn), inPatientColumn},
-		{deathTimeColumn, c[deathDateColumn] != nil, deathDateColumn},
-		{deathKnownColumn, c[deathDateColumn] != nil, deathDateColumn},
+		{admittedColumn, boolField(store.Row(c), inPatientColumn), inPatientColumn},
+		{deathTimeColumn, c.HasDeathDate(), deathDateColumn},
+		{deathKnownColumn, c.HasDeathDate(), deathDateColumn},
 	} {
 		if c[m.field] == nil {
 			continue
@@ -47,7 +48,7 @@ func checkMomentsOf(c, incident store.Row, now time.Time) error {
 		if !m.belong {
 			return refuseMoment(m.field, "%s needs %s", m.field, m.to)
 		}
-		switch at := c.Text(m.field); {
+		switch at := store.Row(c).Text(m.field); {
 		case m.field == deathTimeColumn:
 			if !clock.MatchString(at) {
 				return refuseMoment(m.field, "%s must be a time such as 14:30", m.field)

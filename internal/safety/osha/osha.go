@@ -16,6 +16,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/fault"
 	"holdfast/internal/localtime"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
@@ -78,8 +79,8 @@ func parseDay(s string) time.Time {
 }
 
 // byID reads rows of a resource by their ids, once the transaction is flushed.
-func byID(tx *store.Tx, resource string, ids map[string]bool) (map[string]store.Row, error) {
-	out := map[string]store.Row{}
+func byID[R record.Kind](tx *store.Tx, ids map[string]bool) (map[string]R, error) {
+	out := map[string]R{}
 	if len(ids) == 0 {
 		return out, nil
 	}
@@ -91,9 +92,9 @@ func byID(tx *store.Tx, resource string, ids map[string]bool) (map[string]store.
 	if err != nil {
 		return nil, err
 	}
-	rows, err := tx.As(actor.Actor{TenantID: tx.TenantID}).Rows(resource, "id IN {ids $2}", string(list))
+	rows, err := record.List[R](tx.As(actor.Actor{TenantID: tx.TenantID}), "id IN {ids $2}", string(list))
 	for _, row := range rows {
-		out[row.Text("id")] = row
+		out[record.IDOf(row)] = row
 	}
 	return out, err
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"holdfast/internal/db"
+	"holdfast/internal/record"
 	"holdfast/internal/safety/absence"
 	"holdfast/internal/store"
 )
@@ -43,13 +44,13 @@ func RecountCase(tx *store.Tx, id string) error {
 
 // ListOpen lists the open summaries of a tenant.
 func ListOpen(tx *store.Tx) ([]string, error) {
-	open, err := tx.Rows("osha_summaries", "status = 'open' ORDER BY id")
+	open, err := record.List[record.OSHASummary](tx, "status = 'open' ORDER BY id")
 	if err != nil {
 		return nil, fmt.Errorf("osha: read summaries: %w", err)
 	}
 	ids := make([]string, len(open))
 	for i, sum := range open {
-		ids[i] = sum.Text(idColumn)
+		ids[i] = sum.ID()
 	}
 	return ids, nil
 }

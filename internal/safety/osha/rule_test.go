@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/safety/osha"
-	"holdfast/internal/store"
 )
 
 func day(s string) time.Time {
@@ -20,7 +20,7 @@ func day(s string) time.Time {
 }
 
 // with returns a copy of row with the pairs set; a nil value removes the field.
-func with(row store.Row, pairs ...any) store.Row {
+func with[R record.Kind](row R, pairs ...any) R {
 	out := maps.Clone(row)
 	for i := 0; i < len(pairs); i += 2 {
 		out[pairs[i].(string)] = pairs[i+1]
@@ -28,7 +28,7 @@ func with(row store.Row, pairs ...any) store.Row {
 	return out
 }
 
-var strain = store.Row{"recordable": "yes", "basis": "days_away", "outcome": "days_away", "days_away": int64(3),
+var strain = record.OSHACase{"recordable": "yes", "basis": "days_away", "outcome": "days_away", "days_away": int64(3),
 	"days_restricted": int64(0),
 	"illness_type":    "injury",
 	"employee_name":   "Ada", "job_title": "Picker", "where_occurred": "Dock",
@@ -41,21 +41,23 @@ func TestCheck(t *testing.T) {
 	ill := with(strain, "illness_type", "respiratory")
 	for _, c := range []struct {
 		name        string
-		row         store.Row
+		row         record.OSHACase
 		kind        string
 		field, cite string // "" = accepted
 	}{
 		{"complete", strain, "injury", "", ""},
-		{"undecided", store.Row{"recordable": "undecided"}, "injury", "", ""},
+		{"undecided", record.OSHACase{"recordable": "undecided"}, "injury", "", ""},
 		{"a near miss has no case", strain, "near_miss", "incident_id", "1904.4(a)"},
-		{"undecided with a basis", store.Row{"recordable": "undecided", "basis": "death"}, "injury", "recordable",
+		{"undecided with a basis", record.OSHACase{"recordable": "undecided", "basis": "death"}, "injury", "recordable",
 			"1904.7(a)"},
 		{"decided without a basis", with(strain, "basis", nil), "injury", "basis", "1904.7(b)(1)"},
 		{"first aid is not recordable", with(strain, "basis", "first_aid_only"), "injury", "recordable", "1904.7(b)(5)(i)"},
-		{"medical treatment is", store.Row{"recordable": "no", "basis": "medical_treatment"}, "injury", "recordable",
+		{"medical treatment is", record.OSHACase{"recordable": "no", "basis": "medical_treatment"}, "injury",
+			"recordable",
 			"1904.7(b)(1)"},
-		{"first aid", store.Row{"recordable": "no", "basis": "first_aid_only"}, "injury", "", ""},
-		{"an outcome off the log", store.Row{"recordable": "no", "basis": "not_new", "outcome": "other"}, "injury",
+		{"first aid", record.OSHACase{"recordable": "no", "basis": "first_aid_only"}, "injury", "", ""},
+		{"an outcome off the log", record.OSHACase{"recordable": "no", "basis": "not_new", "outcome": "other"},
+			"injury",
 			"outcome", "1904.29(b)(1)"},
 		{"no outcome", with(strain, "outcome", nil), "injury", "outcome", "1904.29(b)(1)"},
 		{"basis against outcome", with(strain, "basis", "restricted"), "injury", "outcome", "1904.7(b)(1)"},
@@ -143,27 +145,29 @@ func TestDays(t *testing.T) {
 func TestDueAt(t *testing.T) {
 	reported := time.Date(2025, 3, 10, 15, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
-		row  store.Row
+		row  record.OSHACase
 		want time.Time
 	}{
-		{store.Row{}, time.Time{}},
-		{store.Row{"emergency_room": true}, time.Time{}},
-		{store.Row{"in_patient": true}, reported.Add(24 * time.Hour)},
-		{store.Row{"in_patient": true, "in_patient_at": "2025-03-11T14:00:00Z"}, day("2025-03-11").Add(38 * time.Hour)},
-		{store.Row{"in_patient": true, "in_patient_at": "2025-03-11T14:00:01Z"}, time.Time{}},
-		{store.Row{"amputation": true}, reported.Add(24 * time.Hour)},
-		{store.Row{"in_patient": true, "death_date": "2025-03-10"}, reported.Add(8 * time.Hour)},
-		{store.Row{"death_date": "2025-03-20"}, day("2025-03-20").Add(8 * time.Hour)},
-		{store.Row{"death_date": "2025-04-30"}, time.Time{}},
+		{record.OSHACase{}, time.Time{}},
+		{record.OSHACase{"emergency_room": true}, time.Time{}},
+		{record.OSHACase{"in_patient": true}, reported.Add(24 * time.Hour)},
+		{record.OSHACase{"in_patient": true, "in_patient_at": "2025-03-11T14:00:00Z"},
+			day("2025-03-11").Add(38 * time.Hour)},
+		{record.OSHACase{"in_patient": true, "in_patient_at": "2025-03-11T14:00:01Z"}, time.Time{}},
+		{record.OSHACase{"amputation": true}, reported.Add(24 * time.Hour)},
+		{record.OSHACase{"in_patient": true, "death_date": "2025-03-10"}, reported.Add(8 * time.Hour)},
+		{record.OSHACase{"death_date": "2025-03-20"}, day("2025-03-20").Add(8 * time.Hour)},
+		{record.OSHACase{"death_date": "2025-04-30"}, time.Time{}},
 	} {
-		incident := store.Row{"kind": "injury", "occurred_at": "2025-03-10T14:00:00Z", "reported_at": "2025-03-10T15:00:00Z"}
+		incident := record.Incident{"kind": "injury", "occurred_at": "2025-03-10T14:00:00Z",
+			"reported_at": "2025-03-10T15:00:00Z"}
 		if got := osha.DueAt(c.row, incident, time.UTC); !got.Equal(c.want) {
 			t.Errorf("%v: %v, want %v", c.row, got, c.want)
 		}
 	}
 }
 
-var quiet = store.Row{"avg_employees": int64(24), "hours_worked": int64(47000), "total_deaths": int64(0),
+var quiet = record.OSHASummary{"avg_employees": int64(24), "hours_worked": int64(47000), "total_deaths": int64(0),
 	"total_dafw_cases": int64(1),
 	"total_djtr_cases": int64(1), "total_other_cases": int64(1),
 	"total_dafw_days": int64(3), "total_djtr_days": int64(4), "total_injuries": int64(2), "total_skin_disorders": int64(1)}
@@ -172,11 +176,11 @@ var quiet = store.Row{"avg_employees": int64(24), "hours_worked": int64(47000), 
 func TestCheckSummary(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		row   store.Row
+		row   record.OSHASummary
 		field string
 	}{
 		{"in order", quiet, ""},
-		{"no cases", store.Row{"avg_employees": int64(5), "hours_worked": int64(9000)}, ""},
+		{"no cases", record.OSHASummary{"avg_employees": int64(5), "hours_worked": int64(9000)}, ""},
 		{"M against G to J", with(quiet, "total_injuries", int64(3)), "total_injuries"},
 		{"as many cases as employees", with(quiet, "avg_employees", int64(3), "hours_worked", int64(6000)), ""},
 		{"cases without days", with(quiet, "total_dafw_days", int64(0)), "total_dafw_days"},
@@ -189,7 +193,7 @@ func TestCheckSummary(t *testing.T) {
 				"total_other_cases", int64(3)), "total_djtr_cases"},
 		{"500 hours each", with(quiet, "hours_worked", int64(12000)), "hours_worked"},
 		{"8,760 hours each", with(quiet, "hours_worked", int64(24*8760)), "hours_worked"},
-		{"nobody", store.Row{}, "hours_worked"},
+		{"nobody", record.OSHASummary{}, "hours_worked"},
 	} {
 		checkNames(t, c.name, osha.CheckSummary(c.row), c.field)
 	}
@@ -216,7 +220,7 @@ func checkNames(t *testing.T, name string, err error, field string) {
 	t.Errorf("%s: %v does not name %s", name, f.Fields, field)
 }
 
-var dallas = store.Row{"name": "Dallas", "company_name": "South", "ein": "123456789",
+var dallas = record.Site{"name": "Dallas", "company_name": "South", "ein": "123456789",
 	"address": "4400 Mountain Creek Pkwy", "city": "Dallas",
 	"state": "TX", "zip": "75236",
 	"naics": "493110", "establishment_type": int64(1)}
@@ -224,7 +228,7 @@ var dallas = store.Row{"name": "Dallas", "company_name": "South", "ein": "123456
 func TestCheckEstablishment(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		row   store.Row
+		row   record.Site
 		field string
 	}{
 		{"in order", dallas, ""}, {"no EIN", with(dallas, "ein", nil), ""},

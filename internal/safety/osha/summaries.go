@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
@@ -29,21 +30,21 @@ func writeSummaries(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	sites := map[string]bool{}
-	for _, c := range changes {
-		addID(sites, c.After.Text("site_id"))
+	for _, c := range record.Changes[record.OSHASummary](changes) {
+		addID(sites, c.After.SiteID())
 	}
-	rows, err := byID(tx, "sites", sites)
+	rows, err := byID[record.Site](tx, sites)
 	if err != nil {
 		return fmt.Errorf("osha: read sites: %w", err)
 	}
 	b := &background{sites: rows, zone: zone}
-	for _, c := range changes {
-		site := b.sites[c.After.Text("site_id")]
+	for _, c := range record.Changes[record.OSHASummary](changes) {
+		site := b.sites[c.After.SiteID()]
 		if site == nil {
 			continue // the store's reference check names it
 		}
-		loc := b.establishmentZone(site.Text("id"))
-		if c.After.Text("status") == "open" || c.Before.Text("status") == "open" {
+		loc := b.establishmentZone(site.ID())
+		if c.After.Status() == "open" || c.Before.Status() == "open" {
 			if err := countTotals(tx.Tx, tx.TenantID, c.After, clockAt{tx.Now(), loc}); err != nil {
 				return err
 			}
@@ -60,15 +61,16 @@ func writeSummaries(tx *store.Tx, changes []store.Change) error {
 // countTotals fills a summary's totals from the log, hours from approved shifts and,
 // where it is not given, the average number of employees from the dates of
 // hire and leaving (each day of the year counts alike; 29 CFR 1904.32(b)(2)).
-func countTotals(tx *db.Tx, tenant string, sum store.Row, at clockAt) error {
+func countTotals(tx *db.Tx, tenant string, sum record.OSHASummary, at clockAt) error {
 	queueTotals(tx, tenant, sum, at)
-	year := intField(sum, "year")
+	year := sum.Year()
 	from, to := yearBounds(year, at.zone)
-	queueHours(tx, exposure{tenant: tenant, site: sum.Text("site_id"), from: from, to: to}, func(h decimal.Dec) {
-		sum["hours_worked"] = int64(math.Round(h.Float())) + intField(sum, "additional_hours")
+	queueHours(tx, exposure{tenant: tenant, site: sum.SiteID(), from: from, to: to}, func(h decimal.Dec) {
+		sum.SetHoursWorked(int64(math.Round(h.Float())) + sum.AdditionalHours())
 	})
-	if intField(sum, "avg_employees") == 0 {
-		queueEmployees(tx, staff{tenant: tenant, site: sum.Text("site_id"), year: year}, func(mean float64) { sum["avg_employees"] = int64(math.Ceil(mean)) })
+	if sum.AvgEmployees() == 0 {
+		queueEmployees(tx, staff{tenant: tenant, site: sum.SiteID(), year: year},
+			func(mean float64) { sum.SetAvgEmployees(int64(math.Ceil(mean))) })
 	}
 	if err := tx.Flush(); err != nil {
 		return fmt.Errorf("osha: total the log: %w", err)
@@ -78,11 +80,11 @@ func countTotals(tx *db.Tx, tenant string, sum store.Row, at clockAt) error {
 
 // queueTotals asks for a summary's totals: the log, with the days that are expected
 // of those who are still away.
-func queueTotals(tx *db.Tx, tenant string, sum store.Row, at clockAt) {
+func queueTotals(tx *db.Tx, tenant string, sum record.OSHASummary, at clockAt) {
 	for _, t := range totals {
 		sum[t] = int64(0)
 	}
-	p := Pick{Site: sum.Text("site_id"), Year: intField(sum, "year")}
+	p := Pick{Site: sum.SiteID(), Year: sum.Year()}
 	queueCases(tx, tenant, p, at, func(c countedCase, sign int) {
 		n, d := int64(sign), c.onLog(c.days.Expected)
 		enterTotals(sum, line{c.outcome, c.kind, n, n * d.Away, n * d.Restricted})
@@ -123,9 +125,9 @@ func queueHours(tx *db.Tx, e exposure, got func(decimal.Dec)) {
 
 // IsUnsupervised reports a worker whose injuries another employer records: a contractor whom nobody here supervises
 // day to day (29 CFR 1904.31(b)(3)).
-func IsUnsupervised(worker store.Row) bool {
-	isSupervised, _ := worker["supervised"].(bool)
-	return worker.Text("employment") == "contractor" && !isSupervised
+func IsUnsupervised(worker record.Worker) bool {
+	isSupervised := worker.Supervised()
+	return worker.Employment() == "contractor" && !isSupervised
 }
 
 // staff is whose number is meant: of a tenant or of one of its sites, in a
@@ -175,18 +177,18 @@ func queueEmployees(tx *db.Tx, st staff, got func(mean float64)) {
 type step struct {
 	tx   *db.Tx
 	a    actor.Actor
-	c    store.Change
-	site store.Row
+	c    record.Change[record.OSHASummary]
+	site record.Site
 	now  time.Time
 	loc  *time.Location
 }
 
 func (s *step) checkStep() error {
 	sum := s.c.After
-	if y := intField(sum, "year"); y < 2002 || y > 2100 {
+	if y := sum.Year(); y < 2002 || y > 2100 {
 		return refuseRule("year", "29 CFR 1904.0", "summaries of this form are of years from 2002 to 2100")
 	}
-	from, to := s.c.Before.Text("status"), sum.Text("status")
+	from, to := s.c.Before.Status(), sum.Status()
 	if err := s.checkPosting(); err != nil {
 		return err
 	}
@@ -200,16 +202,19 @@ func (s *step) checkStep() error {
 	case from == "open" && to == "certified":
 		return s.checkCertification()
 	case from == "certified" && to == "submitted":
-		sum["submitted_at"] = query.FormatTime(s.now)
+		sum.SetSubmittedAt(query.FormatTime(s.now))
 		if err := CheckEstablishment(s.site); err != nil {
 			return err
 		}
 		return CheckSummary(sum)
 	case s.c.Op == store.Update && from != "open" && to == "open":
-		if sum.Text("change_reason") == "" || sum["change_reason"] == s.c.Before["change_reason"] && from == "submitted" {
+		if sum.ChangeReason() == "" || sum.ChangeReasonOrNull() == s.c.Before.ChangeReasonOrNull() &&
+			from == "submitted" {
 			return refuseEarly("29 CFR 1904.33(b)(3)", "say why the summary is opened again: change_reason")
 		}
-		sum["certified_by"], sum["certified_at"], sum["submitted_at"] = nil, nil, nil
+		sum.ClearCertifiedBy()
+		sum.ClearCertifiedAt()
+		sum.ClearSubmittedAt()
 	}
 	return nil
 }
@@ -217,14 +222,14 @@ func (s *step) checkStep() error {
 // checkPosting holds the time of posting to 29 CFR 1904.32(b)(6). Posting late is
 // written down as it was; the compliance rule tells of it.
 func (s *step) checkPosting() error {
-	sum, year := s.c.After, int(intField(s.c.After, "year"))
-	from, to := parseDay(sum.Text("posted_from")), parseDay(sum.Text("posted_to"))
+	sum, year := s.c.After, int(s.c.After.Year())
+	from, to := parseDay(sum.PostedFrom()), parseDay(sum.PostedTo())
 	switch {
 	case from.IsZero() && to.IsZero():
 		return nil
 	case from.IsZero():
 		return refuseRule("posted_from", "29 CFR 1904.32(b)(6)", "posted_to needs posted_from")
-	case sum.Text("status") == "open" && s.c.Before.Text("posted_from") != sum.Text("posted_from"):
+	case sum.Status() == "open" && s.c.Before.PostedFrom() != sum.PostedFrom():
 		return refuseRule("posted_from", "29 CFR 1904.32(b)(5)", "a summary is posted when it is certified")
 	case from.Year() <= year:
 		return refuseRule("posted_from", "29 CFR 1904.32(b)(6)", "the summary of %d is posted in the year after it", year)
@@ -240,9 +245,9 @@ func (s *step) checkPosting() error {
 // time in which that can be.
 func (s *step) checkCasesSubmitted() error {
 	const field, citation = "cases_submitted_on", "29 CFR 1904.41(a)(2)"
-	sum, year := s.c.After, int(intField(s.c.After, "year"))
-	day := parseDay(sum.Text(field))
-	if day.IsZero() || s.c.Before.Text(field) == sum.Text(field) {
+	sum, year := s.c.After, int(s.c.After.Year())
+	day := parseDay(sum.CasesSubmittedOn())
+	if day.IsZero() || s.c.Before.CasesSubmittedOn() == sum.CasesSubmittedOn() {
 		return nil
 	}
 	if day.Year() <= year {
@@ -270,18 +275,18 @@ func (s *step) checkFrozen() error {
 // (29 CFR 1904.32(a), (b)(3)-(4); four eyes: domain, roles).
 func (s *step) checkCertification() error {
 	sum := s.c.After
-	year := intField(sum, "year")
+	year := sum.Year()
 	_, over := yearBounds(year, s.loc)
 	switch {
 	case s.now.Before(over):
 		return refuseEarly("29 CFR 1904.32(a)", "the year %d is not over", year)
-	case sum.Text("certified_name") == "":
+	case sum.CertifiedName() == "":
 		return refuseRule("certified_name", "29 CFR 1904.32(b)(3)", "name the company executive who certifies")
-	case sum.Text("certified_title") == "":
+	case sum.CertifiedTitle() == "":
 		return refuseRule("certified_title", "29 CFR 1904.32(b)(4)", "give the executive's title")
 	case !s.a.Person():
 		return refuseEarly("29 CFR 1904.32(b)(3)", "a person certifies, not a key")
-	case !s.a.Seconds(sum["created_by"]):
+	case !s.a.Seconds(sum.CreatedByOrNull()):
 		return refuseEarly("29 CFR 1904.32(b)(3)", "somebody else certifies than the one who made the summary")
 	}
 	undecided := int64(0)
@@ -292,7 +297,7 @@ func (s *step) checkCertification() error {
 			AND site_id = $2
 			AND year = $3
 			AND recordable = 'undecided'`,
-		[]any{s.a.TenantID, sum["site_id"], year}, func(r *db.Row) error {
+		[]any{s.a.TenantID, sum.SiteIDOrNull(), year}, func(r *db.Row) error {
 			undecided = r.Int(0)
 			return nil
 		})
@@ -305,7 +310,8 @@ func (s *step) checkCertification() error {
 	if err := CheckSummary(sum); err != nil {
 		return err
 	}
-	sum["certified_by"], sum["certified_at"] = s.a.UserID, query.FormatTime(s.now)
+	sum.SetCertifiedBy(s.a.UserID)
+	sum.SetCertifiedAt(query.FormatTime(s.now))
 	return nil
 }
 
@@ -316,10 +322,10 @@ func refreshSummaries(tx *store.Tx, changes []store.Change) error {
 		touched := map[log]bool{}
 		sites := map[string]bool{}
 		for _, c := range changes {
-			for _, row := range [...]store.Row{c.Before, c.After} {
-				if row != nil && row["year"] != nil {
-					touched[log{row.Text("site_id"), intField(row, "year")}] = true
-					addID(sites, row.Text("site_id"))
+			for _, row := range [...]record.OSHACase{record.OSHACase(c.Before), record.OSHACase(c.After)} {
+				if row != nil && row.YearOrNull() != nil {
+					touched[log{row.SiteID(), row.Year()}] = true
+					addID(sites, row.SiteID())
 				}
 			}
 		}
@@ -327,14 +333,14 @@ func refreshSummaries(tx *store.Tx, changes []store.Change) error {
 		for id := range sites {
 			ids = append(ids, id)
 		}
-		open, err := tx.Rows("osha_summaries", "status = 'open' AND site_id IN {ids $2}", query.List(ids))
+		open, err := record.List[record.OSHASummary](tx, "status = 'open' AND site_id IN {ids $2}", query.List(ids))
 		if err != nil {
 			return fmt.Errorf("osha: read summaries: %w", err)
 		}
 		var stale []string
 		for _, sum := range open {
-			if touched[log{sum.Text("site_id"), intField(sum, "year")}] {
-				stale = append(stale, sum.Text(idColumn))
+			if touched[log{sum.SiteID(), sum.Year()}] {
+				stale = append(stale, sum.ID())
 			}
 		}
 		if len(stale) == 0 {

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/store"
 )
 
@@ -27,13 +28,13 @@ var (
 
 // Total fills the totals of a summary from the recordable cases of its
 // establishment and year.
-func Total(sum store.Row, log []store.Row) {
+func Total(sum record.OSHASummary, log []record.OSHACase) {
 	for _, t := range totals {
 		sum[t] = int64(0)
 	}
 	for _, c := range log {
-		if c.Text("recordable") == "yes" && c["site_id"] == sum["site_id"] && c["year"] == sum["year"] {
-			enterTotals(sum, line{c.Text("outcome"), c.Text("illness_type"), 1, intField(c, "days_away"), intField(c, "days_restricted")})
+		if c.Recordable() == "yes" && c.SiteIDOrNull() == sum.SiteIDOrNull() && c.YearOrNull() == sum.YearOrNull() {
+			enterTotals(sum, line{c.Outcome(), c.IllnessType(), 1, c.DaysAway(), c.DaysRestricted()})
 		}
 	}
 }
@@ -44,10 +45,10 @@ type line struct {
 	n, away, restricted int64
 }
 
-func enterTotals(sum store.Row, l line) {
+func enterTotals(sum record.OSHASummary, l line) {
 	for name, n := range map[string]int64{outcomeTotal[l.outcome]: l.n, kindTotal[l.kind]: l.n, "total_dafw_days": l.away, "total_djtr_days": l.restricted} {
 		if name != "" {
-			sum[name] = intField(sum, name) + n
+			sum[name] = intField(store.Row(sum), name) + n
 		}
 	}
 }
@@ -68,13 +69,13 @@ func Size(employees int64) int64 {
 }
 
 // countCases is G+H+I+J.
-func countCases(s store.Row) int64 {
-	return intField(s, "total_deaths") + intField(s, "total_dafw_cases") + intField(s, "total_djtr_cases") + intField(s, "total_other_cases")
+func countCases(s record.OSHASummary) int64 {
+	return s.TotalDeaths() + s.TotalDAFWCases() + s.TotalDJTRCases() + s.TotalOtherCases()
 }
 
 // peakEmployees is the most employees of the year, as far as that is known.
-func peakEmployees(s store.Row) int64 {
-	return max(intField(s, "peak_employees"), intField(s, "avg_employees"))
+func peakEmployees(s record.OSHASummary) int64 {
+	return max(s.PeakEmployees(), s.AvgEmployees())
 }
 
 // ita cites where the rules of the submission come from.
@@ -90,8 +91,8 @@ var (
 
 // CheckSummary holds the totals of a summary to the arithmetic that OSHA's
 // Injury Tracking Application asks for. The fault names every broken rule.
-func CheckSummary(s store.Row) error {
-	n := func(name string) int64 { return intField(s, name) }
+func CheckSummary(s record.OSHASummary) error {
+	n := func(name string) int64 { return intField(store.Row(s), name) }
 	kinds := int64(0)
 	for _, k := range kindTotal {
 		kinds += n(k)
@@ -115,19 +116,19 @@ func CheckSummary(s store.Row) error {
 // is shown beside the figures and stops no certification. Three people with three
 // cases in a year are as lawful as any: 29 CFR 1904.32(a) asks for the cases as they
 // were.
-func noteDoubt(s store.Row) {
+func noteDoubt(s record.OSHASummary) {
 	var doubt any
-	if cases, employees := countCases(s), intField(s, "avg_employees"); cases > 0 && employees <= cases {
+	if cases, employees := countCases(s), s.AvgEmployees(); cases > 0 && employees <= cases {
 		doubt = fmt.Sprintf("as many cases (%d) as employees (%d) or more, which is rare", cases, employees)
 	}
-	s["doubt"] = doubt
+	s.SetDoubtOrNull(doubt)
 }
 
 // CheckEstablishment holds a site to what the submission needs of it. The fault
 // names every broken rule.
-func CheckEstablishment(site store.Row) error {
+func CheckEstablishment(site record.Site) error {
 	var c complaints
-	t := func(name string) string { return site.Text(name) }
+	t := func(name string) string { return store.Row(site).Text(name) }
 	c.addUnless(t("name") != "" && countLetters(t("name")) <= 100, "name", "is needed, of at most 100 characters")
 	c.addUnless(countLetters(t("company_name")) <= 100, "company_name", "has more than 100 characters")
 	c.addUnless(t("ein") == "" || nineDigit.MatchString(t("ein")), "ein", "must have nine digits")
@@ -139,7 +140,7 @@ func CheckEstablishment(site store.Row) error {
 	c.addUnless(zipCode.MatchString(t("zip")), "zip", "must have five or nine digits")
 	c.addUnless(sixDigit.MatchString(t("naics")), "naics", "must have six digits")
 	c.addUnless(countLetters(t("industry_description")) <= 300, "industry_description", "has more than 300 characters")
-	n := intField(site, "establishment_type")
+	n := site.EstablishmentType()
 	c.addUnless(n >= 1 && n <= 3, "establishment_type", "must be 1 (not a government), 2 (state) or 3 (local)")
 	return c.faultOf("the establishment")
 }

@@ -140,7 +140,8 @@ func LeaveUnsigned(tx *store.Tx, changes []store.Change) error {
 			continue
 		}
 		today := localtime.DateOf(tx.Now(), localtime.Zone(zone)).Start(localtime.Zone(zone))
-		c.After["created_by"], c.After["id"] = nil, db.NewIDAt(today)
+		c.After["created_by"] = nil
+		c.After["id"] = db.NewIDAt(today)
 		if err := safety.RoundMoments(c.After, localtime.Zone(zone), "created_at", "updated_at"); err != nil {
 			return err
 		}

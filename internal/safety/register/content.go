@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
@@ -130,11 +131,11 @@ func (c *Content) findGaps(tx *store.Tx) error {
 	if c.Site == nil {
 		return nil
 	}
-	rows, err := tx.Rows(Units, "archived_at IS NULL AND site_id IS NULL ORDER BY code, id")
+	rows, err := record.List[record.WorkUnit](tx, "archived_at IS NULL AND site_id IS NULL ORDER BY code, id")
 	if err != nil {
 		return fmt.Errorf("register: read units without a site: %w", err)
 	}
-	units, err := safety.DecodeRows[Named](rows)
+	units, err := safety.DecodeRows[Named](record.Rows(rows))
 	for _, unit := range units {
 		c.Gaps = append(c.Gaps, Gap{UnitID: unit.ID, Unit: unit.Code, Site: true})
 	}
@@ -159,11 +160,11 @@ func (c *Content) listGaps(active map[string]bool) []Gap {
 
 // readActive reads which of some accounts are active members.
 func readActive(tx *store.Tx, users []string) (map[string]bool, error) {
-	rows, err := tx.Rows("members", "user_id IN {ids $2} AND status = 'active'", query.List(users))
+	rows, err := record.List[record.Member](tx, "user_id IN {ids $2} AND status = 'active'", query.List(users))
 	if err != nil {
 		return nil, fmt.Errorf("register: read who is responsible: %w", err)
 	}
-	members, err := safety.DecodeRows[memberRow](rows)
+	members, err := safety.DecodeRows[memberRow](record.Rows(rows))
 	active := make(map[string]bool, len(members))
 	for _, member := range members {
 		active[member.User] = true
@@ -216,11 +217,11 @@ func readUnits(tx *store.Tx, site string) ([]Unit, error) {
 	if site != "" {
 		where, args = "archived_at IS NULL AND site_id = $2 ORDER BY code, id", []any{site}
 	}
-	rows, err := tx.Rows(Units, where, args...)
+	rows, err := record.List[record.WorkUnit](tx, where, args...)
 	if err != nil {
 		return nil, fmt.Errorf("register: read units: %w", err)
 	}
-	units, err := safety.DecodeRows[unitRow](rows)
+	units, err := safety.DecodeRows[unitRow](record.Rows(rows))
 	if err != nil {
 		return nil, err
 	}
@@ -262,11 +263,11 @@ func readUnits(tx *store.Tx, site string) ([]Unit, error) {
 
 // readEntries reads the risks in use of units, by their unit, those that matter most first.
 func readEntries(tx *store.Tx, units []string) (map[string][]Entry, error) {
-	rows, err := tx.Rows(Entries, "archived_at IS NULL AND unit_id IN {ids $2}", query.List(units))
+	rows, err := record.List[record.RiskEntry](tx, "archived_at IS NULL AND unit_id IN {ids $2}", query.List(units))
 	if err != nil {
 		return nil, fmt.Errorf("register: read risks: %w", err)
 	}
-	list, err := safety.DecodeRows[entryRow](rows)
+	list, err := safety.DecodeRows[entryRow](record.Rows(rows))
 	if err != nil {
 		return nil, err
 	}

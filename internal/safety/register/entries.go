@@ -6,6 +6,7 @@ import (
 
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
@@ -26,7 +27,7 @@ func checkEntries(tx *store.Tx, changes []store.Change) error {
 	if err := refuseArchivedUnits(tx, changes); err != nil {
 		return err
 	}
-	for _, c := range changes {
+	for _, c := range record.Changes[record.RiskEntry](changes) {
 		if err := trimTexts(c); err != nil {
 			return err
 		}
@@ -36,7 +37,7 @@ func checkEntries(tx *store.Tx, changes []store.Change) error {
 	if err != nil {
 		return fmt.Errorf("register: read the tenant's day: %w", err)
 	}
-	for _, c := range changes {
+	for _, c := range record.Changes[record.RiskEntry](changes) {
 		if err := checkRatings(c.After); err != nil {
 			return err
 		}
@@ -46,7 +47,7 @@ func checkEntries(tx *store.Tx, changes []store.Change) error {
 		if err := checkDays(c, today.String()); err != nil {
 			return err
 		}
-		RateEntry(c.After)
+		RateEntry(store.Row(c.After))
 	}
 	return nil
 }
@@ -56,22 +57,22 @@ func checkEntries(tx *store.Tx, changes []store.Change) error {
 // to archive it. It locks the units, so that none is archived meanwhile.
 func refuseArchivedUnits(tx *store.Tx, changes []store.Change) error {
 	var ids []string
-	for _, c := range changes {
-		if isClosed := c.Op == store.Update && c.After[archivedColumn] != nil; !isClosed {
-			ids = append(ids, c.After.Text(unitColumn))
+	for _, c := range record.Changes[record.RiskEntry](changes) {
+		if isClosed := c.Op == store.Update && c.After.HasArchivedAt(); !isClosed {
+			ids = append(ids, c.After.UnitID())
 		}
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	units, err := tx.Rows(Units, "id IN {ids $2} ORDER BY id {for update}", query.List(ids))
+	units, err := record.List[record.WorkUnit](tx, "id IN {ids $2} ORDER BY id {for update}", query.List(ids))
 	if err != nil {
 		return fmt.Errorf("register: lock units: %w", err)
 	}
 	for _, unit := range units {
-		if unit[archivedColumn] != nil {
+		if unit.HasArchivedAt() {
 			return fault.New(fault.Conflict, safety.CodeGuard, "unit_id names %s, which is archived: "+
-				"take the unit back into use; its risks can only be archived", unit.Text(codeColumn)).
+				"take the unit back into use; its risks can only be archived", unit.Code()).
 				At(unitColumn, "is archived")
 		}
 	}
@@ -79,10 +80,10 @@ func refuseArchivedUnits(tx *store.Tx, changes []store.Change) error {
 }
 
 // trimTexts takes blanks off the ends of what a risk says, and refuses blanks alone.
-func trimTexts(c store.Change) error {
+func trimTexts(c record.Change[record.RiskEntry]) error {
 	for _, field := range [...]string{situationColumn, measureColumn} {
 		said, isText := c.After[field].(string)
-		if !isText || (c.Op == store.Update && !safety.IsChanged(c, field)) {
+		if !isText || (c.Op == store.Update && !safety.IsChanged(c.Change, field)) {
 			continue
 		}
 		if said = strings.TrimSpace(said); said == "" {
@@ -95,18 +96,19 @@ func trimTexts(c store.Change) error {
 
 // dropCheck forgets what a check found when what was checked changes, unless the same change
 // names a new check: the risk counts as it is without the measure until somebody looks again.
-func dropCheck(c store.Change) {
-	if c.Op != store.Update || safety.IsChanged(c, checkedColumn, effectiveColumn) {
+func dropCheck(c record.Change[record.RiskEntry]) {
+	if c.Op != store.Update || safety.IsChanged(c.Change, checkedColumn, effectiveColumn) {
 		return
 	}
-	if safety.IsChanged(c, measureColumn, doneColumn, severityAfter, likelihoodAfter) {
-		c.After[checkedColumn], c.After[effectiveColumn] = nil, nil
+	if safety.IsChanged(c.Change, measureColumn, doneColumn, severityAfter, likelihoodAfter) {
+		c.After.ClearEffectCheckedOn()
+		c.After.ClearEffective()
 	}
 }
 
 // checkRatings refuses a rating after the measure that is above the one before, or without it.
-func checkRatings(entry store.Row) error {
-	before, after := severityRank[entry.Text(severityBefore)], severityRank[entry.Text(severityAfter)]
+func checkRatings(entry record.RiskEntry) error {
+	before, after := severityRank[entry.SeverityBefore()], severityRank[entry.SeverityAfter()]
 	if err := comparePair(severityAfter, severityBefore, before, after); err != nil {
 		return err
 	}
@@ -127,45 +129,46 @@ func comparePair(field, other string, before, after int) error {
 	return nil
 }
 
-func stepOf(entry store.Row, field string) int {
+func stepOf(entry record.RiskEntry, field string) int {
 	n, _ := entry[field].(int64)
 	return int(n)
 }
 
 // checkMeasure refuses what is said of a measure where there is none, and of a check whose
 // result or day is missing.
-func checkMeasure(entry store.Row) error {
+func checkMeasure(entry record.RiskEntry) error {
 	for _, field := range [...]string{levelColumn, dueColumn, doneColumn} {
-		if entry[field] != nil && entry.Text(measureColumn) == "" {
+		if entry[field] != nil && entry.Measure() == "" {
 			return safety.RefuseField(field, "goes with a measure: say what is done")
 		}
 	}
 	switch {
-	case entry[effectiveColumn] != nil && entry[checkedColumn] == nil:
+	case entry.HasEffective() && !entry.HasEffectCheckedOn():
 		return safety.RefuseField(effectiveColumn, "goes with effect_checked_on: say when it was checked")
-	case entry[checkedColumn] != nil && entry[effectiveColumn] == nil:
-		return safety.RefuseField(effectiveColumn, "is missing: say what the check of %s found", entry.Text(checkedColumn))
-	case entry[checkedColumn] != nil && entry[doneColumn] == nil:
+	case entry.HasEffectCheckedOn() && !entry.HasEffective():
+		return safety.RefuseField(effectiveColumn, "is missing: say what the check of %s found",
+			entry.EffectCheckedOn())
+	case entry.HasEffectCheckedOn() && !entry.HasMeasureDoneOn():
 		return safety.RefuseField(checkedColumn,
 			"goes with measure_done_on: a measure is in place before its effect is checked")
-	case entry[checkedColumn] != nil && entry.Text(checkedColumn) < entry.Text(doneColumn):
-		return safety.RefuseField(checkedColumn, "lies before the measure was in place, on %s", entry.Text(doneColumn))
+	case entry.HasEffectCheckedOn() && entry.EffectCheckedOn() < entry.MeasureDoneOn():
+		return safety.RefuseField(checkedColumn, "lies before the measure was in place, on %s", entry.MeasureDoneOn())
 	}
 	return nil
 }
 
 // checkDays refuses a review that is planned for a day that is over, and what is said to be
 // done on a day to come.
-func checkDays(c store.Change, today string) error {
+func checkDays(c record.Change[record.RiskEntry], today string) error {
 	entry := c.After
 	isNew := func(field string) bool {
-		return entry[field] != nil && (c.Op == store.Insert || safety.IsChanged(c, field))
+		return entry[field] != nil && (c.Op == store.Insert || safety.IsChanged(c.Change, field))
 	}
-	if isNew(reviewColumn) && entry.Text(reviewColumn) < today {
+	if isNew(reviewColumn) && entry.ReviewOn() < today {
 		return safety.RefuseField(reviewColumn, "lies in the past: today is %s", today)
 	}
 	for _, field := range [...]string{doneColumn, checkedColumn} {
-		if isNew(field) && entry.Text(field) > today {
+		if isNew(field) && store.Row(entry).Text(field) > today {
 			return safety.RefuseField(field, "lies in the future: today is %s", today)
 		}
 	}
@@ -174,15 +177,18 @@ func checkDays(c store.Change, today string) error {
 
 // RateEntry fills the ratings of a risk and its priority.
 func RateEntry(entry store.Row) {
-	entry[ratingBefore] = safety.RiskRating(entry.Text(severityBefore), entry[likelihoodBefore])
-	entry[ratingAfter] = safety.RiskRating(entry.Text(severityAfter), entry[likelihoodAfter])
-	now, severity := entry[ratingBefore], entry.Text(severityBefore)
-	if entry[effectiveColumn] == any(true) && entry[ratingAfter] != nil {
-		now, severity = entry[ratingAfter], entry.Text(severityAfter)
+	record.RiskEntry(entry).SetRatingBeforeOrNull(safety.RiskRating(record.RiskEntry(entry).SeverityBefore(),
+		record.RiskEntry(entry).LikelihoodBeforeOrNull()))
+	record.RiskEntry(entry).SetRatingAfterOrNull(safety.RiskRating(record.RiskEntry(entry).SeverityAfter(),
+		record.RiskEntry(entry).LikelihoodAfterOrNull()))
+	now, severity := record.RiskEntry(entry).RatingBeforeOrNull(), record.RiskEntry(entry).SeverityBefore()
+	if record.RiskEntry(entry).EffectiveOrNull() == any(true) && record.RiskEntry(entry).HasRatingAfter() {
+		now, severity = record.RiskEntry(entry).RatingAfterOrNull(), record.RiskEntry(entry).SeverityAfter()
 	}
-	entry[ratingNow], entry[priorityColumn] = now, nil
+	record.RiskEntry(entry).SetRatingNowOrNull(now)
+	record.RiskEntry(entry).ClearPriority()
 	if rating, rated := now.(int64); rated {
-		entry[priorityColumn] = priorityOf(rating, severity)
+		record.RiskEntry(entry).SetPriority(priorityOf(rating, severity))
 	}
 }
 

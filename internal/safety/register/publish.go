@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
@@ -66,7 +67,7 @@ func Publish(c *verb.Call, in *PublishIn) (*PublishOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := c.InsertRows(Versions, []store.Row{row})
+	made, err := record.Insert(c.Tx, []record.RiskRegisterVersion{row})
 	if err != nil {
 		return nil, fmt.Errorf("register: keep a version: %w", err)
 	}
@@ -75,7 +76,7 @@ func Publish(c *verb.Call, in *PublishIn) (*PublishOut, error) {
 	}
 	answer := maps.Clone(made[0])
 	delete(answer, contentColumn)
-	return &PublishOut{Version: c.Record(Versions, answer), Gaps: content.Gaps}, nil
+	return &PublishOut{Version: c.Record(Versions, store.Row(answer)), Gaps: content.Gaps}, nil
 }
 
 // lockTenantSQL makes the publications of a tenant wait for each other. $1 tenant.
@@ -96,13 +97,13 @@ const lastNumberSQL = `
 // takeNumber is the number of the next version of a register.
 func takeNumber(c *verb.Call, site string) (number int64, err error) {
 	if site != "" {
-		at, err := c.One("sites", siteColumn, site)
+		at, err := record.One[record.Site](c, siteColumn, site)
 		if err != nil {
 			return 0, err
 		}
-		if at[archivedColumn] != nil {
+		if at.HasArchivedAt() {
 			return 0, safety.NotReady("site_id names %s, which is archived: take the site back into use, or choose "+
-				"another one", at.Text(codeColumn)).At(siteColumn, "is archived")
+				"another one", at.Code()).At(siteColumn, "is archived")
 		}
 	}
 	c.Queue(lockTenantSQL, []any{c.TenantID}, func(*db.Row) error { return nil })
@@ -187,7 +188,7 @@ func describeGaps(gaps []Gap) string {
 }
 
 // makeRow is a version as it is kept.
-func (c *Content) makeRow(tx *store.Tx, site string) (store.Row, error) {
+func (c *Content) makeRow(tx *store.Tx, site string) (record.RiskRegisterVersion, error) {
 	today, _, err := readToday(tx, tx.TenantID)
 	if err != nil {
 		return nil, err
@@ -201,7 +202,8 @@ func (c *Content) makeRow(tx *store.Tx, site string) (store.Row, error) {
 			"a version holds %d kB at most, the register would be %d kB: %s",
 			mostBytes>>10, len(raw)>>10, c.adviseOnSize())
 	}
-	return store.Row{"number": c.Number, siteColumn: db.Null(site), "reason": c.Reason, "note": db.Null(c.Note),
+	return record.RiskRegisterVersion{"number": c.Number, siteColumn: db.Null(site), "reason": c.Reason,
+		"note":     db.Null(c.Note),
 		madeColumn: c.MadeAt, "made_by": db.Null(c.MadeBy), "units": int64(len(c.Units)), "entries": c.entryCount(),
 		"gaps": int64(len(c.Gaps)), contentColumn: raw, "sha256": hash, keepColumn: keepUntil(today).String()}, nil
 }

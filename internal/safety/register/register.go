@@ -21,21 +21,14 @@ const (
 
 // Columns that the rules are about.
 const (
-	tenantColumn   = "tenant_id"
-	codeColumn     = "code"
-	siteColumn     = "site_id"
-	zonesColumn    = "zone_ids"
-	unitColumn     = "unit_id"
-	archivedColumn = "archived_at"
+	siteColumn  = "site_id"
+	zonesColumn = "zone_ids"
+	unitColumn  = "unit_id"
 
 	severityBefore   = "severity_before"
 	likelihoodBefore = "likelihood_before"
 	severityAfter    = "severity_after"
 	likelihoodAfter  = "likelihood_after"
-	ratingBefore     = "rating_before"
-	ratingAfter      = "rating_after"
-	ratingNow        = "rating_now"
-	priorityColumn   = "priority"
 
 	situationColumn = "situation"
 	measureColumn   = "measure"

@@ -6,6 +6,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
@@ -26,11 +27,11 @@ type place struct{ code, site string }
 func checkUnits(tx *store.Tx, changes []store.Change) error {
 	zonesOf := make([][]string, len(changes))
 	var all []string
-	for i, c := range changes {
-		if c.Op == store.Update && !safety.IsChanged(c, zonesColumn, siteColumn) {
+	for i, c := range record.Changes[record.WorkUnit](changes) {
+		if c.Op == store.Update && !safety.IsChanged(c.Change, zonesColumn, siteColumn) {
 			continue
 		}
-		raw, _ := c.After[zonesColumn].(json.RawMessage)
+		raw := c.After.ZoneIDs()
 		if err := json.Unmarshal(raw, &zonesOf[i]); err != nil {
 			return safety.RefuseField(zonesColumn, "is no list of zones")
 		}
@@ -43,7 +44,7 @@ func checkUnits(tx *store.Tx, changes []store.Change) error {
 	if err != nil {
 		return err
 	}
-	for i, c := range changes {
+	for i, c := range record.Changes[record.WorkUnit](changes) {
 		if err := placeUnit(c.After, zonesOf[i], places); err != nil {
 			return err
 		}
@@ -66,16 +67,16 @@ func readPlaces(tx *store.Tx, zones []string) (map[string]place, error) {
 
 // placeUnit refuses a zone of another site than the unit's. A zone that is at no site goes
 // with any.
-func placeUnit(unit store.Row, zones []string, places map[string]place) error {
+func placeUnit(unit record.WorkUnit, zones []string, places map[string]place) error {
 	for _, id := range zones {
 		at, found := places[id]
 		if !found || at.site == "" {
 			continue // the store's reference check names one that is not there
 		}
-		if unit[siteColumn] == nil {
-			unit[siteColumn] = at.site
+		if !unit.HasSiteID() {
+			unit.SetSiteID(at.site)
 		}
-		if unit[siteColumn] != any(at.site) {
+		if unit.SiteIDOrNull() != any(at.site) {
 			return safety.RefuseField(zonesColumn, "names %s, a zone of another site than the unit's", at.code)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/secrets"
 	"holdfast/internal/store"
@@ -186,8 +187,8 @@ func (d *Service) AddWords(ctx context.Context, a actor.Actor, p *Place, typed, 
 		if len(said) >= mostWords {
 			return safety.RefuseField("words", "are not added: the report has %d additions", mostWords)
 		}
-		row := store.Row{"incident_id": found.incident, "text": words, "from_reporter": true}
-		_, err = d.store.In(tx, a).InsertRows("comments", []store.Row{row})
+		row := record.Comment{"incident_id": found.incident, "text": words, "from_reporter": true}
+		_, err = record.Insert(d.store.In(tx, a), []record.Comment{row})
 		return err
 	})
 	return found, err

@@ -11,7 +11,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -26,6 +25,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/photo"
 	"holdfast/internal/secrets"
@@ -42,24 +42,24 @@ func Effects() store.Effects {
 }
 
 func fillLinks(_ *store.Tx, changes []store.Change) error {
-	for _, c := range changes {
+	for _, c := range record.Changes[record.ReportLink](changes) {
 		if c.Op != store.Insert {
 			continue
 		}
-		tenant, _ := c.After["tenant_id"].(string)
+		tenant := c.After.TenantID()
 		token, err := newToken(tenant)
 		if err != nil {
 			return err
 		}
-		c.After["token"] = token
+		c.After.SetToken(token)
 	}
 	return nil
 }
 
 func checkSetting(_ *store.Tx, changes []store.Change) error {
-	for _, c := range changes {
-		key, _ := c.After["key"].(string)
-		value, _ := c.After["value"].(json.RawMessage)
+	for _, c := range record.Changes[record.Setting](changes) {
+		key := c.After.Key()
+		value := c.After.Value()
 		if c.Op != store.Delete && strings.EqualFold(key, Setting) && string(value) != "true" && string(value) != "false" {
 			return fault.New(fault.Unprocessable, "22023", "setting %s must be true or false", Setting).At("value", "must be true or false")
 		}
@@ -295,7 +295,7 @@ func (d *Service) findSent(ctx context.Context, p *Place, f *Form) (no string, e
 
 // incidentOf is the incident that a report makes. How bad something could have been is no
 // severity: that is the least, but for an injury, of which the page asks how bad it is.
-func (d *Service) incidentOf(ctx context.Context, p *Place, f *Form, at time.Time) (store.Row, error) {
+func (d *Service) incidentOf(ctx context.Context, p *Place, f *Form, at time.Time) (record.Incident, error) {
 	zone, err := d.findZone(ctx, p, f.Where)
 	if err != nil {
 		return nil, err
@@ -307,7 +307,8 @@ func (d *Service) incidentOf(ctx context.Context, p *Place, f *Form, at time.Tim
 	if f.Where != "" && zone == nil {
 		said += "\n\n" + f.WhereSaid + ": " + f.Where
 	}
-	return store.Row{"kind": f.Kind, "severity": severity, "potential_severity": potential, "title": shortTitle(f.What),
+	return record.Incident{"kind": f.Kind, "severity": severity, "potential_severity": potential,
+		"title":       shortTitle(f.What),
 		"description": said, "occurred_at": query.FormatTime(at), "occurred_tz": p.Location.String(), "site_id": p.site,
 		"zone_id": zone, "anonymous": f.Name == "", "reporter_name": db.Null(f.Name),
 		"external_ref": f.formReference(), "follow_hash": secrets.Digest(f.formCode())}, nil
@@ -315,20 +316,20 @@ func (d *Service) incidentOf(ctx context.Context, p *Place, f *Form, at time.Tim
 
 // writeIncident writes the incident of a report with its photo, if it has one.
 func (d *Service) writeIncident(
-	ctx context.Context, a actor.Actor, row store.Row, kept *photo.Kept,
+	ctx context.Context, a actor.Actor, row record.Incident, kept *photo.Kept,
 ) (
 	no string, err error,
 ) {
 	err = d.store.DB().Write(ctx, store.Scope(a), func(tx *db.Tx) error {
-		rows, err := d.store.In(tx, a).InsertRows("incidents", []store.Row{row})
+		rows, err := record.Insert(d.store.In(tx, a), []record.Incident{row})
 		if err != nil {
 			return err
 		}
-		no, _ = rows[0]["incident_no"].(string)
+		no = rows[0].IncidentNo()
 		if kept == nil {
 			return nil
 		}
-		id, _ := rows[0]["id"].(string)
+		id := rows[0].ID()
 		of, _ := photo.OwnerOf("incidents", id)
 		_, err = d.album.AddTx(tx, a, of, "", kept)
 		return err

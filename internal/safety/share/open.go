@@ -12,6 +12,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/safety/sheets"
 	"holdfast/internal/secrets"
 	"holdfast/internal/store"
@@ -150,7 +151,7 @@ func (s *Service) countTry(ctx context.Context, by actor.Actor, x *Shared, step 
 		if err != nil {
 			return err
 		}
-		wrong := row.Integer(wrongColumn) + step
+		wrong := row.WrongPasswords() + step
 		if step > 0 && wrong > mostWrong {
 			return refuseDead()
 		}
@@ -159,8 +160,8 @@ func (s *Service) countTry(ctx context.Context, by actor.Actor, x *Shared, step 
 }
 
 // lockLink is the row of a link that nobody revoked meanwhile.
-func lockLink(tx *store.Tx, id string) (store.Row, error) {
-	rows, err := tx.Rows(resource, "id IN {ids $2} {for update}", query.List([]string{id}))
+func lockLink(tx *store.Tx, id string) (record.SharedDocument, error) {
+	rows, err := record.List[record.SharedDocument](tx, "id IN {ids $2} {for update}", query.List([]string{id}))
 	if err != nil {
 		return nil, fmt.Errorf("share: lock the link: %w", err)
 	}
@@ -187,7 +188,7 @@ func (s *Service) keepOpened(ctx context.Context, by actor.Actor, x *Shared) err
 			return err
 		}
 		s.tellAudit(tx, by, x, "shared_documents.opened", "")
-		return t.UpdateEach(resource, []store.Row{{"id": x.id, openedColumn: row.Integer(openedColumn) + 1,
+		return t.UpdateEach(resource, []store.Row{{"id": x.id, openedColumn: row.Opened() + 1,
 			"opened_at": query.FormatTime(s.store.Now())}})
 	})
 }

@@ -20,6 +20,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/sheets"
 	"holdfast/internal/secrets"
@@ -35,8 +36,6 @@ const (
 	openedColumn = "opened"
 	idColumn     = "id"
 	endColumn    = "expires_at"
-
-	narrowedColumn = "narrowed"
 )
 
 // Bounds of a link.
@@ -117,7 +116,7 @@ func (s *Service) Make(ctx context.Context, a actor.Actor, w Wish) (*Link, error
 		return nil, fmt.Errorf("share: %w", err)
 	}
 	token := newToken(a.TenantID)
-	row := store.Row{idColumn: db.NewID(), "kind": w.Kind.Name, "record_id": db.Null(w.Of.ID), "name": name,
+	row := record.SharedDocument{idColumn: db.NewID(), "kind": w.Kind.Name, "record_id": db.Null(w.Of.ID), "name": name,
 		"language": db.Null(w.Of.Language), endColumn: query.FormatTime(until), "token_hash": secrets.Digest(token),
 		"password_hash": hash}
 	if !w.Kind.IsOfRecord() {
@@ -125,16 +124,16 @@ func (s *Service) Make(ctx context.Context, a actor.Actor, w Wish) (*Link, error
 		if err != nil {
 			return nil, fmt.Errorf("share: %w", err)
 		}
-		row[narrowedColumn] = string(narrowed)
+		row.SetNarrowed(string(narrowed))
 	}
 	err = s.store.DB().Write(ctx, store.Scope(a), func(tx *db.Tx) error {
-		_, err := s.store.In(tx, a).InsertRows(resource, []store.Row{row})
+		_, err := record.Insert(s.store.In(tx, a), []record.SharedDocument{row})
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &Link{row.Text(idColumn), token, row.Text(endColumn)}, nil
+	return &Link{row.ID(), token, row.ExpiresAt()}, nil
 }
 
 // readEnd is the moment at which a new link ends.

@@ -5,6 +5,7 @@ import (
 
 	"holdfast/internal/db"
 	"holdfast/internal/localtime"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
@@ -18,14 +19,14 @@ const (
 
 // isRedated reports a completed training whose dates, or whose vouchers, were
 // changed.
-func isRedated(c store.Change) bool {
-	return c.Op == store.Update && c.After[completedColumn] != nil &&
-		(safety.IsChanged(c, completedColumn, expiresColumn) || isVouched(c))
+func isRedated(c record.Change[record.TrainingAssignment]) bool {
+	return c.Op == store.Update && c.After.HasCompletedAt() &&
+		(safety.IsChanged(c.Change, completedColumn, expiresColumn) || isVouched(c))
 }
 
 // isVouched reports that somebody was named, or a day, who vouches for a training.
-func isVouched(c store.Change) bool {
-	return safety.IsChanged(c, trainedColumn, trainerColumn, evaluatedColumn, evaluatorColumn)
+func isVouched(c record.Change[record.TrainingAssignment]) bool {
+	return safety.IsChanged(c.Change, trainedColumn, trainerColumn, evaluatedColumn, evaluatorColumn)
 }
 
 // dateCertificate holds the dates of a completed training to each other and to
@@ -33,8 +34,8 @@ func isVouched(c store.Change) bool {
 // the evaluation where there is one (29 CFR 1910.178(l)(4)(iii)), may be earlier,
 // never lies behind it, and never before the certificate begins. Days are the
 // tenant's.
-func dateCertificate(ta store.Row, of course, now time.Time, loc *time.Location) error {
-	moment := ta.Text(completedColumn)
+func dateCertificate(ta record.TrainingAssignment, of course, now time.Time, loc *time.Location) error {
+	moment := ta.CompletedAt()
 	at, err := time.Parse(db.TimeLayout, moment)
 	if err != nil {
 		return err
@@ -47,7 +48,7 @@ func dateCertificate(ta store.Row, of course, now time.Time, loc *time.Location)
 		return refuseYear(completedColumn, completed)
 	}
 
-	if status := ta.Text(statusColumn); status == statusCompleted || status == statusExpired {
+	if status := ta.Status(); status == statusCompleted || status == statusExpired {
 		if err := wantVouchers(ta, of); err != nil {
 			return err
 		}
@@ -56,7 +57,7 @@ func dateCertificate(ta store.Row, of course, now time.Time, loc *time.Location)
 	if err != nil {
 		return err
 	}
-	if trained := ta.Text(trainedColumn); trained > completed.String() {
+	if trained := ta.TrainedOn(); trained > completed.String() {
 		return safety.RefuseField(trainedColumn, "lies behind the day on which the training was completed, %s", completed)
 	}
 	begins := completed
@@ -68,16 +69,16 @@ func dateCertificate(ta store.Row, of course, now time.Time, loc *time.Location)
 
 // dateLastDay fills the last day of a certificate that begins on a day, or holds
 // the one that is given to the course.
-func dateLastDay(ta store.Row, of course, begins localtime.Date) error {
+func dateLastDay(ta record.TrainingAssignment, of course, begins localtime.Date) error {
 	last := begins.AddMonths(int(of.months))
-	if ta.Text(expiresColumn) == "" {
+	if ta.ExpiresOn() == "" {
 		if of.months > 0 {
-			ta[expiresColumn] = last.String()
+			ta.SetExpiresOn(last.String())
 		}
 		return nil
 	}
 
-	expires, err := localtime.ParseDate(ta.Text(expiresColumn))
+	expires, err := localtime.ParseDate(ta.ExpiresOn())
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
@@ -21,14 +22,14 @@ var externalFields = [...]string{
 // checkExternal holds a certificate that somebody else issued to a second person:
 // one person enters what it says, with its file, another person completes it,
 // having looked at the file. From then on it stays as it is.
-func checkExternal(tx *store.Tx, c store.Change) error {
+func checkExternal(tx *store.Tx, c record.Change[record.TrainingAssignment]) error {
 	ta := c.After
-	entered := ta[issuerColumn] != nil && safety.IsChanged(c, externalFields[:]...)
-	isVerified := c.Before.Text(statusColumn) == statusCompleted || c.Before[verifiedColumn] != nil
-	if isVerified && (entered || safety.IsChanged(c, issuerColumn)) {
+	entered := ta.HasIssuer() && safety.IsChanged(c.Change, externalFields[:]...)
+	isVerified := c.Before.Status() == statusCompleted || c.Before.HasVerifiedAt()
+	if isVerified && (entered || safety.IsChanged(c.Change, issuerColumn)) {
 		return refuseVerified(c)
 	}
-	if ta[issuerColumn] == nil {
+	if !ta.HasIssuer() {
 		return nil
 	}
 	if c.Op == store.Insert && isCompleted(c) {
@@ -36,7 +37,7 @@ func checkExternal(tx *store.Tx, c store.Change) error {
 			At(statusColumn, "is set by a second person")
 	}
 	if entered {
-		ta[enteredByColumn] = db.Null(tx.UserID)
+		ta.SetEnteredByOrNull(db.Null(tx.UserID))
 	}
 	if isCompleted(c) {
 		return verifyExternal(tx, ta)
@@ -45,8 +46,8 @@ func checkExternal(tx *store.Tx, c store.Change) error {
 }
 
 // verifyExternal wants the file and the day, and a second person, who is named.
-func verifyExternal(tx *store.Tx, ta store.Row) error {
-	makers, err := listFileMakers(tx, ta.Text(idColumn))
+func verifyExternal(tx *store.Tx, ta record.TrainingAssignment) error {
+	makers, err := listFileMakers(tx, ta.ID())
 	if err != nil {
 		return err
 	}
@@ -54,16 +55,17 @@ func verifyExternal(tx *store.Tx, ta store.Row) error {
 		return safety.NotReady("an external certificate has a file: add it to the training first").
 			At("files", "are missing")
 	}
-	if ta[completedColumn] == nil {
+	if !ta.HasCompletedAt() {
 		return safety.NotReady("say when the external certificate was issued: completed_at").At(completedColumn, "is missing")
 	}
-	if !tx.Seconds(ta[enteredByColumn]) || slices.Contains(makers, tx.UserID) {
+	if !tx.Seconds(ta.EnteredByOrNull()) || slices.Contains(makers, tx.UserID) {
 		return fault.New(fault.Forbidden, "42501",
 			"an external certificate is completed by another person than those who entered it "+
 				"and added its files: status").
 			At(statusColumn, "is set by a second person")
 	}
-	ta[verifiedByColumn], ta[verifiedColumn] = tx.UserID, query.FormatTime(tx.Now())
+	ta.SetVerifiedBy(tx.UserID)
+	ta.SetVerifiedAt(query.FormatTime(tx.Now()))
 	return nil
 }
 
@@ -88,18 +90,19 @@ func listFileMakers(tx *store.Tx, training string) (makers []string, err error) 
 // that were verified: they stay as they are, as long as the training is there.
 func keepVerifiedFiles(tx *store.Tx, changes []store.Change) error {
 	byTenant := map[string][]string{}
-	for _, c := range changes {
+	for _, c := range record.Changes[record.File](changes) {
 		row := c.After
 		if row == nil {
 			row = c.Before
 		}
-		if id := row.Text(trainingColumn); id != "" && !tx.EndsWithParent() {
-			tenant := cmp.Or(row.Text(tenantColumn), tx.TenantID)
+		if id := row.AssignmentID(); id != "" && !tx.EndsWithParent() {
+			tenant := cmp.Or(row.TenantID(), tx.TenantID)
 			byTenant[tenant] = append(byTenant[tenant], id)
 		}
 	}
 	for tenant, trainings := range byTenant {
-		verified, err := tx.Of(tenant).Rows(resource, verifiedColumn+" IS NOT NULL AND id IN {ids $2}",
+		verified, err := record.List[record.TrainingAssignment](tx.Of(tenant),
+			verifiedColumn+" IS NOT NULL AND id IN {ids $2}",
 			query.List(trainings))
 		if err != nil {
 			return fmt.Errorf("training: read whose the files are: %w", err)
@@ -113,9 +116,9 @@ func keepVerifiedFiles(tx *store.Tx, changes []store.Change) error {
 }
 
 // refuseVerified names the field of a certificate that no longer changes.
-func refuseVerified(c store.Change) error {
+func refuseVerified(c record.Change[record.TrainingAssignment]) error {
 	for _, f := range externalFields {
-		if safety.IsChanged(c, f) {
+		if safety.IsChanged(c.Change, f) {
 			return safety.NotReady("an external certificate that was verified stays as it is: %s", f).At(f, "is kept as it is")
 		}
 	}

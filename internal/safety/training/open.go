@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
@@ -74,16 +75,16 @@ func isOpenStatus(status string) bool {
 }
 
 // isOpened reports a change by which a training is open that was not.
-func isOpened(c store.Change) bool {
-	wasOpen := c.Op != store.Insert && isOpenStatus(c.Before.Text(statusColumn))
-	return isOpenStatus(c.After.Text(statusColumn)) && !wasOpen
+func isOpened(c record.Change[record.TrainingAssignment]) bool {
+	wasOpen := c.Op != store.Insert && isOpenStatus(c.Before.Status())
+	return isOpenStatus(c.After.Status()) && !wasOpen
 }
 
 // holderKeys are the names under which a person has a course: as a worker, and by account.
-func holderKeys(ta store.Row) (keys [][2]string) {
+func holderKeys(ta record.TrainingAssignment) (keys [][2]string) {
 	for _, f := range [...]string{workerColumn, userColumn} {
-		if id := ta.Text(f); id != "" {
-			keys = append(keys, [2]string{ta.Text(courseColumn), id})
+		if id := store.Row(ta).Text(f); id != "" {
+			keys = append(keys, [2]string{ta.CourseID(), id})
 		}
 	}
 	return keys
@@ -94,14 +95,14 @@ func holderKeys(ta store.Row) (keys [][2]string) {
 // the people, so that of two requests at once one is refused.
 func refuseSecondOpen(tx *store.Tx, changes []store.Change) error {
 	var courses, workers, users, accounts []string
-	for _, c := range changes {
+	for _, c := range record.Changes[record.TrainingAssignment](changes) {
 		if !isOpened(c) {
 			continue
 		}
-		courses = append(courses, c.After.Text(courseColumn))
-		workers, users = append(workers, c.After.Text(workerColumn)), append(users, c.After.Text(userColumn))
-		if c.After[workerColumn] == nil {
-			accounts = append(accounts, c.After.Text(userColumn))
+		courses = append(courses, c.After.CourseID())
+		workers, users = append(workers, c.After.WorkerID()), append(users, c.After.UserID())
+		if !c.After.HasWorkerID() {
+			accounts = append(accounts, c.After.UserID())
 		}
 	}
 	if len(courses) == 0 {
@@ -128,11 +129,11 @@ func refuseSecondOpen(tx *store.Tx, changes []store.Change) error {
 // refuseDuplicates holds changes to one open training of a person in a course, those that are
 // open already and those of the changes.
 func refuseDuplicates(tx *store.Tx, changes []store.Change, open map[[2]string]openTraining) error {
-	for i, c := range changes {
+	for i, c := range record.Changes[record.TrainingAssignment](changes) {
 		if !isOpened(c) {
 			continue
 		}
-		id := c.After.Text(idColumn)
+		id := c.After.ID()
 		for _, key := range holderKeys(c.After) {
 			if found, ok := open[key]; ok && found.id != id {
 				return secondOpenError(tx, key[0], found, i+1, len(changes))

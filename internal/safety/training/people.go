@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
@@ -24,11 +25,11 @@ const namePeopleSQL = `
 // of their worker. The two are one person.
 func namePeople(tx *db.Tx, tenant string, changes []store.Change) error {
 	var users, workers []string
-	for i, c := range changes {
+	for i, c := range record.Changes[record.TrainingAssignment](changes) {
 		if c.Op != store.Insert {
 			continue
 		}
-		user, worker := c.After.Text(userColumn), c.After.Text(workerColumn)
+		user, worker := c.After.UserID(), c.After.WorkerID()
 		if user == "" && worker == "" {
 			return safety.NotReady("row %d: say whose training it is: user_id or worker_id", i+1)
 		}
@@ -49,11 +50,11 @@ func namePeople(tx *db.Tx, tenant string, changes []store.Change) error {
 	if err != nil {
 		return err
 	}
-	for i, c := range changes {
+	for i, c := range record.Changes[record.TrainingAssignment](changes) {
 		if c.Op != store.Insert {
 			continue
 		}
-		user, worker := c.After.Text(userColumn), c.After.Text(workerColumn)
+		user, worker := c.After.UserID(), c.After.WorkerID()
 		if user != "" && worker != "" && account[worker] != user {
 			err := fault.New(fault.Invalid, "22023", "user_id is not the account of the worker").
 				At(userColumn, "is another person's")
@@ -63,10 +64,10 @@ func namePeople(tx *db.Tx, tenant string, changes []store.Change) error {
 			return err
 		}
 		if user == "" {
-			c.After[userColumn] = db.Null(account[worker])
+			c.After.SetUserIDOrNull(db.Null(account[worker]))
 		}
 		if worker == "" {
-			c.After[workerColumn] = db.Null(person[user])
+			c.After.SetWorkerIDOrNull(db.Null(person[user]))
 		}
 	}
 	return nil
@@ -81,13 +82,14 @@ func dropEmpty(ids []string) []string {
 // account, and those of the account the worker.
 func linkTraining(tx *store.Tx, changes []store.Change) error {
 	user, worker := map[string]string{}, map[string]string{} // by the other
-	for _, c := range changes {
-		if c.After == nil || c.After[userColumn] == nil {
+	for _, c := range record.Changes[record.Worker](changes) {
+		if c.After == nil || !c.After.HasUserID() {
 			continue
 		}
-		if c.Op == store.Insert || c.Before[userColumn] != c.After[userColumn] {
-			id, account := c.After.Text(idColumn), c.After.Text(userColumn)
-			user[id], worker[account] = account, id
+		if c.Op == store.Insert || c.Before.UserID() != c.After.UserID() {
+			id, account := c.After.ID(), c.After.UserID()
+			user[id] = account
+			worker[account] = id
 		}
 	}
 	if len(user) == 0 {
@@ -97,18 +99,18 @@ func linkTraining(tx *store.Tx, changes []store.Change) error {
 	d := tx.DB()
 	unlinked := "((worker_id IS NULL AND " + d.InUUID(userColumn, 2) + ") " +
 		"OR (user_id IS NULL AND " + d.InUUID(workerColumn, 3) + "))"
-	rows, err := tx.Rows(resource, unlinked,
+	rows, err := record.List[record.TrainingAssignment](tx, unlinked,
 		query.List(slices.Sorted(maps.Keys(worker))), query.List(slices.Sorted(maps.Keys(user))))
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	sets := make([]store.Row, len(rows))
+	sets := make([]record.TrainingAssignment, len(rows))
 	for i, row := range rows {
-		if row[workerColumn] == nil {
-			sets[i] = store.Row{"id": row[idColumn], workerColumn: worker[row.Text(userColumn)]}
+		if !row.HasWorkerID() {
+			sets[i] = record.TrainingAssignment{"id": row.ID(), workerColumn: worker[row.UserID()]}
 		} else {
-			sets[i] = store.Row{"id": row[idColumn], userColumn: user[row.Text(workerColumn)]}
+			sets[i] = record.TrainingAssignment{"id": row.ID(), userColumn: user[row.WorkerID()]}
 		}
 	}
-	return tx.UpdateEach(resource, sets)
+	return tx.UpdateEach(resource, record.Rows(sets))
 }

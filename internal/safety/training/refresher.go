@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/jobtitle"
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
@@ -48,37 +49,37 @@ func assignRefreshers(tx *store.Tx, changes []store.Change) error {
 	if err != nil {
 		return err
 	}
-	rows := make([]store.Row, len(due))
+	rows := make([]record.TrainingAssignment, len(due))
 	for i, x := range due {
-		rows[i] = store.Row{
+		rows[i] = record.TrainingAssignment{
 			courseColumn: x.course, workerColumn: x.worker, incidentColumn: x.incident, typeColumn: typeAfterIncident,
 			reasonColumn: refresherReason, dueColumn: today.AddDays(days).String(),
 		}
 	}
-	return safety.InsertRecords(tx, resource, rows)
+	return safety.InsertRecords(tx, rows)
 }
 
 // isAccepted reports a report that is no longer merely made, or whose people and
 // machines were named later.
-func isAccepted(c store.Change) bool {
-	status := c.After.Text(statusColumn)
+func isAccepted(c record.Change[record.Incident]) bool {
+	status := c.After.Status()
 	if c.Op != store.Update || status == "reported" || status == "void" {
 		return false
 	}
-	return c.Before.Text(statusColumn) == "reported" || safety.IsChanged(c, entitiesColumn)
+	return c.Before.Status() == "reported" || safety.IsChanged(c.Change, entitiesColumn)
 }
 
 // readScenes reads the accepted incidents in which a person took part with equipment.
 func readScenes(tx *store.Tx, changes []store.Change) (scenes []scene, err error) {
-	var accepted []store.Row
-	for _, c := range changes {
+	var accepted []record.Incident
+	for _, c := range record.Changes[record.Incident](changes) {
 		if isAccepted(c) {
 			accepted = append(accepted, c.After)
 		}
 	}
 	participants, err := safety.ReadParticipants(tx.Tx, tx.TenantID, accepted)
 	for _, incident := range accepted {
-		id := incident.Text(idColumn)
+		id := incident.ID()
 		s := newScene(id, participants[id])
 		if len(s.equipment) > 0 && len(s.workers)+len(s.drivers) > 0 {
 			scenes = append(scenes, s)

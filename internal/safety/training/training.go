@@ -15,6 +15,7 @@ import (
 	"holdfast/internal/fault"
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
@@ -23,13 +24,10 @@ import (
 const (
 	resource = "training_assignments"
 
-	idColumn          = "id"
-	tenantColumn      = "tenant_id"
 	courseColumn      = "course_id"
 	userColumn        = "user_id"
 	workerColumn      = "worker_id"
 	statusColumn      = "status"
-	startedColumn     = "started_at"
 	completedColumn   = "completed_at"
 	resultColumn      = "result"
 	expiresColumn     = "expires_on"
@@ -40,11 +38,8 @@ const (
 	evaluatedColumn   = "evaluated_on"
 	evaluatorColumn   = "evaluator"
 	issuerColumn      = "issuer"
-	enteredByColumn   = "entered_by"
-	verifiedByColumn  = "verified_by"
 	verifiedColumn    = "verified_at"
 	incidentColumn    = "source_incident_id"
-	trainingColumn    = "assignment_id" // of files
 	typeColumn        = "assignment_type"
 	reasonColumn      = "assignment_reason"
 	dueColumn         = "due_on"
@@ -88,7 +83,7 @@ func followTraining(tx *store.Tx, changes []store.Change) error {
 		return err
 	}
 	var ids []string
-	for _, c := range changes {
+	for _, c := range record.Changes[record.TrainingAssignment](changes) {
 		if err := refuseOwnVerdict(tx.Actor, c); err != nil {
 			return err
 		}
@@ -96,7 +91,7 @@ func followTraining(tx *store.Tx, changes []store.Change) error {
 			return err
 		}
 		if isCompleted(c) || isRedated(c) || isVouched(c) {
-			ids = append(ids, c.After.Text(courseColumn))
+			ids = append(ids, c.After.CourseID())
 		}
 	}
 	courses, loc, err := readCourses(tx.Tx, tx.TenantID, ids)
@@ -106,8 +101,8 @@ func followTraining(tx *store.Tx, changes []store.Change) error {
 	if err := refuseOwnNames(tx, changes); err != nil {
 		return err
 	}
-	for _, c := range changes {
-		if err := stampStep(c, courses[c.After.Text(courseColumn)], tx.Now(), loc); err != nil {
+	for _, c := range record.Changes[record.TrainingAssignment](changes) {
+		if err := stampStep(c, courses[c.After.CourseID()], tx.Now(), loc); err != nil {
 			return err
 		}
 	}
@@ -116,13 +111,13 @@ func followTraining(tx *store.Tx, changes []store.Change) error {
 
 // stampStep stamps what a change makes of a training: begun, closed with a
 // reason, completed, or completed and dated anew.
-func stampStep(c store.Change, of course, now time.Time, loc *time.Location) error {
+func stampStep(c record.Change[record.TrainingAssignment], of course, now time.Time, loc *time.Location) error {
 	ta := c.After
 	switch {
-	case safety.Becomes(c, statusInProgress):
-		ta[startedColumn] = query.FormatTime(now)
+	case safety.Becomes(c.Change, statusInProgress):
+		ta.SetStartedAt(query.FormatTime(now))
 	case isClosedUnsaid(c):
-		return safety.NotReady("say why the training is %s: close_reason", ta.Text(statusColumn)).
+		return safety.NotReady("say why the training is %s: close_reason", ta.Status()).
 			At(closeColumn, "is missing")
 	case isCompleted(c):
 		return completeAssignment(ta, of, now, loc)
@@ -137,15 +132,15 @@ func stampStep(c store.Change, of course, now time.Time, loc *time.Location) err
 
 // isClosedUnsaid reports a training that is waived or cancelled without a reason, or
 // whose reason is taken away afterwards.
-func isClosedUnsaid(c store.Change) bool {
-	status := c.After.Text(statusColumn)
+func isClosedUnsaid(c record.Change[record.TrainingAssignment]) bool {
+	status := c.After.Status()
 	isClosed := status == statusWaived || status == statusCancelled
-	return isClosed && safety.IsChanged(c, statusColumn, closeColumn) &&
-		strings.TrimSpace(c.After.Text(closeColumn)) == ""
+	return isClosed && safety.IsChanged(c.Change, statusColumn, closeColumn) &&
+		strings.TrimSpace(c.After.CloseReason()) == ""
 }
 
-func isCompleted(c store.Change) bool {
-	return safety.Becomes(c, statusCompleted) || c.Op == store.Insert && c.After[statusColumn] == statusCompleted
+func isCompleted(c record.Change[record.TrainingAssignment]) bool {
+	return safety.Becomes(c.Change, statusCompleted) || c.Op == store.Insert && c.After.Status() == statusCompleted
 }
 
 // verdictFields are what another person than its holder says of a training.
@@ -158,11 +153,11 @@ var verdictFields = [...]string{
 // and from saying who vouches for it: the employer certifies it, naming who
 // trained and who evaluated (29 CFR 1910.178(l)(6)). It holds for every write of
 // the store, whatever it comes from.
-func refuseOwnVerdict(a actor.Actor, c store.Change) error {
+func refuseOwnVerdict(a actor.Actor, c record.Change[record.TrainingAssignment]) error {
 	if !isHolder(a, c.After) {
 		return nil
 	}
-	if isCompleted(c) || safety.Becomes(c, statusWaived) {
+	if isCompleted(c) || safety.Becomes(c.Change, statusWaived) {
 		return refuseHolder(statusColumn)
 	}
 	for _, f := range verdictFields {
@@ -175,9 +170,8 @@ func refuseOwnVerdict(a actor.Actor, c store.Change) error {
 
 // isHolder reports whether a training is the caller's own, by account or by
 // worker.
-func isHolder(a actor.Actor, ta store.Row) bool {
-	return a.UserID != "" && ta.Text(userColumn) == a.UserID ||
-		a.WorkerID != "" && ta.Text(workerColumn) == a.WorkerID
+func isHolder(a actor.Actor, ta record.TrainingAssignment) bool {
+	return a.UserID != "" && ta.UserID() == a.UserID || a.WorkerID != "" && ta.WorkerID() == a.WorkerID
 }
 
 func refuseHolder(field string) error {
@@ -209,19 +203,19 @@ func readCourses(tx *db.Tx, tenant string, ids []string) (map[string]course, *ti
 
 // completeAssignment completes an assignment: a marked course needs its mark,
 // unless somebody else issued the certificate.
-func completeAssignment(ta store.Row, of course, now time.Time, loc *time.Location) error {
-	result, given := ta[resultColumn].(decimal.Dec)
-	if of.marked && ta[issuerColumn] == nil && (!given || result < of.pass) {
+func completeAssignment(ta record.TrainingAssignment, of course, now time.Time, loc *time.Location) error {
+	result, given := ta.ResultOrNull().(decimal.Dec)
+	if of.marked && !ta.HasIssuer() && (!given || result < of.pass) {
 		return safety.NotReady("the course is passed with %s percent; the result is %v", of.pass, shownMark(given, result))
 	}
-	if ta[completedColumn] == nil {
-		ta[completedColumn] = query.FormatTime(now)
+	if !ta.HasCompletedAt() {
+		ta.SetCompletedAt(query.FormatTime(now))
 	}
 	if err := dateCertificate(ta, of, now, loc); err != nil {
 		return err
 	}
-	if id := ta.Text(idColumn); ta[numberColumn] == nil && len(id) == 36 {
-		ta[numberColumn] = "TC-" + strings.ToUpper(id[24:])
+	if id := ta.ID(); !ta.HasCertificateNo() && len(id) == 36 {
+		ta.SetCertificateNo("TC-" + strings.ToUpper(id[24:]))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/jobtitle"
 	"holdfast/internal/localtime"
 	"holdfast/internal/query"
+	"holdfast/internal/record"
 	"holdfast/internal/safety"
 	"holdfast/internal/store"
 )
@@ -17,12 +18,12 @@ var vouchers = [...]string{trainedColumn, trainerColumn, evaluatedColumn, evalua
 
 // wantVouchers wants to know who trained and who evaluated, and when, where the
 // course needs an evaluation.
-func wantVouchers(ta store.Row, of course) error {
+func wantVouchers(ta record.TrainingAssignment, of course) error {
 	if !of.evaluated {
 		return nil
 	}
 	for _, f := range vouchers {
-		if ta.Text(f) == "" {
+		if store.Row(ta).Text(f) == "" {
 			return safety.NotReady("the course needs an evaluation: say who trained and who evaluated, and when: %s", f).
 				At(f, "is missing")
 		}
@@ -32,12 +33,12 @@ func wantVouchers(ta store.Row, of course) error {
 
 // checkVouchers holds the days of the training and of the evaluation to today and
 // to each other. It returns the day of the evaluation, nil for none.
-func checkVouchers(ta store.Row, today localtime.Date) (evaluated *localtime.Date, err error) {
+func checkVouchers(ta record.TrainingAssignment, today localtime.Date) (evaluated *localtime.Date, err error) {
 	for _, f := range [...]string{trainedColumn, evaluatedColumn} {
-		if ta.Text(f) == "" {
+		if store.Row(ta).Text(f) == "" {
 			continue
 		}
-		day, err := localtime.ParseDate(ta.Text(f))
+		day, err := localtime.ParseDate(store.Row(ta).Text(f))
 		if err != nil {
 			return nil, err
 		}
@@ -51,7 +52,7 @@ func checkVouchers(ta store.Row, today localtime.Date) (evaluated *localtime.Dat
 			evaluated = &day
 		}
 	}
-	if trained := ta.Text(trainedColumn); evaluated != nil && evaluated.String() < trained {
+	if trained := ta.TrainedOn(); evaluated != nil && evaluated.String() < trained {
 		return nil, safety.RefuseField(evaluatedColumn, "lies before the training, on %s", trained)
 	}
 	return evaluated, nil
@@ -77,7 +78,7 @@ const memberNamesSQL = `
 // with any accents and spaces.
 func refuseOwnNames(tx *store.Tx, changes []store.Change) error {
 	named := slices.DeleteFunc(slices.Clone(changes), func(c store.Change) bool {
-		return c.After[trainerColumn] == nil && c.After[evaluatorColumn] == nil ||
+		return !record.TrainingAssignment(c.After).HasTrainer() && !record.TrainingAssignment(c.After).HasEvaluator() ||
 			c.Op == store.Update && !safety.IsChanged(c, trainerColumn, evaluatorColumn)
 	})
 	if len(named) == 0 {
@@ -87,10 +88,10 @@ func refuseOwnNames(tx *store.Tx, changes []store.Change) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range named {
+	for _, c := range record.Changes[record.TrainingAssignment](named) {
 		for _, f := range [...]string{trainerColumn, evaluatorColumn} {
-			name := foldName(c.After.Text(f))
-			if name != "" && (names[c.After.Text(workerColumn)][name] || names[c.After.Text(userColumn)][name]) {
+			name := foldName(store.Row(c.After).Text(f))
+			if name != "" && (names[c.After.WorkerID()][name] || names[c.After.UserID()][name]) {
 				return safety.RefuseField(f, "is the holder: another person vouches for a certificate")
 			}
 		}
@@ -102,8 +103,8 @@ func refuseOwnNames(tx *store.Tx, changes []store.Change) error {
 // ids of their workers and accounts.
 func readHolderNames(tx *store.Tx, changes []store.Change) (map[string]map[string]bool, error) {
 	var workers, users []string
-	for _, c := range changes {
-		workers, users = append(workers, c.After.Text(workerColumn)), append(users, c.After.Text(userColumn))
+	for _, c := range record.Changes[record.TrainingAssignment](changes) {
+		workers, users = append(workers, c.After.WorkerID()), append(users, c.After.UserID())
 	}
 	names := map[string]map[string]bool{}
 	add := func(id, name string) {

@@ -102,7 +102,8 @@ func (e *Establishment) StatePeople(year int, most, average int64) {
 	if e.peaks == nil {
 		e.peaks, e.means = map[int]int64{}, map[int]int64{}
 	}
-	e.peaks[year], e.means[year] = most, average
+	e.peaks[year] = most
+	e.means[year] = average
 }
 
 // AddPeople notes people who were employed from a day to another.
