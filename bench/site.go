@@ -20,6 +20,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"holdfast/bench/data"
+	"holdfast/internal/audit"
 	"holdfast/internal/db"
 	"holdfast/internal/secrets"
 	"holdfast/internal/testkit/pgtest"
@@ -92,7 +93,7 @@ func (s *site) open(ctx context.Context) (*db.DB, error) {
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	d.KeepLog(keys.Log)
+	audit.Keep(d, keys.Log)
 	return d, nil
 }
 

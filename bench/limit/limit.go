@@ -290,8 +290,8 @@ const (
 		ON CONFLICT (tenant_id, name, year) DO UPDATE SET value = sequences.value + 1`
 	keepCounter = `INSERT INTO counters (tenant_id, name, slot, delta) VALUES ($1, 'orders:draft', $2, 1)
 		ON CONFLICT (tenant_id, name, slot) DO UPDATE SET delta = counters.delta + 1`
-	keepAudit = `INSERT INTO audit (tenant_id, id, at, action, entity_type, entity_id, outcome, after)
-		VALUES ($1, $2, $3, 'orders.insert', 'orders', $2, 'ok', $4)`
+	keepAudit = `INSERT INTO audit (tenant_id, id, at, action, entity_type, entity_id, outcome, after, batch)
+		VALUES ($1, $2, $3, 'orders.insert', 'orders', $2, 'ok', $4, 1)`
 )
 
 // columnsOf lists what an owner sees of a resource.

@@ -38,9 +38,9 @@ type DueJobs struct {
 // ChainVerdict is what a look at each row of a tenant's audit log found.
 type ChainVerdict struct {
 	Whole     bool         `json:"whole" doc:"No row was changed, removed or put in."`
-	Rows      int64        `json:"rows" doc:"Rows that are part of the chain."`
+	Rows      int64        `json:"rows" doc:"Rows that a seal of the chain holds."`
 	Waiting   int64        `json:"waiting" doc:"Rows that are not sealed yet."`
-	Head      string       `json:"head" doc:"Hash of the newest sealed row: kept elsewhere, it tells later whether the whole was set back."`
+	Head      string       `json:"head" doc:"Hash of the newest seal: kept elsewhere, it tells later whether the whole was set back."`
 	SealedAt  *time.Time   `json:"sealed_at"`
 	Breaks    []ChainBreak `json:"breaks" doc:"At most 20."`
 	CheckedAt time.Time    `json:"checked_at" doc:"Kept for a minute."`
@@ -48,7 +48,7 @@ type ChainVerdict struct {
 
 // ChainBreak is a place where the log is not as it was written.
 type ChainBreak struct {
-	No  int64  `json:"no" doc:"Place in the chain."`
+	No  int64  `json:"no" doc:"Number of the seal; 0 = the row is in none."`
 	ID  string `json:"id" doc:"The row, where there is one."`
 	Why string `json:"why"`
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // What somebody did who writes the database past the server is told: a row that
-// the server did not write, by the API as by verify, and a log that is gone with
+// the server did not write, and a log that is gone with
 // the head of its chain, whatever the tenant does afterwards.
 func TestAuditPastTheServer(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
@@ -48,23 +48,17 @@ func TestAuditPastTheServer(t *testing.T) {
 			testkit.Must(t, svc.Admin.SealAudit(t.Context()))
 		}
 
-		exec("INSERT INTO audit (tenant_id, id, at, actor_user_id, action, entity_type, outcome, hash) "+
-			"SELECT tenant_id, '0190ffff-0000-7000-8000-00000000ffff', at, actor_user_id, 'orders.delete', 'orders', 'ok', hash "+
+		exec("INSERT INTO audit (tenant_id, id, at, actor_user_id, action, entity_type, outcome, batch, code) "+
+			"SELECT tenant_id, '0190ffff-0000-7000-8000-00000000ffff', at, actor_user_id, 'orders.delete', 'orders', 'ok', batch, "+
+			"'"+strings.Repeat("A", 22)+"' "+
 			"FROM audit WHERE tenant_id = $1 AND action = 'tenant.created'", demo.North)
 		if why := broken(); !strings.Contains(why, demo.North+": the row was not written by the server") {
-			t.Errorf("a forged row that waits: %q", why)
+			t.Errorf("a forged row: %q", why)
 		}
-		if err := svc.Admin.SealAudit(t.Context()); err == nil {
-			t.Error("a forged row is sealed")
-		}
-		r := k.Call(testkit.Request{Method: "GET", Path: "/v1/audit?select=action,seal_no&seal_no=eq.0",
-			As: testkit.As(actor.Admin)})
-		if string(r.Body) != `[{"action":"orders.delete","seal_no":0}]` {
-			t.Errorf("the log in the API: %d %s", r.Status, r.Body)
-		}
-		exec("DELETE FROM audit WHERE tenant_id = $1 AND seal_no = 0", demo.North)
+		exec("DELETE FROM audit WHERE tenant_id = $1 AND action = 'orders.delete'", demo.North)
 
 		exec("DELETE FROM audit WHERE tenant_id = $1", demo.South)
+		exec("DELETE FROM audit_seals WHERE tenant_id = $1", demo.South)
 		exec("DELETE FROM audit_heads WHERE tenant_id = $1", demo.South)
 		if why := broken(); !strings.HasPrefix(why, demo.South+": the chain is gone") {
 			t.Errorf("a log deleted with its head: %q", why)

@@ -24,7 +24,7 @@ import (
 // beforeTenants are tables with tenants' rows that are asked before a tenant is
 // known or for all at once: who somebody is, what tells of refusals, and what a
 // node does in the background. Of no other table a request lifts the fence.
-var beforeTenants = []string{"audit", "audit_heads", "import_jobs", "members", "outbox", "settings", "sso_accounts",
+var beforeTenants = []string{"audit", "audit_heads", "audit_seals", "import_jobs", "members", "outbox", "settings", "sso_accounts",
 	"sso_connections", "sso_domains", "sso_groups", "sso_names", "sso_requests", "tenants", "webhook_deliveries",
 	"webhook_lanes", "webhooks"}
 

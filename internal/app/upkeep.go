@@ -24,6 +24,7 @@ const (
 	peerEvery    = time.Second
 	sweepEvery   = time.Hour
 	sealEvery    = 5 * time.Second
+	mostSealing  = 2 * time.Second // at the end
 	// The heads are kept once an hour; who looks more often is not late by another hour.
 	keepHeadsEvery = 5 * time.Minute
 	settleAfter    = 2 * time.Second
@@ -60,6 +61,17 @@ func (a *App) runBackground(ctx, sending context.Context) {
 	wg.Go(func() { a.notifier.Run(ctx) })
 	wg.Go(func() { a.Webhooks.Run(sending) })
 	wg.Wait()
+	sealBeforeEnd(ctx, a.Identity.Admin.SealAudit)
+}
+
+// sealBeforeEnd seals what this process wrote to the audit log in its last seconds. What is
+// left when the database does not answer is sealed by the next process.
+func sealBeforeEnd(ctx context.Context, seal func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mostSealing)
+	defer cancel()
+	if err := seal(ctx); err != nil {
+		slog.Warn("the audit log was not sealed to its end", "error", err)
+	}
 }
 
 // releaseStartMemory gives back, a little after the start, what only the start needed: what

@@ -1,5 +1,5 @@
 // Package audit writes the audit log: who did what to which record, in the
-// transaction in which it was done. Every row of the log is written here; the
+// transaction in which it was done. Every row of the log is written here, once; the
 // log is append-only, and identity/chain seals what was written.
 //
 // A row carries from the first moment an authentication code (HMAC-SHA256 over
@@ -13,7 +13,7 @@ import (
 	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/hex"
+	"encoding/base64"
 	"encoding/json"
 	"hash"
 	"strconv"
@@ -53,8 +53,8 @@ type Entry struct {
 // insert writes one row.
 const insert = `
 	INSERT INTO audit (tenant_id, id, at, actor_user_id, key_id, session_id, action, entity_type, entity_id,
-		outcome, before, after, details, address, request_id, hash)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
+		outcome, before, after, details, address, request_id, batch, code)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`
 
 // columns are those of insert, which values fills.
 var columns = []db.Column{
@@ -63,24 +63,25 @@ var columns = []db.Column{
 	{Name: "action", Type: "text"}, {Name: "entity_type", Type: "text"}, {Name: "entity_id", Type: "uuid"},
 	{Name: "outcome", Type: "text"},
 	{Name: "before", Type: "text"}, {Name: "after", Type: "text"}, {Name: "details", Type: "text"},
-	{Name: "address", Type: "text"}, {Name: "request_id", Type: "text"}, {Name: "hash", Type: "text"},
+	{Name: "address", Type: "text"}, {Name: "request_id", Type: "text"}, {Name: "batch", Type: "bigint"},
+	{Name: "code", Type: "text"},
 }
 
 // Write queues an entry in a transaction.
-func Write(tx *db.Tx, e Entry) { tx.Queue(insert, e.entryValues(NewCoder(tx.DB().LogKey())), nil) }
+func Write(tx *db.Tx, e Entry) { tx.Queue(insert, e.entryValues(tx, NewCoder(keyOf(tx.DB()))), nil) }
 
 // WriteAll queues many entries.
 func WriteAll(tx *db.Tx, entries []Entry) error {
-	c, rows := NewCoder(tx.DB().LogKey()), make([][]any, len(entries))
+	c, rows := NewCoder(keyOf(tx.DB())), make([][]any, len(entries))
 	for i := range entries {
-		rows[i] = entries[i].entryValues(c)
+		rows[i] = entries[i].entryValues(tx, c)
 	}
 	return tx.Insert("audit", columns, rows)
 }
 
 // entryValues are in the order of columns, as they are read again: ids in lower case. It panics without
 // randomness: an id must not be guessable or repeated.
-func (e *Entry) entryValues(c *Coder) []any {
+func (e *Entry) entryValues(tx *db.Tx, c *Coder) []any {
 	tenant, outcome, by := e.Tenant, e.Outcome, e.By
 	if tenant == "" {
 		tenant = db.NoTenant
@@ -98,15 +99,25 @@ func (e *Entry) entryValues(c *Coder) []any {
 	row := []any{tenant, id, e.At, db.Null(strings.ToLower(by.UserID)), db.Null(by.KeyID),
 		db.Null(strings.ToLower(by.SessionID)), e.Action, db.Null(e.EntityType), db.Null(strings.ToLower(e.EntityID)),
 		outcome,
-		db.Null(e.Before), db.Null(e.After), db.Null(e.detailsJSON()), db.Null(by.Address), db.Null(by.RequestID)}
-	return append(row, db.Null(c.codeRow(row)))
+		db.Null(e.Before), db.Null(e.After), db.Null(e.detailsJSON()), db.Null(by.Address), db.Null(by.RequestID),
+		joinBatch(tx, tenant)}
+	return append(row, db.Null(c.codeValues(row)))
 }
 
-// Columns are what a row's code is of, after its tenant, and then the code.
-const Columns = "id, at, actor_user_id, key_id, session_id, action, entity_type, entity_id, outcome, before, after, details, address, request_id, hash"
+// Columns are those of a row after its tenant: first what the code is of, then the code.
+const Columns = "id, at, actor_user_id, key_id, session_id, action, entity_type, entity_id, outcome, before, after, " +
+	"details, address, request_id, batch, code"
 
-// width is how many columns the code is of, the tenant included.
-const width = 15
+// Where columns stand in Columns.
+const (
+	atAction   = 5
+	atEntityID = 7
+	AtBatch    = 14
+	AtCode     = 15
+)
+
+// codeBytes is how much of HMAC-SHA256 a code keeps: a half (RFC 2104, section 5).
+const codeBytes = sha256.Size / 2
 
 // Coder makes the codes of rows under one key. One serves many rows, not at once.
 type Coder struct {
@@ -121,59 +132,72 @@ func NewCoder(key []byte) *Coder {
 	if len(key) == 0 {
 		return &Coder{}
 	}
-	return &Coder{mac: hmac.New(sha256.New, key), text: make([]byte, 0, 1024)}
+	return &Coder{mac: hmac.New(sha256.New, key)}
 }
 
-// Genuine reports a row that the server wrote for the tenant and that nobody
-// changed since. r has Columns first, the row is not sealed yet.
-func (c *Coder) Genuine(tenant string, r *db.Row) bool {
-	if c.mac == nil {
-		return false
-	}
-	text := appendCoded(c.text[:0], tenant)
-	for i := range width - 1 {
+// AppendContent appends what a row says, so that no two rows give the same bytes: its tenant
+// and all of Columns but the code, each as its length in bytes, a colon and its text, or as
+// "-" where it is null. r has Columns first.
+func AppendContent(b []byte, tenant string, r *db.Row) []byte {
+	b = appendValue(b, tenant)
+	for i := range AtBatch {
 		if r.Null(i) {
-			text = append(text, '-')
+			b = append(b, '-')
 		} else {
-			text = appendCoded(text, r.Text(i))
+			b = appendValue(b, r.Text(i))
 		}
 	}
-	return hmac.Equal([]byte(c.codeText(text)), []byte(r.Text(width-1)))
+	return appendValue(b, strconv.FormatInt(r.Int(AtBatch), 10))
 }
 
-// codeRow authenticates a row's values: each as its length and text, so that no
-// two rows give the same bytes.
-func (c *Coder) codeRow(row []any) string {
+// IsGenuine reports that the server wrote the row with this content, and that nobody changed
+// it since. r has Columns first.
+func (c *Coder) IsGenuine(content []byte, r *db.Row) bool {
+	return c.mac != nil && hmac.Equal([]byte(c.codeContent(content)), []byte(r.Text(AtCode)))
+}
+
+// IsCreation reports the row with which the log of a tenant begins. r has Columns first.
+func IsCreation(tenant string, r *db.Row) bool {
+	action := r.Text(atAction)
+	if tenant == db.NoTenant {
+		return action == PlatformCreated
+	}
+	return (action == TenantCreated || action == TenantInserted) && r.Text(atEntityID) == tenant
+}
+
+// codeValues is the code of the values of a row that is written.
+func (c *Coder) codeValues(row []any) string {
 	if c.mac == nil {
 		return ""
 	}
-	text := c.text[:0]
+	b := c.text[:0]
 	for _, v := range row {
 		switch v := v.(type) {
 		case nil:
-			text = append(text, '-')
+			b = append(b, '-')
 		case time.Time:
-			text = appendCoded(text, v.UTC().Format(db.TimeLayout))
+			b = appendValue(b, v.UTC().Format(db.TimeLayout))
+		case int64:
+			b = appendValue(b, strconv.FormatInt(v, 10))
 		case string:
-			text = appendCoded(text, v)
+			b = appendValue(b, v)
 		default:
-			text = appendCoded(text, "")
+			b = appendValue(b, "")
 		}
 	}
-	return c.codeText(text)
+	c.text = b
+	return c.codeContent(b)
 }
 
-func appendCoded(text []byte, s string) []byte {
-	return append(append(strconv.AppendInt(text, int64(len(s)), 10), ':'), s...)
+func appendValue(b []byte, s string) []byte {
+	return append(append(strconv.AppendInt(b, int64(len(s)), 10), ':'), s...)
 }
 
-// codeText is the code of a text, which it keeps the room of.
-func (c *Coder) codeText(text []byte) string {
-	c.text = text
+func (c *Coder) codeContent(content []byte) string {
 	c.mac.Reset()
-	c.mac.Write(text)
+	c.mac.Write(content)
 	c.sum = c.mac.Sum(c.sum[:0])
-	return hex.EncodeToString(c.sum)
+	return base64.RawURLEncoding.EncodeToString(c.sum[:codeBytes])
 }
 
 // detailsJSON are "{}" for what JSON cannot hold: the row itself is never lost.

@@ -82,7 +82,7 @@ type DB struct {
 	observe func(s Scope, write bool, statements int)
 	health  health
 	slow    Slow
-	logKey  atomic.Pointer[[]byte]
+	log     atomic.Pointer[Log]
 
 	statements     sync.Map // by their text, as the engine gets them
 	statementCount atomic.Int64
@@ -133,17 +133,35 @@ func (d *DB) Ping(ctx context.Context) error {
 	return d.probeWrite(ctx)
 }
 
-// KeepLog gives the key that rows of the audit log are authenticated with; it
-// is derived from the master key, so no row holds it. A database without one is
-// nobody's yet: what is written to its log is not taken for the server's.
-func (d *DB) KeepLog(key []byte) { d.logKey.Store(&key) }
+// Log is what a process knows of what it writes to the audit log (package audit).
+type Log interface {
+	// Prepare is called before each write transaction; write runs one that does not ask for it again.
+	Prepare(ctx context.Context, write func(fn func(*Tx) error) error) error
+}
 
-// LogKey returns KeepLog's key; nil before that.
-func (d *DB) LogKey() []byte {
-	if key := d.logKey.Load(); key != nil {
-		return *key
+// KeepLog gives what package audit keeps of a database. One without is nobody's yet: what is
+// written to its log is not taken for the server's.
+func (d *DB) KeepLog(l Log) { d.log.Store(&l) }
+
+// Log returns what KeepLog was given; nil before that.
+func (d *DB) Log() Log {
+	if l := d.log.Load(); l != nil {
+		return *l
 	}
 	return nil
+}
+
+// prepareLog has the audit log get ready for a write.
+func (d *DB) prepareLog(ctx context.Context) error {
+	l := d.Log()
+	if l == nil {
+		return nil
+	}
+	err := l.Prepare(ctx, func(fn func(*Tx) error) error {
+		_, err := d.eng.write(ctx, Scope{All: true}, fn)
+		return err
+	})
+	return classifyError(err)
 }
 
 // Close waits for running transactions and closes the database.
@@ -180,6 +198,9 @@ const retries = 3
 // earlier run has changed, or takes that back with Tx.Undone.
 func (d *DB) Write(ctx context.Context, s Scope, fn func(*Tx) error) (err error) {
 	if err := s.checkUUIDs(); err != nil {
+		return err
+	}
+	if err := d.prepareLog(ctx); err != nil {
 		return err
 	}
 	ctx, span := trace.Begin(ctx, "transaction", "")
@@ -243,6 +264,7 @@ type Tx struct {
 	busy  bool
 	reads bool // only
 	last  bool // nothing comes after the flush that runs
+	lost  bool // whether it was committed is unknown
 	asked int
 }
 
@@ -267,6 +289,10 @@ func (t *Tx) Relaxed() {
 // because it has to run once more. f is for what the transaction's function
 // noted outside the database.
 func (t *Tx) Undone(f func()) { t.undo = append(t.undo, f) }
+
+// IsLost reports to what Undone calls that the connection went away during the commit: whether
+// the transaction was committed is unknown.
+func (t *Tx) IsLost() bool { return t.lost }
 
 func (t *Tx) runUndo() {
 	for _, f := range t.undo {

@@ -109,6 +109,7 @@ func (p *postgres) runTransaction(ctx context.Context, tx *Tx, fn func(*Tx) erro
 			err = fmt.Errorf("db: panic in a transaction: %v", r)
 		}
 		if err != nil {
+			tx.lost = fault.HasCode(err, "08007")
 			x.rollbackOrClose()
 			p.leaveReadOnly(tx, err)
 			tx.runUndo()

@@ -123,7 +123,7 @@ func lookClock(ctx context.Context, p *Patient) []Finding {
 			if d.Engine() == db.PostgreSQL {
 				tx.Queue("SELECT clock_timestamp()", nil, func(r *db.Row) error { server = r.Time(0); return nil })
 			}
-			tx.Queue("SELECT MAX(at) FROM audit", nil, func(r *db.Row) error {
+			tx.Queue("SELECT MAX(seen_at) FROM audit_writers", nil, func(r *db.Row) error {
 				if !r.Null(0) {
 					newest = r.Time(0)
 				}
@@ -141,7 +141,7 @@ func lookClock(ctx context.Context, p *Patient) []Finding {
 		}
 		if ahead := newest.Sub(now); ahead > skew {
 			out = append(out, newFailure(command, why,
-				"the clock is behind: the newest record is of %s, in %s", newest.UTC().Format(time.RFC3339),
+				"the clock is behind: the last sign of a server is of %s, in %s", newest.UTC().Format(time.RFC3339),
 				ahead.Round(time.Second))...)
 		}
 		return out, nil

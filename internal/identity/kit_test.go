@@ -28,10 +28,11 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 // kit is one identity service on one engine, with a clock and a mailbox.
 type kit struct {
 	*testing.T
-	svc *identity.Service
-	db  *db.DB
-	cfg identity.Config
-	ctx context.Context
+	svc     *identity.Service
+	db      *db.DB
+	options db.Options
+	cfg     identity.Config
+	ctx     context.Context
 
 	jobs *job.Runner
 	stop func(context.Context) error // the service and the jobs
@@ -158,7 +159,7 @@ func open(t *testing.T, engine db.Engine, cfg identity.Config) *kit {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { d.Close() })
-	k := &kit{T: t, db: d, cfg: cfg, ctx: context.Background(), clock: time.Now().UTC()}
+	k := &kit{T: t, db: d, options: o, cfg: cfg, ctx: context.Background(), clock: time.Now().UTC()}
 	k.start()
 	return k
 }

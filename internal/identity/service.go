@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"holdfast/internal/audit"
 	"holdfast/internal/db"
 	"holdfast/internal/identity/accounts"
 	"holdfast/internal/identity/admin"
@@ -135,7 +136,7 @@ func New(cfg accounts.Config, d *db.DB, m codes.Mailer, now func() time.Time) (*
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	d.KeepLog(b.Secrets.Log)
+	audit.Keep(d, b.Secrets.Log)
 	if err = s.Keyring.PrepareKeys(ctx); err != nil {
 		return nil, err
 	}

@@ -409,26 +409,17 @@ func (r Audit) SetRequestIDOrNull(v any) { r["request_id"] = v }
 func (r Audit) HasRequestID() bool       { return r["request_id"] != nil }
 func (r Audit) ClearRequestID()          { r["request_id"] = nil }
 
-func (r Audit) SealNo() int64         { return integer(r, "seal_no") }
-func (r Audit) SealNoOrNull() any     { return r["seal_no"] }
-func (r Audit) SetSealNo(v int64)     { r["seal_no"] = v }
-func (r Audit) SetSealNoOrNull(v any) { r["seal_no"] = v }
-func (r Audit) HasSealNo() bool       { return r["seal_no"] != nil }
-func (r Audit) ClearSealNo()          { r["seal_no"] = nil }
+func (r Audit) Batch() int64         { return integer(r, "batch") }
+func (r Audit) BatchOrNull() any     { return r["batch"] }
+func (r Audit) SetBatch(v int64)     { r["batch"] = v }
+func (r Audit) SetBatchOrNull(v any) { r["batch"] = v }
 
-func (r Audit) PrevHash() string        { return text(r, "prev_hash") }
-func (r Audit) PrevHashOrNull() any     { return r["prev_hash"] }
-func (r Audit) SetPrevHash(v string)    { r["prev_hash"] = v }
-func (r Audit) SetPrevHashOrNull(v any) { r["prev_hash"] = v }
-func (r Audit) HasPrevHash() bool       { return r["prev_hash"] != nil }
-func (r Audit) ClearPrevHash()          { r["prev_hash"] = nil }
-
-func (r Audit) Hash() string        { return text(r, "hash") }
-func (r Audit) HashOrNull() any     { return r["hash"] }
-func (r Audit) SetHash(v string)    { r["hash"] = v }
-func (r Audit) SetHashOrNull(v any) { r["hash"] = v }
-func (r Audit) HasHash() bool       { return r["hash"] != nil }
-func (r Audit) ClearHash()          { r["hash"] = nil }
+func (r Audit) Code() string        { return text(r, "code") }
+func (r Audit) CodeOrNull() any     { return r["code"] }
+func (r Audit) SetCode(v string)    { r["code"] = v }
+func (r Audit) SetCodeOrNull(v any) { r["code"] = v }
+func (r Audit) HasCode() bool       { return r["code"] != nil }
+func (r Audit) ClearCode()          { r["code"] = nil }
 
 // Badge is a row of badges.
 type Badge store.Row

@@ -24,7 +24,6 @@ interface Entry extends Row {
   after: Record<string, unknown> | null;
   address: string | null;
   request_id: string | null;
-  seal_no: number | null;
 }
 
 interface Verdict {
@@ -92,7 +91,7 @@ function Chain() {
         </div>
       ) : (
         <p class="muted small">
-          {_('Each row carries a code of the server and the hash of the row before it. The check reads them all.')}
+          {_('Each row carries a code of the server, and a chain of seals holds which rows there are. The check reads them all.')}
         </p>
       )}
     </Card>
@@ -171,7 +170,7 @@ export function Audit({ p }: { p: Permissions }) {
             <table>
               <thead>
                 <tr>
-                  {[_('When'), _('Who'), _('What'), _('Record'), _('Outcome'), _('Sealed')].map((t) => (
+                  {[_('When'), _('Who'), _('What'), _('Record'), _('Outcome')].map((t) => (
                     <th key={t} scope="col">
                       {t}
                     </th>
@@ -213,17 +212,10 @@ export function Audit({ p }: { p: Permissions }) {
                       <td>
                         <Badge tone={e.outcome === 'ok' ? 'good' : 'bad'}>{words(e.outcome)}</Badge>
                       </td>
-                      <td data-label={_('Sealed')}>
-                        {e.seal_no ? (
-                          <span title={_('Part of the chain of hashes')}>{`#${e.seal_no}`}</span>
-                        ) : (
-                          <span class="muted">{_('soon')}</span>
-                        )}
-                      </td>
                     </tr>
                     {at === e.id ? (
                       <tr key={`${e.id} more`}>
-                        <td colSpan={6} class="wrap">
+                        <td colSpan={5} class="wrap">
                           <Diff c={catalog?.get(e.entity_type ?? '')} e={e} />
                           <div class="small muted row">
                             {e.address}{' '}

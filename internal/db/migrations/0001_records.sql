@@ -84,12 +84,10 @@ create table audit (
   details text,
   address text,
   request_id text,
-  seal_no bigint,
-  prev_hash text,
-  hash text,
+  batch bigint not null,
+  code text,
   primary key (tenant_id, id)
 );
-create index audit_at_idx on audit (tenant_id, at);
 create index audit_entity_id_idx on audit (tenant_id, entity_id) where entity_id is not null;
 
 create table badges (

@@ -1,5 +1,5 @@
 -- Accounts, sessions, keys, second factors and organisations' providers. They
--- belong to people and to the platform: only audit_heads and
+-- belong to people and to the platform: only audit_seals, audit_heads and
 -- service accounts are of a tenant. Memberships are in members.
 
 create table users (
@@ -292,6 +292,35 @@ create table passkeys (
 create unique index passkeys_credential_key on passkeys (credential_id);
 create index passkeys_user_idx on passkeys (user_id);
 
+-- Processes that write the audit log: each counts the batches of what it writes from its
+-- epoch on. All up to sealed_through are sealed; others seal what is left when there is no
+-- sign of life.
+create table audit_writers (
+  epoch bigint not null,
+  sealed_through bigint not null,
+  seen_at timestamptz not null,
+  looked_at timestamptz,
+  ended_at timestamptz,
+  primary key (epoch)
+);
+
+create index audit_writers_living_idx on audit_writers (epoch) where ended_at is null;
+
+-- Seals of tenants' audit logs, each of the rows of a batch: of those with the ids that it
+-- names, or of all that no other seal names.
+create table audit_seals (
+  tenant_id uuid not null,
+  seal_no bigint not null,
+  batch bigint not null,
+  row_count bigint not null,
+  ids text,
+  hash text not null,
+  sealed_at timestamptz not null,
+  primary key (tenant_id, seal_no)
+);
+
+create index audit_seals_batch_idx on audit_seals (tenant_id, batch);
+
 -- The last seal of a tenant's audit log.
 create table audit_heads (
   tenant_id uuid not null,
@@ -421,10 +450,9 @@ create index sso_code_mails_sent_idx on sso_code_mails (sent_at);
 
 create index members_user_idx on members (user_id);
 create index invitations_address_idx on invitations (email);
-create index audit_unsealed_idx on audit (tenant_id, id) where seal_no is null;
 create index sso_connections_issuer_idx on sso_connections (issuer);
 -- A tenant's own names; other tenants' are none of its business.
 create unique index sso_connections_entity_key on sso_connections (tenant_id, issuer) where kind = 'saml';
 create unique index sso_connections_identifier_key on sso_connections (tenant_id, identifier) where identifier is not null;
 create index sso_connections_scim_idx on sso_connections (scim_token_hash);
-create index audit_seal_no_idx on audit (tenant_id, seal_no) where seal_no is not null;
+create index audit_batch_idx on audit (tenant_id, batch);

@@ -12,7 +12,7 @@ import (
 
 // Break is a place where the chain does not hold.
 type Break struct {
-	SealNo int64  `json:"seal_no"` // where it was noticed
+	SealNo int64  `json:"seal_no"` // where it was noticed; 0 = at a row that no seal holds
 	ID     string `json:"id,omitempty"`
 	Why    string `json:"why"`
 }
@@ -22,7 +22,7 @@ type Report struct {
 	TenantID string    `json:"tenant_id"`
 	Rows     int64     `json:"rows"` // sealed
 	Waiting  int64     `json:"waiting"`
-	HeadNo   int64     `json:"head_no"` // number of the newest sealed row, as the head says
+	HeadNo   int64     `json:"head_no"` // number of the newest seal, as the head says
 	Head     string    `json:"head"`    // and its hash
 	SealedAt time.Time `json:"sealed_at"`
 	Breaks   []Break   `json:"breaks"` // at most maxBreaks; none = whole
@@ -73,7 +73,7 @@ func (c *Chain) Verify(ctx context.Context, tenant string, kept []KeptHead) (Rep
 		for _, h := range kept {
 			hashes[h.SealNo] = ""
 		}
-		last, err := rep.walkChain(tx, hashes)
+		last, err := c.walkChain(tx, &rep, hashes)
 		if err != nil {
 			return err
 		}
@@ -83,13 +83,16 @@ func (c *Chain) Verify(ctx context.Context, tenant string, kept []KeptHead) (Rep
 		if err := c.verifyHead(tx, &rep, last); err != nil {
 			return err
 		}
-		return c.verifyWaiting(tx, &rep)
+		return c.verifyUnsealed(tx, &rep)
 	})
 	if err != nil {
 		return rep, fmt.Errorf("chain: verify: %w", err)
 	}
 	return rep, nil
 }
+
+// whyForged is what is wrong with a row whose code is not the server's.
+const whyForged = "the row was not written by the server, or was changed before it was sealed"
 
 // whyGone is what is wrong where neither a head nor the row that a chain begins
 // with is there.
@@ -98,9 +101,9 @@ const whyGone = "it has no head, and no row in the log tells of its beginning"
 // verifyHead compares the head with the last row of the chain. A tenant that
 // was made a moment ago has none yet.
 func (c *Chain) verifyHead(tx *db.Tx, rep *Report, last head) error {
-	h, err := headOf(tx, rep.TenantID, "")
+	h, err := headOf(tx, rep.TenantID)
 	if fault.Is(err, fault.NotFound) {
-		if rep.Rows > 0 {
+		if last.no > 0 {
 			rep.addBreak(last.no, "", "the chain has no head")
 			return nil
 		}
@@ -116,65 +119,50 @@ func (c *Chain) verifyHead(tx *db.Tx, rep *Report, last head) error {
 	case !c.isGenuine(rep.TenantID, h):
 		rep.addBreak(h.no, "", "the head was changed, or sealed with another master key")
 	case h.no != last.no || h.hash != last.hash:
-		rep.addBreak(last.no, "", "the head is row %d; rows were removed from the end, or added", h.no)
+		rep.addBreak(last.no, "", "the head is seal %d; seals were removed from the end, or added", h.no)
 	}
 	rep.HeadNo, rep.Head, rep.SealedAt = h.no, h.hash, h.at
 	return nil
 }
 
-// verifyWaiting looks at the rows that are in no chain: they wait for the
-// sealer, or it refused them.
-func (c *Chain) verifyWaiting(tx *db.Tx, rep *Report) error {
-	codes := audit.NewCoder(c.Keys.Log)
-	return tx.Query(db.FillWords(`
-		SELECT {columns}, seal_no
-		FROM audit
-		WHERE tenant_id = $1
-			AND (seal_no IS NULL OR seal_no < 1)
-		ORDER BY id`, "{columns}", audit.Columns),
-		[]any{rep.TenantID}, func(r *db.Row) error {
-			if r.Null(sealedAt) && codes.Genuine(rep.TenantID, r) {
-				rep.Waiting++
-				return nil
-			}
-			rep.addBreak(0, r.Text(0), "the row was not written by the server, or was changed before it was sealed")
-			return nil
-		})
-}
-
-// walkChain follows the chain and returns its last row as found. It fills in the hashes of the
-// rows whose numbers are in hashes.
-func (r *Report) walkChain(tx *db.Tx, hashes map[int64]string) (head, error) {
-	last, sums := head{hash: origin}, hasher{tenant: r.TenantID}
-	for {
-		n := 0
-		err := tx.Query(db.FillWords(`
-			SELECT {columns}, seal_no, prev_hash
-			FROM audit
+// unsealedSQL selects rows of which no seal holds the whole batch. $1 tenant.
+var unsealedSQL = db.FillWords(`
+	SELECT {columns}
+	FROM audit
+	WHERE tenant_id = $1
+		AND batch NOT IN (
+			SELECT batch
+			FROM audit_seals
 			WHERE tenant_id = $1
-				AND seal_no > $2
-			ORDER BY seal_no
-			LIMIT $3`, "{columns}", audit.Columns),
-			[]any{r.TenantID, last.no, 1000}, func(row *db.Row) error {
-				n++
-				r.Rows++
-				no, prev, sum := row.Int(sealedAt), row.Text(sealedAt+1), row.Text(sealedAt-1)
-				switch want := sums.hashRow(no, prev, row); {
-				case no != last.no+1:
-					r.addBreak(no, row.Text(0), "rows %d to %d are missing", last.no+1, no-1)
-				case prev != last.hash:
-					r.addBreak(no, row.Text(0), "the row before it is not the one it was linked to")
-				case want != sum:
-					r.addBreak(no, row.Text(0), "the row was changed")
-				}
-				last.no, last.hash = no, sum
-				if _, isAsked := hashes[no]; isAsked {
-					hashes[no] = sum
-				}
-				return nil
-			})
-		if err != nil || n < 1000 {
-			return last, err
-		}
+				AND ids IS NULL
+		)
+	ORDER BY id`, "{columns}", audit.Columns)
+
+// verifyUnsealed looks at the rows that are in no seal: they wait for the sealer, or are
+// not the server's.
+func (c *Chain) verifyUnsealed(tx *db.Tx, rep *Report) error {
+	held := newSealed()
+	err := tx.Query(`
+		SELECT seal_no, batch, ids
+		FROM audit_seals
+		WHERE tenant_id = $1
+			AND ids IS NOT NULL`, []any{rep.TenantID}, func(r *db.Row) error {
+		held.add(rep.TenantID, seal{no: r.Int(0), batch: r.Int(1), ids: r.Text(2)})
+		return nil
+	})
+	if err != nil {
+		return err
 	}
+	codes := audit.NewCoder(c.Keys.Log)
+	return tx.Query(unsealedSQL, []any{rep.TenantID}, func(r *db.Row) error {
+		if held.has(rep.TenantID, r.Int(audit.AtBatch), r.Text(0)) {
+			return nil
+		}
+		if codes.IsGenuine(audit.AppendContent(nil, rep.TenantID, r), r) {
+			rep.Waiting++
+			return nil
+		}
+		rep.addBreak(0, r.Text(0), whyForged)
+		return nil
+	})
 }
