@@ -163,7 +163,7 @@ func (s *Sheets) shareSheet(k sheets.Kind) route.Handle {
 				return err
 			}
 		}
-		made, err := s.links.Make(c.Context(), c.Actor, share.Wish{Kind: k, Of: wish, ExpiresAt: in.ExpiresAt,
+		made, err := s.links.MakeLink(c.Context(), c.Actor, share.Wish{Kind: k, Of: wish, ExpiresAt: in.ExpiresAt,
 			Days: in.Days, Password: in.Password})
 		if err != nil {
 			return err

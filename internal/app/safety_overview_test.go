@@ -211,9 +211,9 @@ func (m safetyPeriod) String() string {
 		value(m.NearMisses), m.ActionsDue, value(m.ActionShare), m.InspectionsDue, value(m.InspectionShare), work)
 }
 
-// Who leads and viewers have the overview. Hours and cases by month are for who leads; of
-// one establishment, and where few people worked in a month, for who reads single cases.
-// Who reported is shown to none but leaders.
+// Leaders and viewers have the overview. Hours and cases by month are for leaders; of one
+// establishment, and where few people worked in a month, for those who read single cases.
+// The name of a reporter is shown to none but leaders.
 func TestSafetyOverviewByRole(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		o := givenOverview(t, k)

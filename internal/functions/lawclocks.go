@@ -18,7 +18,7 @@ const mostClocks = 50
 type ClocksOut struct {
 	Running int64      `json:"running" doc:"Clocks that run and are not over."`
 	Overdue int64      `json:"overdue" doc:"Clocks past due_at that nobody has said to be met or not required."`
-	Nearest []ClockOut `json:"nearest" doc:"The fifty due first; none for who does not read legal_clocks."`
+	Nearest []ClockOut `json:"nearest" doc:"The fifty due first; none for a caller who does not read legal_clocks."`
 }
 
 // ClockOut is one clock.

@@ -105,7 +105,7 @@ func (d *dashboard) safetyOverview(ctx context.Context, a actor.Actor, in *Safet
 		return nil, fault.New(fault.NotFound, "", "there is no establishment %s", in.SiteID).At("site_id", "unknown")
 	}
 	d.places.Put(a.TenantID, place, now.Add(24*time.Hour))
-	return o.finish(a)
+	return o.finishOverview(a)
 }
 
 // readsCases reports a role that reads single cases.
@@ -210,7 +210,8 @@ func (o *safetyOverview) queueWaiting(d *dashboard, tx *store.Tx, zone *time.Loc
 	w.Clocks = queueClocks(tx, tx.Actor, o.now)
 }
 
-func (o *safetyOverview) finish(a actor.Actor) (*SafetyOverviewOut, error) {
+// finishOverview is what is answered of all that was read.
+func (o *safetyOverview) finishOverview(a actor.Actor) (*SafetyOverviewOut, error) {
 	out := o.out
 	out.Waiting.Mine, out.Waiting.Due, out.Recent = o.mine.JSON(), o.due.JSON(), o.recent.JSON()
 	out.Riskiest = worstRisks(o.risks)

@@ -214,9 +214,9 @@ func (s *SafetyPeriod) fillShares() {
 	}
 }
 
-// showsWork reports whether the caller is told of hours and cases by month. Who reads
-// single cases is; other leaders are where no month tells of a few people, and not of one
-// establishment, since whoever has all but one knows that one.
+// showsWork reports whether the caller is told of hours and cases by month. A caller who
+// reads single cases is; other leaders are where no month tells of a few people, and not of
+// one establishment, since whoever has all but one knows that one.
 func (o *safetyOverview) showsWork(a actor.Actor) bool {
 	if o.maySites {
 		return true

@@ -206,7 +206,7 @@ func (r *killing) round(step string, n int) string {
 			r.Fatal(what)
 		}
 	}
-	k.finish(job, what)
+	k.finishJob(job, what)
 	if k.dump("items") != r.base {
 		r.Fatalf("%s: the records are not what they were", what)
 	}
@@ -214,7 +214,7 @@ func (r *killing) round(step string, n int) string {
 }
 
 // finish brings a job to its end and back.
-func (k *kit) finish(job *jobs.Job, what string) {
+func (k *kit) finishJob(job *jobs.Job, what string) {
 	k.Helper()
 	ctx := context.Background()
 	j := k.find("import_jobs", "id", job.ID)

@@ -145,7 +145,7 @@ func (c Change[R]) Alters(columns ...func(R) any) bool {
 		return false
 	}
 	for _, column := range columns {
-		if column(c.Before) != column(c.After) {
+		if !store.Same(column(c.Before), column(c.After)) {
 			return true
 		}
 	}

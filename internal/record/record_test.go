@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"holdfast/internal/decimal"
@@ -31,6 +32,32 @@ func TestRecordIsItsRow(t *testing.T) {
 	}
 	if record.NameOf[record.PickLine]() != "pick_lines" {
 		t.Errorf("the resource is %q", record.NameOf[record.PickLine]())
+	}
+}
+
+// A document is compared as it is stored, and does not end the request that asks.
+func TestAltersDocuments(t *testing.T) {
+	pair := func(before, after any) record.Change[record.Badge] {
+		return record.ChangeOf[record.Badge](store.Change{
+			Op: store.Update, Before: store.Row{"rule": before}, After: store.Row{"rule": after}})
+	}
+	one, other := json.RawMessage(`{"points":1}`), json.RawMessage(`{"points":2}`)
+	for _, c := range []struct {
+		name          string
+		before, after any
+		altered       bool
+	}{
+		{"the same document", one, json.RawMessage(`{"points":1}`), false},
+		{"another document", one, other, true},
+		{"a first document", nil, one, true},
+		{"a document that is cleared", one, nil, true},
+		{"none before and after", nil, nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if is := pair(c.before, c.after).Alters(record.Badge.RuleOrNull); is != c.altered {
+				t.Errorf("its rule is altered: %t", is)
+			}
+		})
 	}
 }
 

@@ -74,7 +74,7 @@ test('an administrator makes a screen, opens it in another browser, and revokes 
         await picture(wall, 'wall');
         await row.getByRole('button', { name: 'End' }).click();
         await page.getByRole('button', { name: 'End the link' }).click();
-        await page.getByText('The link holds no longer').waitFor();
+        await page.getByText('The link has ended').waitFor();
         await wall.reload();
         await wall.getByText('does not exist or has ended').waitFor();
         assert.equal(await wall.getByText('Open hazards').count(), 0, 'a revoked screen shows nothing');

@@ -36,6 +36,10 @@ interface Verdict {
   checked_at: string;
 }
 
+// How the log is kept, where nothing more is known of it.
+const howSealed =
+  'Each row carries a code of the server, and a chain of seals holds which rows there are. The check reads them all.';
+
 // Chain asks the server to read every row again, and says whether the log is as it was written.
 function Chain() {
   const [asked, setAsked] = useState(false);
@@ -91,7 +95,7 @@ function Chain() {
         </div>
       ) : (
         <p class="muted small">
-          {_('Each row carries a code of the server, and a chain of seals holds which rows there are. The check reads them all.')}
+          {_(howSealed)}
         </p>
       )}
     </Card>

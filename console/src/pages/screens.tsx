@@ -84,7 +84,7 @@ export function Screens({ p }: { p: Permissions }) {
           close={() => setEnding(null)}
           act={async () => {
             await want(supabase.from('wall_screens').delete().eq('id', ending.id));
-            toast(_('The link holds no longer'));
+            toast(_('The link has ended'));
             readAgain();
           }}
         />

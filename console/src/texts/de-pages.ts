@@ -1123,7 +1123,7 @@ export const dePages: Record<string, string> = {
   'No screen yet': 'Noch kein Bildschirm',
   'Open it in the browser of the screen. It refreshes itself and says when it is old.': 'Öffne ihn im Browser des Bildschirms. Er erneuert sich selbst und sagt, wenn er alt ist.',
   'Screens': 'Bildschirme',
-  'The link holds no longer': 'Der Link gilt nicht mehr',
+  'The link has ended': 'Der Link ist beendet',
   'The screen shows nothing more from now on. This cannot be taken back.': 'Der Bildschirm zeigt ab jetzt nichts mehr. Das lässt sich nicht zurücknehmen.',
   'Whoever has the link sees the figures. Nobody can do anything with it.': 'Wer den Link hat, sieht die Zahlen. Ändern kann damit niemand etwas.',
   'has ended': 'ist abgelaufen',

@@ -1165,7 +1165,7 @@ export const frPages: Record<string, string> = {
   'No screen yet': 'Pas encore d’écran',
   'Open it in the browser of the screen. It refreshes itself and says when it is old.': 'Ouvre-le dans le navigateur de l’écran. Il se met à jour seul et dit quand il est vieux.',
   'Screens': 'Écrans',
-  'The link holds no longer': 'Le lien n’est plus valable',
+  'The link has ended': 'Le lien a pris fin',
   'The screen shows nothing more from now on. This cannot be taken back.': 'L’écran ne montre plus rien à partir de maintenant. C’est irréversible.',
   'Whoever has the link sees the figures. Nobody can do anything with it.': 'Qui a le lien voit les chiffres. Personne ne peut rien changer avec.',
   'has ended': 'a expiré',

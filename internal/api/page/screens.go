@@ -65,7 +65,7 @@ func (s *Screens) makeScreen(w http.ResponseWriter, c *route.Call) error {
 			return fault.New(fault.Invalid, "22P02", "%s is no id", field).At(field, "is no id")
 		}
 	}
-	made, err := s.screens.Make(c.Context(), c.Actor, share.ScreenWish{Name: in.Name, SiteID: in.SiteID,
+	made, err := s.screens.MakeScreen(c.Context(), c.Actor, share.ScreenWish{Name: in.Name, SiteID: in.SiteID,
 		CourseID: in.CourseID, Language: in.Language, Days: in.Days})
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (s *Screens) showBoard(w http.ResponseWriter, c *route.Call) error {
 	if err := web.DecodeExact(c.Request, screenBytes, &in); err != nil {
 		return err
 	}
-	board, err := s.screens.Show(c.Context(), senderOf(c.Request), in.Token)
+	board, err := s.screens.ReadBoard(c.Context(), senderOf(c.Request), in.Token)
 	if err != nil {
 		return err
 	}

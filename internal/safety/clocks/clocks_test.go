@@ -59,7 +59,8 @@ func factsOf(t *testing.T, a told) *clocks.Facts {
 	}
 	words := strings.Fields(a.absences)
 	for i := 0; i+2 < len(words); i += 3 {
-		r.Periods = append(r.Periods, absence.Period{Kind: words[i], From: dayOf(t, words[i+1]), Until: dayOf(t, words[i+2])})
+		from, until := dayOf(t, words[i+1]), dayOf(t, words[i+2])
+		r.Periods = append(r.Periods, absence.Period{Kind: words[i], From: from, Until: until})
 	}
 	if a.row != nil || r.Periods != nil {
 		r.Case = record.OSHACase{}
@@ -96,7 +97,8 @@ func TestRunning(t *testing.T) {
 	in := func(country, occurred, known string) told {
 		return told{country: country, occurred: occurred, known: known, now: "2026-06-30 12:00"}
 	}
-	german, british := in("DE", "2026-03-02 10:00", "2026-03-02 11:00"), in("GB", "2026-03-02 10:00", "2026-03-02 11:00")
+	german := in("DE", "2026-03-02 10:00", "2026-03-02 11:00")
+	british := in("GB", "2026-03-02 10:00", "2026-03-02 11:00")
 	with := func(a told, change func(*told)) told { change(&a); return a }
 	for name, c := range map[string]struct {
 		told told
@@ -138,11 +140,13 @@ func TestRunning(t *testing.T) {
 		"DE: three days away": {
 			with(german, func(a *told) { a.absences = "away 2026-03-03 2026-03-05" }), ""},
 		"DE: four days away": {
-			with(german, func(a *told) { a.absences = "away 2026-03-03 2026-03-06" }), "DE-ANZ 2026-03-09 23:59, DE-6(2)"},
+			with(german, func(a *told) { a.absences = "away 2026-03-03 2026-03-06" }),
+			"DE-ANZ 2026-03-09 23:59, DE-6(2)"},
 		"DE: the fourth day is not over the line before it comes": {
 			with(german, func(a *told) { a.absences, a.now = "away 2026-03-03 2026-03-31", "2026-03-05 20:00" }), ""},
 		"DE: at work, then unfit over a weekend": {
-			with(german, func(a *told) { a.absences = "away 2026-03-06 2026-03-09" }), "DE-ANZ 2026-03-12 23:59, DE-6(2)"},
+			with(german, func(a *told) { a.absences = "away 2026-03-06 2026-03-09" }),
+			"DE-ANZ 2026-03-12 23:59, DE-6(2)"},
 		"DE: on the way to work": {
 			with(german, func(a *told) { a.absences, a.journey = "away 2026-03-03 2026-03-06", "commuting" }),
 			"DE-ANZ 2026-03-09 23:59"},
@@ -171,11 +175,14 @@ func TestRunning(t *testing.T) {
 		"GB: four days":  {with(british, func(a *told) { a.absences = "away 2026-03-03 2026-03-06" }), "GB-3D"},
 		"GB: seven days": {with(british, func(a *told) { a.absences = "away 2026-03-03 2026-03-09" }), "GB-3D"},
 		"GB: eight days": {
-			with(british, func(a *told) { a.absences = "away 2026-03-03 2026-03-10" }), "GB-7D 2026-03-17 23:59, GB-3D"},
+			with(british, func(a *told) { a.absences = "away 2026-03-03 2026-03-10" }),
+			"GB-7D 2026-03-17 23:59, GB-3D"},
 		"GB: restricted": {
-			with(british, func(a *told) { a.absences = "restricted 2026-03-03 2026-03-10" }), "GB-7D 2026-03-17 23:59, GB-3D"},
+			with(british, func(a *told) { a.absences = "restricted 2026-03-03 2026-03-10" }),
+			"GB-7D 2026-03-17 23:59, GB-3D"},
 		"GB: not in line": {
-			with(british, func(a *told) { a.absences = "away 2026-03-03 2026-03-06 away 2026-03-09 2026-03-12" }), "GB-3D"},
+			with(british, func(a *told) { a.absences = "away 2026-03-03 2026-03-06 away 2026-03-09 2026-03-12" }),
+			"GB-3D"},
 		"GB: both kinds of days in line": {
 			with(british, func(a *told) { a.absences = "away 2026-03-03 2026-03-04 restricted 2026-03-05 2026-03-11" }),
 			"GB-7D 2026-03-17 23:59, GB-3D"},
@@ -248,7 +255,8 @@ func TestRunning(t *testing.T) {
 
 // What did not count is told with the clock.
 func TestSkippedDays(t *testing.T) {
-	f := factsOf(t, told{country: "FR", occurred: "2026-05-22 15:00", known: "2026-05-22 16:00", now: "2026-05-22 17:00"})
+	f := factsOf(t, told{country: "FR", occurred: "2026-05-22 15:00", known: "2026-05-22 16:00",
+		now: "2026-05-22 17:00"})
 	var got []string
 	for _, d := range clocks.Running(f)[0].Skipped {
 		got = append(got, d.String())
@@ -260,7 +268,8 @@ func TestSkippedDays(t *testing.T) {
 
 // An accident that is no injury of the employer's own people has no European clock.
 func TestOthersHaveNoClock(t *testing.T) {
-	f := factsOf(t, told{country: "FR", occurred: "2026-03-03 09:00", known: "2026-03-03 09:30", now: "2026-03-04 09:00"})
+	f := factsOf(t, told{country: "FR", occurred: "2026-03-03 09:00", known: "2026-03-03 09:30",
+		now: "2026-03-04 09:00"})
 	f.IsOthers = true
 	if list := clocks.Running(f); len(list) > 0 {
 		t.Errorf("a contractor's accident has %v", describe(list, time.UTC))

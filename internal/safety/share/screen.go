@@ -42,8 +42,8 @@ type ScreenWish struct {
 	Days                             *int // nil = DefaultScreenDays
 }
 
-// Make makes a screen. Roles that do not administer, and keys, are fault.Forbidden.
-func (s *Screens) Make(ctx context.Context, a actor.Actor, w ScreenWish) (*Link, error) {
+// MakeScreen makes a screen. Roles that do not administer, and keys, are fault.Forbidden.
+func (s *Screens) MakeScreen(ctx context.Context, a actor.Actor, w ScreenWish) (*Link, error) {
 	if a.UserID == "" || a.KeyID != "" || a.Role != actor.Owner && a.Role != actor.Admin {
 		return nil, fault.New(fault.Forbidden, "42501",
 			"screens are made by owners and administrators, signed in as themselves: your role is %s", a.Role)
@@ -153,9 +153,9 @@ const screenSQL = `
 		AND screen.expires_at > $3
 		AND tenants.status = 'active'`
 
-// Show is the board of a screen as it is now. A token that is guessed, late, revoked or of
+// ReadBoard is the board of a screen as it is now. A token that is guessed, late, revoked or of
 // a suspended tenant is fault.NotFound, and nothing tells which.
-func (s *Screens) Show(ctx context.Context, by actor.Actor, token string) (*Board, error) {
+func (s *Screens) ReadBoard(ctx context.Context, by actor.Actor, token string) (*Board, error) {
 	tenant, ok := tenantOf(token)
 	if !ok {
 		return nil, refuseDead()

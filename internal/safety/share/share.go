@@ -87,10 +87,10 @@ func mayShare(a actor.Actor) bool {
 	return a.UserID != "" && a.KeyID == "" && slices.Contains(actor.Leaders, a.Role)
 }
 
-// Make makes a link to a document that the caller can print now: what cannot be printed
+// MakeLink makes a link to a document that the caller can print now: what cannot be printed
 // is refused as the document itself is. Roles that do not lead, and keys, are
 // fault.Forbidden.
-func (s *Service) Make(ctx context.Context, a actor.Actor, w Wish) (*Link, error) {
+func (s *Service) MakeLink(ctx context.Context, a actor.Actor, w Wish) (*Link, error) {
 	if !mayShare(a) {
 		return nil, fault.New(fault.Forbidden, "42501", "documents are shared by owners, administrators, managers "+
 			"and safety officers, signed in as themselves: your role is %s", a.Role)
