@@ -147,7 +147,7 @@ func CheckUpgrade(ctx context.Context, c *config.Config) (out UpgradePlan, err e
 	}
 	if !out.State.Fresh {
 		gone, err := db.FindGone(ctx, o)
-		if err = errors.Join(err, shape.Explain(gone)); err != nil {
+		if err = errors.Join(err, shape.ExplainLoss(gone)); err != nil {
 			return out, fmt.Errorf("app: %w", err)
 		}
 	}

@@ -83,6 +83,15 @@ func pendingMigrations(have int, apply bool) ([]Migration, error) {
 	return all[have:], nil
 }
 
+// sqlOfMigrations is the text of the first so many migrations.
+func sqlOfMigrations(first int) (sql string) {
+	all, _ := Migrations() // they were read for what is pending
+	for _, m := range all[:min(first, len(all))] {
+		sql += m.SQL
+	}
+	return sql
+}
+
 // migrate brings the file up to date in one transaction; BEGIN IMMEDIATE is
 // the lock against a second process.
 func (l *lite) migrate(apply bool) (err error) {
@@ -109,6 +118,10 @@ func (l *lite) migrate(apply bool) (err error) {
 	if err := shape.SQLite.CheckWhole(w.queryTexts); err != nil {
 		return err
 	}
+	others, err := shape.SQLite.ListOthers(w.queryTexts, sqlOfMigrations(have))
+	if err != nil {
+		return err
+	}
 	for _, m := range steps {
 		for _, s := range splitStatements(m.SQL) {
 			if err := w.execText(s); err != nil {
@@ -124,7 +137,7 @@ func (l *lite) migrate(apply bool) (err error) {
 		return err
 	}
 	if len(steps) > 0 {
-		if err := shape.SQLite.Note(w.queryTexts, w.runText); err != nil {
+		if err := shape.SQLite.NoteShape(w.queryTexts, w.runText, others); err != nil {
 			return err
 		}
 	}
@@ -217,6 +230,10 @@ func migrateIn(ctx context.Context, tx pgx.Tx, apply bool) error {
 	if err := shape.PostgreSQL.CheckWhole(queryTexts(ctx, tx)); err != nil || len(steps) == 0 {
 		return err
 	}
+	others, err := shape.PostgreSQL.ListOthers(queryTexts(ctx, tx), sqlOfMigrations(have))
+	if err != nil {
+		return err
+	}
 	if have == 0 {
 		if err := preparePostgres(ctx, tx); err != nil {
 			return err
@@ -240,7 +257,7 @@ func migrateIn(ctx context.Context, tx pgx.Tx, apply bool) error {
 		}
 	}
 	run := func(sql string, args ...any) error { _, err := tx.Exec(ctx, sql, args...); return err }
-	if err := shape.PostgreSQL.Note(queryTexts(ctx, tx), run); err != nil {
+	if err := shape.PostgreSQL.NoteShape(queryTexts(ctx, tx), run, others); err != nil {
 		return err
 	}
 	_, err = tx.Exec(ctx, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "+appRole)

@@ -118,8 +118,49 @@ func digestOf(parts []string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Note notes the parts of a schema as a migration left it.
-func (e Engine) Note(query Query, run func(sql string, args ...any) error) error {
+// Others are parts that no migration made: what was in the database before it became
+// Holdfast's, and what its administrators added.
+type Others map[string]bool
+
+// ListOthers lists, before a migration, the parts that none before it made. Where nothing
+// is noted yet, those are all that the SQL of the earlier migrations does not name.
+func (e Engine) ListOthers(query Query, earlier string) (Others, error) {
+	noted, err := e.readNoted(query)
+	if err != nil {
+		return nil, err
+	}
+	isOurs := func(part string) bool { return slices.Contains(noted, part) }
+	if noted == nil {
+		isOurs = newNames(earlier).isPartNamed
+	}
+	parts, err := e.listParts(query)
+	if err != nil {
+		return nil, err
+	}
+	others := Others{}
+	for _, part := range parts {
+		if !isOurs(part) {
+			others[part] = true
+		}
+	}
+	return others, nil
+}
+
+// readNoted returns the parts that are noted; nil when nothing is.
+func (e Engine) readNoted(query Query) ([]string, error) {
+	if isNoted, err := query.readText(e.isNoted); err != nil || isNoted == "" {
+		return nil, err
+	}
+	noted, err := query.readText(partsSQL)
+	if err != nil || noted == "" {
+		return nil, err
+	}
+	return strings.Split(noted, "\n"), nil
+}
+
+// NoteShape notes the parts of a schema as a migration left it, but for those of others:
+// they may take theirs away.
+func (e Engine) NoteShape(query Query, run func(sql string, args ...any) error, others Others) error {
 	if err := run(tableSQL); err != nil {
 		return fmt.Errorf("shape: %w", err)
 	}
@@ -127,6 +168,7 @@ func (e Engine) Note(query Query, run func(sql string, args ...any) error) error
 	if err != nil {
 		return err
 	}
+	parts = slices.DeleteFunc(parts, func(part string) bool { return others[part] })
 	if err := run(noteSQL, digestOf(parts), strings.Join(parts, "\n")); err != nil {
 		return fmt.Errorf("shape: %w", err)
 	}
@@ -155,7 +197,7 @@ func (e Engine) compareNoted(query Query) (gone []string, err error) {
 	}
 	parts, err := e.listParts(query)
 	if err != nil || digestOf(parts) == digest {
-		return nil, err
+		return nil, err // nobody added anything either
 	}
 	noted, err := query.readText(partsSQL)
 	if err != nil {
@@ -190,14 +232,14 @@ func (e Engine) CheckWhole(query Query) error {
 	if err != nil {
 		return err
 	}
-	return Explain(gone)
+	return ExplainLoss(gone)
 }
 
 // mostNamed is how many parts an error names.
 const mostNamed = 8
 
-// Explain is the error that parts are gone; nil when none is.
-func Explain(gone []string) error {
+// ExplainLoss is the error that parts are gone; nil when none is.
+func ExplainLoss(gone []string) error {
 	if len(gone) == 0 {
 		return nil
 	}
@@ -205,5 +247,9 @@ func Explain(gone []string) error {
 	if more := len(gone) - mostNamed; more > 0 {
 		named += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Errorf("%w: %s is gone; put it back, or restore the last backup", ErrGone, named)
+	are, them := "is", "it"
+	if len(gone) > 1 {
+		are, them = "are", "them"
+	}
+	return fmt.Errorf("%w: %s %s gone; put %s back, or restore the last backup", ErrGone, named, are, them)
 }
