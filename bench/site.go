@@ -93,7 +93,7 @@ func (s *site) open(ctx context.Context) (*db.DB, error) {
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	audit.Keep(d, keys.Log)
+	audit.KeepKey(d, keys.Log)
 	return d, nil
 }
 

@@ -105,6 +105,7 @@ func TestOperation_jobs(t *testing.T) {
 // The verdict of a tenant's audit log is of its rows alone.
 func TestOperation_chain(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		silenceOthers(t, k)
 		testkit.Must(t, k.App.Identity.Admin.SealAudit(t.Context()))
 		verdict := func(as string) (v api.ChainVerdict) {
 			t.Helper()

@@ -8,9 +8,9 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/api"
-	"holdfast/internal/api/page"
 	"holdfast/internal/api/absent"
 	"holdfast/internal/api/auth"
+	"holdfast/internal/api/page"
 	"holdfast/internal/api/route"
 	ssoapi "holdfast/internal/api/sso"
 	"holdfast/internal/backups"

@@ -96,7 +96,7 @@ func BenchmarkCode(b *testing.B) {
 	}{{"without", nil}, {"with", make([]byte, 32)}} {
 		b.Run(c.name, func(b *testing.B) {
 			d := dbtest.Open(b, dbtest.Options(b, db.SQLite))
-			audit.Keep(d, c.key)
+			audit.KeepKey(d, c.key)
 			b.ReportAllocs()
 			err := d.Write(b.Context(), db.Scope{All: true}, func(tx *db.Tx) error {
 				b.ResetTimer()

@@ -23,20 +23,35 @@ import (
 // it had not sealed is found by the numbers of the epoch.
 type Batch struct {
 	No int64
-	// Rows are those that were committed, by tenant.
+	// Rows are those that were committed for certain, by tenant.
 	Rows map[string]int64
-	// IsDoubtful says that a commit's outcome is unknown: its rows may still come.
+	// IsDoubtful says that a commit's outcome is unknown: more rows may still come.
 	IsDoubtful bool
 	Closed     time.Time // nothing joins it since
 
 	running int // transactions
 }
 
-// EpochBits are the lower bits of a batch's number; those above them are the epoch.
-const EpochBits = 24
+// Rest is what waits of a tenant whose chain took no seal: its rows in a span of batches.
+type Rest struct {
+	Low, High int64 // numbers of batches
+	Rows      int64 // that were committed for certain
+}
 
-// epochPause is after how long without a sign of life a process gives one before it writes.
-const epochPause = db.DeadAfter / 2
+// epochBits are the lower bits of a batch's number, for 60 days of batches; those above them
+// are the epoch.
+const epochBits = 20
+
+// firstEpoch is the moment from which epochs count, in seconds: an epoch is that of its
+// drawing, so that none comes again, even where audit_writers was emptied.
+var firstEpoch = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// How long a process may be without a sign of life before it writes, and how long it takes to
+// give one.
+const (
+	epochPause  = db.DeadAfter / 2
+	mostRenewal = 10 * time.Second
+)
 
 // Log is the audit log as this process writes it: the key of its codes, and its batches that
 // are not sealed. Its methods may be called by many goroutines.
@@ -48,10 +63,17 @@ type Log struct {
 	last   int64 // number of a batch
 	open   *Batch
 	ended  []*Batch // closed ones, in the order of their numbers
+	rests  map[string]Rest
 	joined map[*db.Tx]*joined
 	seen   time.Time
 
-	drawing sync.Mutex
+	renewal *renewal // that is under way; nil = none is
+}
+
+// renewal is a sign of life, or the drawing of an epoch, for which writers wait together.
+type renewal struct {
+	done chan struct{}
+	err  error
 }
 
 // joined is a transaction that writes to the log.
@@ -60,14 +82,14 @@ type joined struct {
 	rows  map[string]int64 // by tenant
 }
 
-// Keep gives the key that rows of a database's log are authenticated with; it is derived from
+// KeepKey gives the key that rows of a database's log are authenticated with; it is derived from
 // the master key, so no row holds it.
-func Keep(d *db.DB, key []byte) {
+func KeepKey(d *db.DB, key []byte) {
 	if l := LogOf(d); l != nil {
 		l.key.Store(&key)
 		return
 	}
-	l := &Log{joined: map[*db.Tx]*joined{}}
+	l := &Log{joined: map[*db.Tx]*joined{}, rests: map[string]Rest{}}
 	l.key.Store(&key)
 	d.KeepLog(l)
 }
@@ -87,7 +109,10 @@ func keyOf(d *db.DB) []byte {
 }
 
 // FirstBatch is the least number of an epoch, FirstBatch(epoch+1)-1 its greatest.
-func FirstBatch(epoch int64) int64 { return epoch << EpochBits }
+func FirstBatch(epoch int64) int64 { return epoch << epochBits }
+
+// EpochOf is the epoch of a batch.
+func EpochOf(batch int64) int64 { return batch >> epochBits }
 
 // joinBatch notes that the transaction writes a row of a tenant to the log, and returns the
 // number of the batch that it belongs to; 0 = the database is nobody's yet. A transaction's
@@ -101,18 +126,17 @@ func joinBatch(tx *db.Tx, tenant string) int64 {
 	defer l.mu.Unlock()
 	j := l.joined[tx]
 	if j == nil {
-		if j = l.join(tx); j == nil {
-			return 0
-		}
+		j = l.joinOpenBatch(tx)
 	}
 	j.rows[tenant]++
 	return j.batch.No
 }
 
-// join has a transaction take part in the open batch. The caller holds mu.
-func (l *Log) join(tx *db.Tx) *joined {
+// joinOpenBatch has a transaction take part in the open batch. The caller holds mu. It panics
+// where no epoch was drawn: what has no number would never be sealed.
+func (l *Log) joinOpenBatch(tx *db.Tx) *joined {
 	if l.epoch == 0 {
-		return nil
+		panic("audit: a write without an epoch")
 	}
 	if l.open == nil {
 		l.last++
@@ -121,23 +145,24 @@ func (l *Log) join(tx *db.Tx) *joined {
 	l.open.running++
 	j := &joined{batch: l.open, rows: map[string]int64{}}
 	l.joined[tx] = j
-	tx.After(func() { l.leave(tx, true) })
-	tx.Undone(func() { l.leave(tx, tx.IsLost()) })
+	tx.After(func() { l.leaveBatch(tx, true) })
+	tx.Undone(func() { l.leaveBatch(tx, false) })
 	return j
 }
 
-func (l *Log) leave(tx *db.Tx, mayBeCommitted bool) {
+func (l *Log) leaveBatch(tx *db.Tx, isCommitted bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	j := l.joined[tx]
 	delete(l.joined, tx)
 	j.batch.running--
 	j.batch.IsDoubtful = j.batch.IsDoubtful || tx.IsLost()
-	if !mayBeCommitted {
-		return
-	}
 	for tenant, n := range j.rows {
-		j.batch.Rows[tenant] += n
+		if isCommitted {
+			j.batch.Rows[tenant] += n
+		} else if tx.IsLost() {
+			j.batch.Rows[tenant] += 0 // it is looked for
+		}
 	}
 }
 
@@ -158,20 +183,41 @@ func (l *Log) EndedBatches() (list []Batch) {
 	return list
 }
 
-// ForgetBatch ends the look-out for a batch: what it wrote of these tenants is sealed, nil =
-// of all.
-func (l *Log) ForgetBatch(no int64, tenants []string) {
+// ForgetBatch ends the look-out for a batch, but for what it wrote of the tenants whose
+// chains take no seal: that goes to their rests.
+func (l *Log) ForgetBatch(no int64, broken []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.ended = slices.DeleteFunc(l.ended, func(batch *Batch) bool {
-		if batch.No != no {
-			return false
+	i := slices.IndexFunc(l.ended, func(batch *Batch) bool { return batch.No == no })
+	if i < 0 {
+		return
+	}
+	for _, tenant := range broken {
+		rest, ok := l.rests[tenant]
+		if !ok {
+			rest.Low = no
 		}
-		for _, t := range tenants {
-			delete(batch.Rows, t)
-		}
-		return tenants == nil || len(batch.Rows) == 0
-	})
+		rest.Low, rest.High = min(rest.Low, no), max(rest.High, no)
+		rest.Rows += l.ended[i].Rows[tenant]
+		l.rests[tenant] = rest
+	}
+	l.ended = slices.Delete(l.ended, i, i+1)
+}
+
+// Rests returns what waits of tenants whose chains took no seal.
+func (l *Log) Rests() map[string]Rest {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.rests)
+}
+
+// ForgetRest ends the look-out for a tenant's rest, unless it has grown since.
+func (l *Log) ForgetRest(tenant string, rest Rest) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.rests[tenant] == rest {
+		delete(l.rests, tenant)
+	}
 }
 
 // Epoch returns the epoch of this process, 0 = none, and the number up to which all its
@@ -186,25 +232,31 @@ func (l *Log) Epoch() (epoch, through int64) {
 	for _, batch := range l.ended {
 		through = min(through, batch.No-1)
 	}
+	for _, rest := range l.rests {
+		through = min(through, rest.Low-1)
+	}
 	return l.epoch, through
 }
 
-// SignOfLife is called when audit_writers says that this process lives; gone says that
+// NoteSignOfLife is called when audit_writers says that this process lives; gone says that
 // its epoch was taken for ended, so that the next write draws another.
-func (l *Log) SignOfLife(gone bool) {
+func (l *Log) NoteSignOfLife(gone bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.seen = time.Now()
 	if gone {
-		l.epoch = 0
+		l.seen = time.Time{}
 	}
 }
 
-// drawEpochSQL draws the next epoch, unless another process takes it at the same moment.
-// $1 now.
+// drawEpochSQL draws the next epoch, unless another process takes it at the same moment. $1
+// the least that it may be, $2 now.
 const drawEpochSQL = `
 	INSERT INTO audit_writers (epoch, sealed_through, seen_at)
-	VALUES ((SELECT COALESCE(MAX(epoch), 0) + 1 FROM audit_writers), 0, $1)
+	VALUES ((
+		SELECT CASE WHEN MAX(epoch) >= $1 THEN MAX(epoch) + 1 ELSE $1 END
+		FROM audit_writers
+	), 0, $2)
 	ON CONFLICT (epoch) DO NOTHING
 	RETURNING epoch`
 
@@ -215,45 +267,67 @@ const signOfLifeSQL = `
 	WHERE epoch = $1
 		AND ended_at IS NULL`
 
-// Prepare sees to it, before a write, that the process has an epoch that others take for alive.
-func (l *Log) Prepare(_ context.Context, write func(fn func(*db.Tx) error) error) error {
+// PrepareWrite sees to it, before a write, that the process has an epoch that others take for
+// alive. Writers wait together for that, each as long as its context allows.
+func (l *Log) PrepareWrite(ctx context.Context, write db.LogWriter) error {
 	if l.isFresh() {
 		return nil
 	}
-	l.drawing.Lock()
-	defer l.drawing.Unlock()
-	if l.isFresh() {
-		return nil
+	r := l.renewOnce(context.WithoutCancel(ctx), write)
+	select {
+	case <-r.done:
+		return r.err
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	epoch, _ := l.Epoch()
-	if epoch > 0 {
-		isAlive, err := giveSignOfLife(write, epoch)
-		if err != nil {
-			return err
+}
+
+// renewOnce begins a renewal where none is under way.
+func (l *Log) renewOnce(ctx context.Context, write db.LogWriter) *renewal {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.renewal != nil {
+		return l.renewal
+	}
+	r := &renewal{done: make(chan struct{})}
+	l.renewal = r
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, mostRenewal)
+		defer cancel()
+		epoch, err := l.renewEpoch(ctx, write)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if r.err = err; err == nil {
+			l.beginEpoch(epoch)
 		}
-		if isAlive {
-			l.begin(epoch)
-			return nil
+		l.renewal = nil
+		close(r.done)
+	}()
+	return r
+}
+
+// renewEpoch says that this process lives, or draws an epoch where it has none, its own was
+// taken for ended or holds no more numbers.
+func (l *Log) renewEpoch(ctx context.Context, write db.LogWriter) (epoch int64, err error) {
+	if epoch = l.usableEpoch(); epoch > 0 {
+		isAlive, err := giveSignOfLife(ctx, write, epoch)
+		if err != nil || isAlive {
+			return epoch, err
 		}
 	}
 	for range mostDraws {
-		epoch, err := drawEpoch(write)
-		if err != nil {
-			return err
-		}
-		if epoch > 0 {
-			l.begin(epoch)
-			return nil
+		if epoch, err = drawEpoch(ctx, write); err != nil || epoch > 0 {
+			return epoch, err
 		}
 	}
-	return fault.New(fault.Unavailable, "57P03", "no number for the audit log could be drawn; try again")
+	return 0, fault.New(fault.Unavailable, "57P03", "no number for the audit log could be drawn; try again")
 }
 
 // mostDraws is how often an epoch is drawn that another process takes at the same moment.
 const mostDraws = 10
 
-func giveSignOfLife(write func(fn func(*db.Tx) error) error, epoch int64) (isAlive bool, err error) {
-	err = write(func(tx *db.Tx) error {
+func giveSignOfLife(ctx context.Context, write db.LogWriter, epoch int64) (isAlive bool, err error) {
+	err = write(ctx, func(tx *db.Tx) error {
 		n, err := tx.Exec(signOfLifeSQL, epoch, time.Now().UTC())
 		isAlive = n == 1
 		return err
@@ -265,10 +339,11 @@ func giveSignOfLife(write func(fn func(*db.Tx) error) error, epoch int64) (isAli
 }
 
 // drawEpoch returns 0 where another process took the number.
-func drawEpoch(write func(fn func(*db.Tx) error) error) (epoch int64, err error) {
-	err = write(func(tx *db.Tx) error {
+func drawEpoch(ctx context.Context, write db.LogWriter) (epoch int64, err error) {
+	now := time.Now().UTC()
+	err = write(ctx, func(tx *db.Tx) error {
 		epoch = 0
-		return tx.Query(drawEpochSQL, []any{time.Now().UTC()}, func(r *db.Row) error {
+		return tx.Query(drawEpochSQL, []any{int64(now.Sub(firstEpoch).Seconds()), now}, func(r *db.Row) error {
 			epoch = r.Int(0)
 			return nil
 		})
@@ -279,17 +354,32 @@ func drawEpoch(write func(fn func(*db.Tx) error) error) (epoch int64, err error)
 	return epoch, nil
 }
 
+// isFresh reports that nothing is to be done before a write.
 func (l *Log) isFresh() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.epoch > 0 && time.Since(l.seen) < epochPause
+	return l.epoch > 0 && time.Since(l.seen) < epochPause && l.hasNumbers()
 }
 
-// begin goes on in an epoch, or begins one. Transactions that run keep the batch that they
-// have: where its epoch was taken for ended, its rows are found by the looks that follow.
-func (l *Log) begin(epoch int64) {
+// usableEpoch is the epoch of this process, 0 = it needs another.
+func (l *Log) usableEpoch() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if !l.hasNumbers() {
+		return 0
+	}
+	return l.epoch
+}
+
+// sparedNumbers are left to the transactions that begin while another epoch is drawn.
+const sparedNumbers = 1000
+
+// hasNumbers reports that the epoch has batches left; the caller holds mu.
+func (l *Log) hasNumbers() bool { return l.last < FirstBatch(l.epoch+1)-sparedNumbers }
+
+// beginEpoch goes on in an epoch, or begins one; the caller holds mu. Transactions that run
+// keep the batch that they have.
+func (l *Log) beginEpoch(epoch int64) {
 	l.seen = time.Now()
 	if l.epoch == epoch {
 		return
@@ -310,5 +400,5 @@ func (l *Log) closeOpen() {
 func (l *Log) IsWaiting() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.open != nil || len(l.ended) > 0
+	return l.open != nil || len(l.ended)+len(l.rests) > 0
 }

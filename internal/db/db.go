@@ -135,9 +135,12 @@ func (d *DB) Ping(ctx context.Context) error {
 
 // Log is what a process knows of what it writes to the audit log (package audit).
 type Log interface {
-	// Prepare is called before each write transaction; write runs one that does not ask for it again.
-	Prepare(ctx context.Context, write func(fn func(*Tx) error) error) error
+	// PrepareWrite is called before each write transaction; write runs one that does not ask for it again.
+	PrepareWrite(ctx context.Context, write LogWriter) error
 }
+
+// LogWriter runs a write transaction of all tenants.
+type LogWriter func(ctx context.Context, fn func(*Tx) error) error
 
 // KeepLog gives what package audit keeps of a database. One without is nobody's yet: what is
 // written to its log is not taken for the server's.
@@ -157,11 +160,14 @@ func (d *DB) prepareLog(ctx context.Context) error {
 	if l == nil {
 		return nil
 	}
-	err := l.Prepare(ctx, func(fn func(*Tx) error) error {
+	err := classifyError(l.PrepareWrite(ctx, func(ctx context.Context, fn func(*Tx) error) error {
 		_, err := d.eng.write(ctx, Scope{All: true}, fn)
 		return err
-	})
-	return classifyError(err)
+	}))
+	if err != nil {
+		d.health.noteWrite(err)
+	}
+	return err
 }
 
 // Close waits for running transactions and closes the database.

@@ -1,14 +1,31 @@
 package db
 
 import (
+	"context"
 	"testing"
 
 	"holdfast/internal/fault"
 )
 
+// writingLog writes before each write, as the audit log does.
+type writingLog struct{}
+
+func (writingLog) PrepareWrite(ctx context.Context, write LogWriter) error {
+	return write(ctx, func(tx *Tx) error { _, err := tx.Exec(probe); return err })
+}
+
 // A disk that takes no writes shows until one succeeds; reads go on.
 func TestUnwritable(t *testing.T) {
-	d := openTest(t)
+	t.Run("alone", func(t *testing.T) { testUnwritable(t, openTest(t)) })
+	t.Run("with an audit log", func(t *testing.T) {
+		d := openTest(t)
+		d.KeepLog(writingLog{})
+		testUnwritable(t, d)
+	})
+}
+
+func testUnwritable(t *testing.T, d *DB) {
+	t.Helper()
 	w := d.eng.(*lite).writer
 	write := func(sql string) error {
 		return d.Write(t.Context(), Scope{All: true}, func(tx *Tx) error { _, err := tx.Exec(sql); return err })

@@ -288,7 +288,7 @@ func TestEnd(t *testing.T) {
 // and no longer; the next on the same connection has the usual limit again.
 func TestPatient(t *testing.T) {
 	each(t, func(t *testing.T, d *db.DB) {
-		const long = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 60000) SELECT COUNT(*) FROM c"
+		const long = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 400000) SELECT COUNT(*) FROM c"
 		run := func(tx *db.Tx) error { return tx.Query(long, nil, func(*db.Row) error { return nil }) }
 		hurried := db.Patient(t.Context(), 2*time.Millisecond)
 		for name, do := range map[string]func(context.Context, db.Scope, func(*db.Tx) error) error{"read": d.Read,

@@ -136,7 +136,7 @@ func New(cfg accounts.Config, d *db.DB, m codes.Mailer, now func() time.Time) (*
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	audit.Keep(d, b.Secrets.Log)
+	audit.KeepKey(d, b.Secrets.Log)
 	if err = s.Keyring.PrepareKeys(ctx); err != nil {
 		return nil, err
 	}

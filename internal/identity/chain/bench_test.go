@@ -23,7 +23,7 @@ func measureSealing(b *testing.B, engine db.Engine) {
 	d := dbtest.Open(b, dbtest.Options(b, engine))
 	log := make([]byte, 32)
 	rand.Read(log)
-	audit.Keep(d, log)
+	audit.KeepKey(d, log)
 	c := Chain{DB: d, Keys: secrets.Keys{Log: log}, Now: time.Now}
 	e := audit.Entry{Tenant: "0190a000-0000-7000-8000-000000000001", At: time.Now(),
 		By: actor.Actor{UserID: "0190a000-0000-7000-8000-0000000000a1",

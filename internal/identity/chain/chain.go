@@ -13,8 +13,8 @@
 //
 // The newest number and hash of a tenant are kept apart, in audit_heads, under a MAC whose
 // key is not in the database. A row without a genuine code is in no seal. A chain begins
-// only with the row that tells of its tenant's creation, which loses its code then: who
-// removes a chain with its head finds it not begun anew but missing.
+// only with the row that tells of its tenant's creation, which loses its code then: a chain
+// that somebody removes with its head does not begin anew, but is missing.
 //
 // What a process that died had not sealed is sealed by another one, by the numbers of its
 // epoch. A transaction of it may still commit meanwhile. So such a seal names the ids of its
@@ -27,10 +27,10 @@
 // What this shows: a row that was forged or changed, sealed or not; a sealed
 // row that was removed, inserted or moved; one that was removed before it was sealed, while
 // its process lived; rows cut off at the end; a chain that is gone: whoever did it and by
-// whatever way, unless he has the master key. Once an hour the heads are kept in the
-// platform's own chain, so that a tenant's log that was put back with its genuine old head
-// is told, too. What this does not show: a whole database set back to an older state;
-// against that `holdfast verify --audit --heads FILE` keeps heads elsewhere.
+// whatever way, without the master key. Once an hour the heads are kept in the platform's own
+// chain, so that a tenant's log that was put back with its genuine old head shows, too. What
+// this does not show: a whole database set back to an older state; against that
+// `holdfast verify --audit --heads FILE` keeps heads elsewhere.
 //
 // Layer: domains. Begin at [Chain].
 package chain
@@ -114,5 +114,6 @@ func errForged(tenant string, rows int64) error {
 
 func errRemoved(tenant string, rows int64) error {
 	return fault.New(fault.Internal, "audit_tampered",
-		"%d rows of the audit log of tenant %s were removed before they were sealed", rows, tenant)
+		"%d rows of the audit log of tenant %s were removed before they were sealed, or lost with a primary",
+		rows, tenant)
 }

@@ -66,7 +66,7 @@ func (c *Chain) readGroups(tx *db.Tx, what reading) (groups []*group, err error)
 	var g *group
 	err = tx.Query(readGroupsSQL, []any{textsJSON(what.tenants), what.low, what.high}, func(r *db.Row) error {
 		tenant, batch, id := r.Text(atTenant), r.Int(audit.AtBatch), r.Text(0)
-		if what.sealed.has(tenant, batch, id) {
+		if what.sealed.holdsRow(tenant, batch, id) {
 			return nil
 		}
 		if g == nil || g.tenant != tenant || g.batch != batch {
@@ -99,6 +99,7 @@ func textsJSON(list []string) string {
 type sealed struct {
 	whole map[batchOf]bool // no other row of the batch can be sealed
 	named map[namedRow]int64
+	rows  int64 // of all these seals
 }
 
 type batchOf struct {
@@ -108,8 +109,8 @@ type batchOf struct {
 
 type namedRow struct{ tenant, id string }
 
-// has reports that a row is sealed; of a nil sealed none is.
-func (s *sealed) has(tenant string, batch int64, id string) bool {
+// holdsRow reports that a row is sealed; of a nil sealed none is.
+func (s *sealed) holdsRow(tenant string, batch int64, id string) bool {
 	if s == nil {
 		return false
 	}
@@ -119,7 +120,9 @@ func (s *sealed) has(tenant string, batch int64, id string) bool {
 
 func (s *sealed) isEmpty() bool { return len(s.whole)+len(s.named) == 0 }
 
-func (s *sealed) add(tenant string, one seal) {
+// addSeal notes what a seal holds.
+func (s *sealed) addSeal(tenant string, one seal) {
+	s.rows += one.rows
 	if one.ids == "" {
 		s.whole[batchOf{tenant, one.batch}] = true
 		return
@@ -135,7 +138,7 @@ func (s *sealed) add(tenant string, one seal) {
 
 // readSealedSQL selects the seals of batches. $1 tenants, $2 and $3 numbers.
 const readSealedSQL = `
-	SELECT tenant_id, seal_no, batch, ids
+	SELECT tenant_id, seal_no, batch, ids, row_count
 	FROM audit_seals
 	WHERE tenant_id IN {ids $1}
 		AND batch BETWEEN $2 AND $3
@@ -144,7 +147,7 @@ const readSealedSQL = `
 func readSealed(tx *db.Tx, tenants []string, low, high int64) (*sealed, error) {
 	out := newSealed()
 	err := tx.Query(readSealedSQL, []any{textsJSON(tenants), low, high}, func(r *db.Row) error {
-		out.add(r.Text(0), seal{no: r.Int(1), batch: r.Int(2), ids: r.Text(3)})
+		out.addSeal(r.Text(0), seal{no: r.Int(1), batch: r.Int(2), ids: r.Text(3), rows: r.Int(4)})
 		return nil
 	})
 	return out, err

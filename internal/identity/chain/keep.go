@@ -12,8 +12,8 @@ import (
 )
 
 // KeptHead is where a tenant's chain ended at a moment, kept away from the chain: in the
-// platform's own, or by an operator elsewhere. Sealed rows never change, so that row SealNo
-// has this hash for ever.
+// platform's own, or by an operator elsewhere. Seals never change, so that seal SealNo has
+// this hash for ever.
 type KeptHead struct {
 	TenantID string    `json:"tenant_id"`
 	SealNo   int64     `json:"seal_no"`
@@ -51,8 +51,8 @@ const movedHeadsSQL = `
 		AND sealed_at > $2
 	ORDER BY tenant_id`
 
-// KeepHeads writes the heads that moved into the platform's chain, once an hour: who puts a
-// tenant's log back, its genuine old head included, is told by what was kept meanwhile.
+// KeepHeads writes the heads that moved into the platform's chain, once an hour: a tenant's
+// log that somebody puts back, its genuine old head included, shows by what was kept meanwhile.
 func (c *Chain) KeepHeads(ctx context.Context) error {
 	err := c.DB.Write(ctx, everywhere, func(tx *db.Tx) error {
 		now := c.Now()
@@ -136,16 +136,18 @@ func (c *Chain) ReadKept(ctx context.Context, tenant string) (KeptHeads, error) 
 	return kept, nil
 }
 
-// checkKept compares the row that a kept head names with the hashes of the chain by number.
-func (r *Report) checkKept(h KeptHead, hashes map[int64]string) {
+// checkKept compares the seal that a kept head names with the hashes of the chain by number.
+// last is the number of the chain's newest seal.
+func (r *Report) checkKept(h KeptHead, hashes map[int64]string, last int64) {
 	hash := hashes[h.SealNo]
 	day := h.KeptAt.UTC().Format(time.DateTime) + " UTC"
 	switch {
 	case hash == h.Hash:
 	case hash == "":
-		r.addBreak(r.Rows, "", "the log ended at row %d on %s: an older log was put back, or rows were cut off "+
+		r.addBreak(last, "", "the log ended at seal %d on %s: an older log was put back, or seals were cut off "+
 			"with their head", h.SealNo, day)
 	default:
-		r.addBreak(h.SealNo, "", "the row is another than the one that ended the log on %s: the log was written anew", day)
+		r.addBreak(h.SealNo, "", "the seal is another than the one that ended the log on %s: the log was "+
+			"written anew", day)
 	}
 }

@@ -2,7 +2,6 @@ package chain
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -21,8 +20,8 @@ type epoch struct {
 	seen        time.Time
 }
 
-// batches are the numbers of those that it may not have sealed.
-func (e epoch) batches() (low, high int64) {
+// unsealedNumbers are those of the batches that it may not have sealed.
+func (e epoch) unsealedNumbers() (low, high int64) {
 	return max(e.through+1, audit.FirstBatch(e.no)), audit.FirstBatch(e.no+1) - 1
 }
 
@@ -48,11 +47,11 @@ const claimEpochSQL = `
 		AND (looked_at IS NULL OR looked_at < $3)`
 
 // sealLeft seals what processes left that give no sign of life.
-func (c *Chain) sealLeft(ctx context.Context) (total int64, err error) {
+func (c *Chain) sealLeft(ctx context.Context, all *sealing) error {
 	var dead []epoch
-	own, now := int64(0), time.Now().UTC()
-	err = c.DB.Read(ctx, everywhere, func(tx *db.Tx) error {
-		own, _ = audit.LogOf(c.DB).Epoch()
+	own, _ := audit.LogOf(c.DB).Epoch()
+	now := time.Now().UTC()
+	err := c.DB.Read(ctx, everywhere, func(tx *db.Tx) error {
 		dead = nil
 		return tx.Query(deadEpochsSQL, []any{own, now.Add(-db.DeadAfter), now.Add(-lookEvery)}, func(r *db.Row) error {
 			dead = append(dead, epoch{r.Int(0), r.Int(1), r.Time(2)})
@@ -60,26 +59,36 @@ func (c *Chain) sealLeft(ctx context.Context) (total int64, err error) {
 		})
 	})
 	if err != nil {
-		return 0, err
+		return err
 	}
 	for _, e := range dead {
-		var done sealing
-		var ended *time.Time
-		if now.Sub(e.seen) > doubtFor {
-			ended = &now
-		}
-		bad := c.DB.Write(ctx, everywhere, func(tx *db.Tx) error {
-			done = sealing{}
-			n, err := tx.Exec(claimEpochSQL, e.no, now, now.Add(-lookEvery), ended)
-			if err != nil || n == 0 {
-				return err
-			}
-			done, err = c.sealEpoch(tx, e)
+		done, err := c.sealDead(db.Patient(ctx, mostLeft), e, now)
+		all.join(done)
+		if err != nil {
 			return err
-		})
-		total, err = total+done.rows, errors.Join(err, bad, done.err)
+		}
 	}
-	return total, err
+	return nil
+}
+
+// mostLeft is how long a statement may take that reads what a process left.
+const mostLeft = 5 * time.Minute
+
+func (c *Chain) sealDead(ctx context.Context, e epoch, now time.Time) (done sealing, err error) {
+	var ended *time.Time
+	if now.Sub(e.seen) > doubtFor {
+		ended = &now
+	}
+	err = c.DB.Write(ctx, everywhere, func(tx *db.Tx) error {
+		done = sealing{}
+		n, err := tx.Exec(claimEpochSQL, e.no, now, now.Add(-lookEvery), ended)
+		if err != nil || n == 0 {
+			return err
+		}
+		done, err = c.sealEpoch(tx, e)
+		return err
+	})
+	return done, err
 }
 
 // tenantsOfBatchesSQL selects the tenants of which batches hold rows. $1 and $2 numbers, $3
@@ -108,7 +117,7 @@ const tenantsOfBatchesSQL = `
 
 // sealEpoch seals by their ids the rows of a process that nobody sealed.
 func (c *Chain) sealEpoch(tx *db.Tx, e epoch) (done sealing, err error) {
-	low, high := e.batches()
+	low, high := e.unsealedNumbers()
 	var tenants []string
 	err = tx.Query(tenantsOfBatchesSQL, []any{low, high, db.NoTenant}, func(r *db.Row) error {
 		tenants = append(tenants, r.Text(0))
@@ -117,15 +126,14 @@ func (c *Chain) sealEpoch(tx *db.Tx, e epoch) (done sealing, err error) {
 	if err != nil || len(tenants) == 0 {
 		return done, err
 	}
-	heads, err := c.lockHeads(tx, tenants)
-	if err != nil {
-		return done, err
+	for _, t := range tenants {
+		one, err := c.sealRest(tx, t, audit.Rest{Low: low, High: high})
+		if err != nil {
+			return done, err
+		}
+		done.join(one)
 	}
-	held, err := readSealed(tx, tenants, low, high)
-	if err != nil {
-		return done, err
-	}
-	return c.sealNamed(tx, heads, reading{tenants, low, high, held})
+	return done, nil
 }
 
 // Rekey seals what waits under old's keys, and puts the heads under the MAC of
@@ -150,7 +158,10 @@ func (c *Chain) Rekey(tx *db.Tx, old secrets.Keys) (broken []string, err error) 
 		return nil
 	})
 	for tenant, h := range heads {
-		tx.Queue("UPDATE audit_heads SET mac = $2 WHERE tenant_id = $1", []any{tenant, c.headMAC(tenant, h.no, h.hash)}, nil)
+		tx.Queue(`
+			UPDATE audit_heads
+			SET mac = $2
+			WHERE tenant_id = $1`, []any{tenant, c.headMAC(tenant, h.no, h.hash)}, nil)
 	}
 	if err != nil {
 		return nil, err
@@ -179,7 +190,10 @@ func (c *Chain) sealAll(tx *db.Tx) error {
 		if _, err := c.sealEpoch(tx, e); err != nil {
 			return fmt.Errorf("chain: seal epoch %d: %w", e.no, err)
 		}
-		tx.Queue("UPDATE audit_writers SET ended_at = $2 WHERE epoch = $1", []any{e.no, time.Now().UTC()}, nil)
+		tx.Queue(`
+			UPDATE audit_writers
+			SET ended_at = $2
+			WHERE epoch = $1`, []any{e.no, time.Now().UTC()}, nil)
 	}
 	return tx.Flush()
 }

@@ -19,62 +19,87 @@ const (
 
 // sealing is what came of sealing.
 type sealing struct {
-	rows    int64
-	tenants []string // nothing of whom waits any more
-	broken  []string // their chain takes no seal
-	err     error    // what was found wrong with tenants
+	rows   int64
+	broken []string // tenants whose chain takes no seal
+	err    error    // what was found wrong with tenants
 }
 
 func (s *sealing) join(other sealing) {
 	s.rows += other.rows
-	s.tenants, s.broken = append(s.tenants, other.tenants...), append(s.broken, other.broken...)
+	s.broken = append(s.broken, other.broken...)
 	s.err = errors.Join(s.err, other.err)
 }
 
 // Seal seals the batches of this process of which nothing can be committed any more, and
 // what processes left that died; it returns how many rows those were. What is wrong with one
 // tenant's chain (faults audit_tampered, audit_forged) keeps no other from being sealed.
-func (c *Chain) Seal(ctx context.Context) (total int64, err error) {
-	for _, b := range audit.LogOf(c.DB).EndedBatches() {
-		n, bad := c.sealBatch(ctx, b)
-		total, err = total+n, errors.Join(err, bad)
-	}
-	n, bad := c.sealLeft(ctx)
-	total, err = total+n, errors.Join(err, bad, c.keepEpoch(ctx))
-	if err != nil {
-		return total, fmt.Errorf("chain: seal: %w", err)
-	}
-	return total, nil
-}
-
-// keepEpoch gives a sign of life while transactions write for long, or what they wrote waits
-// for its seal: each write gives one when the last was a while ago.
-func (c *Chain) keepEpoch(ctx context.Context) error {
-	if !audit.LogOf(c.DB).IsWaiting() {
-		return nil
-	}
-	return c.DB.Write(ctx, everywhere, func(*db.Tx) error { return nil })
-}
-
-// sealBatch seals what a batch holds of each tenant. What it holds of tenants whose chain is
-// broken goes on waiting.
-func (c *Chain) sealBatch(ctx context.Context, b audit.Batch) (total int64, err error) {
+func (c *Chain) Seal(ctx context.Context) (rows int64, err error) {
 	var all sealing
+	for _, step := range []func(context.Context, *sealing) error{c.sealEnded, c.sealRests, c.sealLeft} {
+		if err = step(ctx, &all); err != nil {
+			break // the database does not answer, or not in time
+		}
+	}
+	if err = errors.Join(all.err, err); err != nil {
+		return all.rows, fmt.Errorf("chain: seal: %w", err)
+	}
+	return all.rows, nil
+}
+
+// sealEnded seals the batches of this process, and gives a sign of life while transactions
+// write for long: each write gives one when the last was a while ago.
+func (c *Chain) sealEnded(ctx context.Context, all *sealing) error {
+	log := audit.LogOf(c.DB)
+	rows := all.rows
+	for _, b := range log.EndedBatches() {
+		done, err := c.sealBatch(ctx, b)
+		all.join(done)
+		if err != nil {
+			return err
+		}
+		if !b.IsDoubtful || time.Since(b.Closed) > doubtFor {
+			log.ForgetBatch(b.No, done.broken)
+		}
+	}
+	if all.rows > rows {
+		return c.noteProgress(ctx)
+	}
+	if log.IsWaiting() {
+		return c.DB.Write(ctx, everywhere, func(*db.Tx) error { return nil })
+	}
+	return nil
+}
+
+// sealRests seals what waits of tenants whose chains took no seal, where they do again.
+func (c *Chain) sealRests(ctx context.Context, all *sealing) error {
+	log := audit.LogOf(c.DB)
+	for tenant, rest := range log.Rests() {
+		var done sealing
+		err := c.DB.Write(ctx, everywhere, func(tx *db.Tx) (err error) {
+			done, err = c.sealRest(tx, tenant, rest)
+			return err
+		})
+		all.join(done)
+		if err != nil {
+			return err
+		}
+		if len(done.broken) == 0 {
+			log.ForgetRest(tenant, rest)
+		}
+	}
+	return nil
+}
+
+// sealBatch seals what a batch holds of each tenant.
+func (c *Chain) sealBatch(ctx context.Context, b audit.Batch) (all sealing, err error) {
 	for tenants := range slices.Chunk(slices.Sorted(maps.Keys(b.Rows)), tenantsAtOnce) {
 		done, err := c.sealTenants(ctx, b, tenants)
 		if err != nil {
-			return all.rows, errors.Join(all.err, err)
+			return all, err
 		}
 		all.join(done)
 	}
-	if b.IsDoubtful && time.Since(b.Closed) < doubtFor {
-		return all.rows, all.err
-	}
-	audit.LogOf(c.DB).ForgetBatch(b.No, all.tenants)
-	if all.rows == 0 || len(all.broken) > 0 {
-		return all.rows, all.err
-	}
-	return all.rows, errors.Join(all.err, c.noteProgress(ctx))
+	return all, nil
 }
 
 // noteProgressSQL says up to where a process sealed. $1 epoch, $2 number, $3 now.
@@ -95,7 +120,7 @@ func (c *Chain) noteProgress(ctx context.Context) error {
 		return err
 	})
 	if err == nil {
-		audit.LogOf(c.DB).SignOfLife(known == 0)
+		audit.LogOf(c.DB).NoteSignOfLife(known == 0)
 	}
 	return err
 }
@@ -120,12 +145,19 @@ func (c *Chain) sealTenants(ctx context.Context, b audit.Batch, tenants []string
 		if err != nil {
 			return err
 		}
-		if b.IsDoubtful || !held.isEmpty() { // as it is when another took this process for dead
-			done, err = c.sealNamed(tx, heads, reading{tenants: tenants, low: b.No, high: b.No, sealed: held})
+		if !b.IsDoubtful && held.isEmpty() {
+			done, err = c.sealGroups(tx, heads, groups)
 			return err
 		}
-		done, err = c.sealGroups(tx, heads, groups)
-		return err
+		done = sealing{} // another took this process for dead, or rows of the batch may still come
+		for _, t := range tenants {
+			one, err := c.sealRest(tx, t, audit.Rest{Low: b.No, High: b.No, Rows: b.Rows[t]})
+			if err != nil {
+				return err
+			}
+			done.join(one)
+		}
+		return nil
 	})
 	return done, err
 }
@@ -146,19 +178,34 @@ func completeGroups(groups []*group, b audit.Batch, tenants []string) []*group {
 	return out
 }
 
-// sealNamed seals by their ids the rows that no seal holds yet.
-func (c *Chain) sealNamed(tx *db.Tx, heads map[string]head, what reading) (done sealing, err error) {
-	groups, err := c.readGroups(tx, what)
+// sealRest seals by their ids the rows of a tenant that no seal holds yet, and misses those
+// of which there are fewer than were committed.
+func (c *Chain) sealRest(tx *db.Tx, tenant string, rest audit.Rest) (done sealing, err error) {
+	tenants := []string{tenant}
+	heads, err := c.lockHeads(tx, tenants)
 	if err != nil {
 		return done, err
 	}
-	if done, err = c.sealGroups(tx, heads, groups); err != nil {
+	held, err := readSealed(tx, tenants, rest.Low, rest.High)
+	if err != nil {
 		return done, err
 	}
-	done.tenants = slices.DeleteFunc(slices.Clone(what.tenants), func(t string) bool {
-		return slices.Contains(done.broken, t)
-	})
-	return done, nil
+	groups, err := c.readGroups(tx, reading{tenants, rest.Low, rest.High, held})
+	if err != nil {
+		return done, err
+	}
+	missing := rest.Rows - held.rows
+	for _, g := range groups {
+		missing -= g.rows + g.forged
+	}
+	if missing > 0 && len(groups) == 0 {
+		groups = append(groups, newGroup(tenant, rest.High))
+	}
+	if missing > 0 {
+		last := groups[len(groups)-1]
+		last.ids, last.expected = append([]string{}, last.ids...), last.rows+missing
+	}
+	return c.sealGroups(tx, heads, groups)
 }
 
 // lockHeadsSQL locks the ends of chains, in one order. $1 tenants.
@@ -253,10 +300,11 @@ func (c *Chain) sealGroups(tx *db.Tx, heads map[string]head, groups []*group) (d
 	for _, g := range groups {
 		h, ok := heads[g.tenant]
 		if err := c.checkHead(g.tenant, h, ok); err != nil {
-			done.err, done.broken = errors.Join(done.err, err), append(done.broken, g.tenant)
+			if !slices.Contains(done.broken, g.tenant) { // one error for a tenant
+				done.err, done.broken = errors.Join(done.err, err), append(done.broken, g.tenant)
+			}
 			continue
 		}
-		done.tenants = append(done.tenants, g.tenant)
 		done.err = errors.Join(done.err, g.findFault())
 		if g.rows+g.expected == 0 {
 			continue
@@ -267,7 +315,8 @@ func (c *Chain) sealGroups(tx *db.Tx, heads map[string]head, groups []*group) (d
 			tx.Queue(takeCreationCodeSQL, []any{g.tenant, id}, nil)
 		}
 		h.no, h.hash = s.no, s.hash
-		heads[g.tenant], moved[g.tenant] = c.authenticate(g.tenant, h), true
+		h.mac = c.headMAC(g.tenant, h.no, h.hash)
+		heads[g.tenant], moved[g.tenant] = h, true
 		done.rows += g.rows
 	}
 	for _, tenant := range slices.Sorted(maps.Keys(moved)) {
@@ -275,11 +324,6 @@ func (c *Chain) sealGroups(tx *db.Tx, heads map[string]head, groups []*group) (d
 		tx.Queue(moveHeadSQL, []any{tenant, h.no, h.hash, h.mac, c.Now()}, nil)
 	}
 	return done, tx.Flush()
-}
-
-func (c *Chain) authenticate(tenant string, h head) head {
-	h.mac = c.headMAC(tenant, h.no, h.hash)
-	return h
 }
 
 // checkHead refuses a chain that takes no seal.

@@ -78,7 +78,7 @@ func (c *Chain) Verify(ctx context.Context, tenant string, kept []KeptHead) (Rep
 			return err
 		}
 		for _, h := range kept {
-			rep.checkKept(h, hashes)
+			rep.checkKept(h, hashes, last.no)
 		}
 		if err := c.verifyHead(tx, &rep, last); err != nil {
 			return err
@@ -130,39 +130,61 @@ var unsealedSQL = db.FillWords(`
 	SELECT {columns}
 	FROM audit
 	WHERE tenant_id = $1
-		AND batch NOT IN (
-			SELECT batch
-			FROM audit_seals
-			WHERE tenant_id = $1
-				AND ids IS NULL
+		AND NOT EXISTS (
+			SELECT 1
+			FROM audit_seals AS seal
+			WHERE seal.tenant_id = $1
+				AND seal.batch = audit.batch
+				AND seal.ids IS NULL
 		)
 	ORDER BY id`, "{columns}", audit.Columns)
 
 // verifyUnsealed looks at the rows that are in no seal: they wait for the sealer, or are
 // not the server's.
 func (c *Chain) verifyUnsealed(tx *db.Tx, rep *Report) error {
-	held := newSealed()
-	err := tx.Query(`
+	held, writers := newSealed(), map[int64]epoch{}
+	tx.Queue(`
 		SELECT seal_no, batch, ids
 		FROM audit_seals
 		WHERE tenant_id = $1
 			AND ids IS NOT NULL`, []any{rep.TenantID}, func(r *db.Row) error {
-		held.add(rep.TenantID, seal{no: r.Int(0), batch: r.Int(1), ids: r.Text(2)})
+		held.addSeal(rep.TenantID, seal{no: r.Int(0), batch: r.Int(1), ids: r.Text(2)})
 		return nil
 	})
-	if err != nil {
+	tx.Queue(`
+		SELECT epoch, sealed_through, seen_at
+		FROM audit_writers
+		WHERE ended_at IS NULL`, nil, func(r *db.Row) error {
+		writers[r.Int(0)] = epoch{r.Int(0), r.Int(1), r.Time(2)}
+		return nil
+	})
+	if err := tx.Flush(); err != nil {
 		return err
 	}
 	codes := audit.NewCoder(c.Keys.Log)
 	return tx.Query(unsealedSQL, []any{rep.TenantID}, func(r *db.Row) error {
-		if held.has(rep.TenantID, r.Int(audit.AtBatch), r.Text(0)) {
+		batch := r.Int(audit.AtBatch)
+		if held.holdsRow(rep.TenantID, batch, r.Text(0)) {
 			return nil
 		}
-		if codes.IsGenuine(audit.AppendContent(nil, rep.TenantID, r), r) {
+		switch isGenuine := codes.IsGenuine(audit.AppendContent(nil, rep.TenantID, r), r); {
+		case isGenuine && writers[audit.EpochOf(batch)].willSeal(batch):
 			rep.Waiting++
-			return nil
+		case isGenuine:
+			rep.addBreak(0, r.Text(0), "the row waits for a seal that no server will write")
+		case r.Null(audit.AtCode) && audit.IsCreation(rep.TenantID, r) && !rep.Whole():
+			// It was sealed, and its seal is gone.
+		default:
+			rep.addBreak(0, r.Text(0), whyForged)
 		}
-		rep.addBreak(0, r.Text(0), whyForged)
 		return nil
 	})
 }
+
+// willSeal reports that a process seals a batch, or that another does when it has died.
+func (e epoch) willSeal(batch int64) bool {
+	return e.no > 0 && batch > e.through && e.seen.Before(time.Now().Add(mostSkew))
+}
+
+// mostSkew is how far the clocks of servers may differ.
+const mostSkew = time.Hour

@@ -56,7 +56,7 @@ func Rekey(ctx context.Context, d *db.DB, r Rekeying) (out Rekeyed, err error) {
 	if b.Secrets, err = secrets.New(r.New); err != nil {
 		return out, err
 	}
-	audit.Keep(d, b.Secrets.Log)
+	audit.KeepKey(d, b.Secrets.Log)
 	if bytes.Equal(r.Old, r.New) {
 		return out, fault.New(fault.Invalid, "validation_failed", "the old master key and the new one are the same")
 	}
