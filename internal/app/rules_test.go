@@ -36,6 +36,7 @@ var layers = []struct {
 	{"records", "rows of any resource; what happened to them", []string{"store", "event"}},
 	{"verbs", "what a verb is: its roles, its input and answer, the transaction it runs in", []string{"verb"}},
 	{"typed records", "a type for the rows of each resource, made from the catalog", []string{"record"}},
+	{"groups of people", "of how many a figure is shown", []string{"mingroup"}},
 	{"domains", "the domains; they meet in rows, never in calls",
 		[]string{"warehouse", "safety", "score", "identity", "webhook"}},
 	{"across domains", "what stands on two domains: files into rows, sign-in by an organisation's own provider",

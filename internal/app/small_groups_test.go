@@ -15,8 +15,8 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/demo"
-	"holdfast/internal/functions/mingroup"
 	"holdfast/internal/functions/programme"
+	"holdfast/internal/mingroup"
 	"holdfast/internal/testkit"
 )
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -47,8 +48,9 @@ type board struct {
 	Late                 int  `json:"orders_late"`
 	Hazards              int  `json:"hazards_open"`
 	NewHazards           int  `json:"hazards_today"`
-	OnShift              int  `json:"people_on_shift"`
+	OnShift              *int `json:"people_on_shift"`
 	FirstAiders          *int `json:"first_aiders_on_shift"`
+	IsWithheld           bool `json:"people_withheld"`
 }
 
 func (k wallKit) read(token string) (b board) {
@@ -79,11 +81,13 @@ func TestWallBoard(t *testing.T) {
 		site := k.Insert(t, admin, "sites", map[string]any{"code": "WALL", "name": "Wall site"})
 		zone := k.Insert(t, admin, "zones", map[string]any{"code": "WALL-1", "name": "Hall", "site_id": site})
 		course := k.Insert(t, admin, "courses", map[string]any{"code": "WALL-AID", "title": "First aid"})
-		id, token := k.makeScreen(map[string]any{"site_id": site, "first_aid_course_id": course, "language": "de"})
-		empty := k.read(token)
-		if empty.FirstAiders == nil || *empty.FirstAiders+empty.OnShift+empty.Today+empty.Late+empty.Hazards != 0 {
+		hall := map[string]any{"site_id": site, "first_aid_course_id": course, "language": "de"}
+		id, token := k.makeScreen(hall)
+		empty := k.read(second(k.makeScreen(hall)))
+		if peopleOf(empty) != "0 of 0" || empty.Today+empty.Late+empty.Hazards != 0 {
 			t.Errorf("a site without records: %+v", empty)
 		}
+		setLeast(t, kit, 2)
 
 		now := time.Now().UTC()
 		_, midnight := localtime.Day(now, localtime.Zone("Europe/Berlin"))
@@ -118,16 +122,17 @@ func TestWallBoard(t *testing.T) {
 			}
 		}
 		got, want := k.read(token), board{Name: "Hall 1", Site: "WALL Wall site", Language: "de", Today: 1, Late: 1,
-			Hazards: 1, NewHazards: 1, OnShift: 2}
-		aiders := got.FirstAiders
-		if got.FirstAiders = nil; aiders == nil || *aiders != 1 || got != want {
-			t.Errorf("the board: %+v with %v first aiders, want %+v with 1", got, aiders, want)
+			Hazards: 1, NewHazards: 1}
+		people := peopleOf(got)
+		if got.OnShift, got.FirstAiders = nil, nil; people != "1 of 2" || got != want {
+			t.Errorf("the board: %+v with %s first aiders, want %+v with 1 of 2", got, people, want)
 		}
 		if body := string(k.show(token).Body); strings.Contains(body, "Known") || strings.Contains(body, "Oil") ||
 			strings.Contains(body, site) {
 			t.Errorf("the board names somebody or something: %s", body)
 		}
-		if all := k.read(second(k.makeScreen(nil))); all.OnShift < 3 || all.Hazards < 1 || all.FirstAiders != nil {
+		all := k.read(second(k.makeScreen(nil)))
+		if all.OnShift == nil || *all.OnShift < 3 || all.Hazards < 1 || all.FirstAiders != nil {
 			t.Errorf("all sites, without a course: %+v", all)
 		}
 
@@ -141,6 +146,111 @@ func TestWallBoard(t *testing.T) {
 }
 
 func second(_, b string) string { return b }
+
+// peopleOf is how many first aiders there are of how many people, "?" of what is not told.
+func peopleOf(b board) string {
+	word := func(n *int) string {
+		if n == nil {
+			return "?"
+		}
+		return strconv.Itoa(*n)
+	}
+	return word(b.FirstAiders) + " of " + word(b.OnShift)
+}
+
+// A board counts no people where they are so few that each is told by the figure: a lone
+// person reads there whether they are a first aider.
+func TestWallWithholdsSmallGroups(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, kit *testkit.Kit) {
+		k := wallKit{sharing{kit, t}}
+		admin, manager := testkit.As(actor.Admin), testkit.As(actor.Manager)
+		site := k.Insert(t, admin, "sites", map[string]any{"code": "FEW", "name": "Small site"})
+		course := k.Insert(t, admin, "courses", map[string]any{"code": "FEW-AID", "title": "First aid"})
+		start := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
+		atWork := 0
+		for _, c := range []struct {
+			people, least int // least 0: the tenant has not set it
+			want          string
+			isWithheld    bool
+		}{
+			{0, 0, "0 of 0", false},
+			{1, 0, "? of ?", true},
+			{1, 2, "? of ?", true},
+			{2, 2, "0 of 2", false},
+			{2, 3, "? of ?", true},
+			{9, 0, "? of ?", true},
+			{10, 0, "0 of 10", false},
+		} {
+			setLeast(t, kit, c.least)
+			for ; atWork < c.people; atWork++ {
+				worker := k.Insert(t, manager, "workers", map[string]any{"employee_no": fmt.Sprint("FEW-", atWork),
+					"name": "Somebody", "site_id": site})
+				k.Insert(t, manager, "shifts", map[string]any{"worker_id": worker, "started_at": start})
+			}
+			got := k.read(second(k.makeScreen(map[string]any{"site_id": site, "first_aid_course_id": course})))
+			if peopleOf(got) != c.want || got.IsWithheld != c.isWithheld {
+				t.Errorf("%d people, min_group %d: %s, withheld %t, want %s, %t", c.people, c.least, peopleOf(got),
+					got.IsWithheld, c.want, c.isWithheld)
+			}
+		}
+	})
+}
+
+// A board is shown while the database takes no writes, and the next one that can be kept is.
+func TestWallShowsWithoutWrites(t *testing.T) {
+	testkit.InTurn(t, func(t *testing.T, kit *testkit.Kit) {
+		k := wallKit{sharing{kit, t}}
+		id, token := k.makeScreen(nil)
+		mend := broken(t, kit, "UPDATE ON wall_screens", "1 = 1")
+		k.read(token)
+		opened := func() any {
+			admin := testkit.As(actor.Admin)
+			return testkit.List[map[string]any](t, kit, admin, "wall_screens?id=eq."+id)[0]["opened_at"]
+		}
+		if at := opened(); at != nil {
+			t.Errorf("opened at %v, though that could not be kept", at)
+		}
+		mend()
+		if k.read(token); opened() == nil {
+			t.Error("the showing is not kept once it can be")
+		}
+	})
+}
+
+// A board is counted once in 15 seconds, however often its link is asked.
+func TestWallBoardIsKept(t *testing.T) {
+	onClock(t, testkit.As(actor.Admin), func(k *clocked) {
+		var made struct{ URL string }
+		w := k.call("POST", "/v1/wall-screens", `{"name": "Hall 1"}`)
+		if err := json.Unmarshal(w.Body.Bytes(), &made); err != nil || w.Code != 201 {
+			k.Fatalf("a screen: %d %s", w.Code, w.Body)
+		}
+		_, token, _ := strings.Cut(made.URL, "#")
+		hazards := func() (n int) {
+			k.Helper()
+			var b board
+			w := k.call("POST", "/wall/board", `{"token": "`+token+`"}`)
+			if err := json.Unmarshal(w.Body.Bytes(), &b); err != nil || w.Code != 200 {
+				k.Fatalf("the board: %d %s", w.Code, w.Body)
+			}
+			return b.Hazards
+		}
+		before := hazards()
+		w = k.call("POST", "/v1/incidents", `{"kind": "hazard", "title": "Oil", "occurred_at": "`+
+			time.Now().UTC().Format(time.RFC3339)+`"}`)
+		if w.Code != 201 {
+			k.Fatalf("a hazard: %d %s", w.Code, w.Body)
+		}
+		time.Sleep(14 * time.Second)
+		if n := hazards(); n != before {
+			k.Errorf("%d hazards after 14 s, want the %d that are kept", n, before)
+		}
+		time.Sleep(2 * time.Second)
+		if n := hazards(); n != before+1 {
+			k.Errorf("%d hazards after 16 s, want %d", n, before+1)
+		}
+	})
+}
 
 // givenOrder confirms an order of a site that is promised for a moment.
 func givenOrder(t *testing.T, k *testkit.Kit, no, site string, promised time.Time) {

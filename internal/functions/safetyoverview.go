@@ -9,9 +9,9 @@ import (
 	"holdfast/internal/actor"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
-	"holdfast/internal/functions/mingroup"
 	"holdfast/internal/functions/output"
 	"holdfast/internal/localtime"
+	"holdfast/internal/mingroup"
 	"holdfast/internal/query"
 	"holdfast/internal/store"
 )

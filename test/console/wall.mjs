@@ -15,25 +15,44 @@ async function newScreen(more = {}) {
   return { ...made, name: json.name, path: new URL(made.url).pathname + new URL(made.url).hash };
 }
 
-// givenFirstAider is a course, and somebody on shift who holds its certificate.
+// givenFirstAider is a course, and somebody on shift who holds its certificate, beside nine others: figures of fewer
+// people are not shown.
 async function givenFirstAider() {
   const [course] = await api(admin, '/v1/courses', {
     method: 'POST',
     body: { code: `AID-${Date.now()}`, title: 'First aid at work' },
   });
-  const [worker] = await api(admin, '/v1/workers', {
-    method: 'POST',
-    body: { employee_no: `AID-${Date.now()}`, name: 'Nobody Known' },
-  });
-  await api(admin, '/v1/shifts', {
-    method: 'POST',
-    body: { worker_id: worker.id, started_at: new Date(Date.now() - 36e5).toISOString() },
-  });
+  const workers = await givenOnShift(10);
   await api(admin, '/v1/training_assignments', {
     method: 'POST',
-    body: { course_id: course.id, worker_id: worker.id, status: 'completed' },
+    body: { course_id: course.id, worker_id: workers[0].id, status: 'completed' },
   });
   return course;
+}
+
+// givenOnShift are people whose shift runs, of a site or of none.
+async function givenOnShift(count, site = null) {
+  const people = Array.from({ length: count }, (_, i) => i);
+  const workers = await api(admin, '/v1/workers', {
+    method: 'POST',
+    body: people.map((i) => ({ employee_no: `AID-${Date.now()}-${i}`, name: 'Nobody Known', site_id: site })),
+  });
+  const started_at = new Date(Date.now() - 36e5).toISOString();
+  await api(admin, '/v1/shifts', {
+    method: 'POST',
+    body: workers.map((w) => ({ worker_id: w.id, started_at })),
+  });
+  return workers;
+}
+
+// passTime lets time go by for a page, and answers arrive meanwhile.
+async function passTime(page, seconds) {
+  for (let at = 0; at < seconds; at += 10) {
+    await page.clock.runFor(10_000);
+    await new Promise((done) => {
+      setTimeout(done, 100);
+    });
+  }
 }
 
 const over = (page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
@@ -113,6 +132,80 @@ test('figures are those of the records, fit a hall and a phone, and say when the
         await context.setOffline(false);
         await wall.clock.runFor(60_000);
         await wall.getByText('Open hazards').waitFor();
+      },
+      { viewport, ...look },
+    );
+  }
+});
+
+test('a 404 of a proxy ends no board, and one of the server ends it for good', async () => {
+  const { id, path } = await newScreen();
+  await visit(async (wall, context) => {
+    let asks = 0;
+    wall.on('request', (r) => {
+      if (r.url().endsWith('/wall/board')) asks += 1;
+    });
+    const refuse = (route) => route.fulfill({ status: 404, contentType: 'text/html', body: '<h1>Maintenance</h1>' });
+    await wall.clock.install();
+    await wall.goto(url + path);
+    await wall.getByText('Open hazards').waitFor();
+    await wall.route('**/wall/board', refuse);
+    await passTime(wall, 120);
+    await wall.getByText(/Not current: as of/).waitFor();
+    assert.ok(asks >= 2 && asks <= 4, `asked ${asks} times in two minutes`);
+    await wall.unroute('**/wall/board', refuse);
+    await passTime(wall, 60);
+    await wall.getByText(/Not current: as of/).waitFor({ state: 'hidden' });
+    assert.ok(await wall.getByText('Open hazards').isVisible());
+
+    await api(admin, `/v1/wall_screens?id=eq.${id}`, { method: 'DELETE' });
+    await passTime(wall, 60);
+    const ended = wall.getByText('does not exist or has ended');
+    await ended.waitFor();
+    const before = asks;
+    await context.setOffline(true);
+    await context.setOffline(false);
+    await wall.evaluate(() => {
+      dispatchEvent(new Event('online'));
+      document.dispatchEvent(new Event('visibilitychange'));
+    });
+    await passTime(wall, 120);
+    assert.equal(asks, before, 'who is told that the link has ended asks no more');
+    assert.ok(await ended.isVisible());
+  });
+});
+
+test('where few people are on shift no figure tells of single ones, and one of a thing is one in French', async () => {
+  const [site] = await api(admin, '/v1/sites', {
+    method: 'POST',
+    body: { code: `FEW-${Date.now()}`, name: 'Small site' },
+  });
+  await givenOnShift(1, site.id);
+  const small = { site_id: site.id, language: 'fr' };
+  const { path } = await newScreen(small);
+  for (const viewport of [hall, narrow]) {
+    await visit(
+      async (wall) => {
+        for (const [count, words] of [
+          [1, ['1 terminée', '1 signalé aujourd’hui']],
+          [2, ['2 terminées', '2 signalés aujourd’hui']],
+        ]) {
+          const counted = { orders_today: 3, orders_done: count, hazards_open: 2, hazards_today: count };
+          await wall.route(
+            '**/wall/board',
+            async (route) => {
+              const response = await route.fetch();
+              await route.fulfill({ response, json: { ...(await response.json()), ...counted } });
+            },
+            { times: 1 },
+          );
+          await wall.goto('about:blank');
+          await wall.goto(url + path);
+          await wall.getByText(/Si peu de personnes ont pointé/).waitFor();
+          for (const text of words) await wall.getByText(text, { exact: true }).waitFor();
+        }
+        assert.equal(await over(wall), 0);
+        await picture(wall, viewport === hall ? 'wall-few' : 'wall-few-phone');
       },
       { viewport, ...look },
     );

@@ -8,8 +8,8 @@ import (
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/decimal"
-	"holdfast/internal/functions/mingroup"
 	"holdfast/internal/functions/output"
+	"holdfast/internal/mingroup"
 	"holdfast/internal/warehouse/costs"
 	"holdfast/internal/warehouse/inventory"
 )

@@ -3,15 +3,18 @@ package share
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
 
 	"holdfast/internal/actor"
 	"holdfast/internal/audit"
+	"holdfast/internal/cache"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/localtime"
+	"holdfast/internal/mingroup"
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
 	"holdfast/internal/safety/sheets"
@@ -28,13 +31,17 @@ const (
 	MostScreenDays    = 366
 	longestScreenName = 80
 	seenEvery         = 15 * time.Minute // a screen asks twice a minute
+	boardTTL          = 15 * time.Second
 )
 
 // Screens makes links to boards of a hall, and answers the screens that hold one.
-type Screens struct{ store *store.Store }
+type Screens struct {
+	store  *store.Store
+	boards cache.Memo[Board] // by screen: whoever has its link asks as often as they like
+}
 
 // NewScreens returns the screens of s.
-func NewScreens(s *store.Store) *Screens { return &Screens{s} }
+func NewScreens(s *store.Store) *Screens { return &Screens{store: s} }
 
 // ScreenWish is what is asked of a new screen.
 type ScreenWish struct {
@@ -127,9 +134,11 @@ type Board struct {
 	OrdersLate  int64 `json:"orders_late" doc:"Open ones that were promised for before now."`
 	Hazards     int64 `json:"hazards_open" doc:"Hazards reported that are not closed."`
 	NewHazards  int64 `json:"hazards_today" doc:"Those that were reported today."`
-	OnShift     int64 `json:"people_on_shift" doc:"People whose shift runs."`
-	// FirstAiders is nil where nobody said which certificate makes one.
-	FirstAiders *int64 `json:"first_aiders_on_shift" doc:"Of these with a valid certificate; null: no course is named."`
+	// OnShift is nil where the people are few enough to be told apart; FirstAiders there, too,
+	// and where nobody said which certificate makes one.
+	OnShift     *int64 `json:"people_on_shift" doc:"People whose shift runs; null where people_withheld."`
+	FirstAiders *int64 `json:"first_aiders_on_shift" doc:"Those with a valid certificate; null: no course or withheld."`
+	IsWithheld  bool   `json:"people_withheld" doc:"Somebody's shift runs, but fewer people's than min_group."`
 }
 
 // screen is a link that works.
@@ -153,8 +162,8 @@ const screenSQL = `
 		AND screen.expires_at > $3
 		AND tenants.status = 'active'`
 
-// ReadBoard is the board of a screen as it is now. A token that is guessed, late, revoked or of
-// a suspended tenant is fault.NotFound, and nothing tells which.
+// ReadBoard is the board of a screen as it is now, or was a few seconds ago. A token that is
+// guessed, late, revoked or of a suspended tenant is fault.NotFound, and nothing tells which.
 func (s *Screens) ReadBoard(ctx context.Context, by actor.Actor, token string) (*Board, error) {
 	tenant, ok := tenantOf(token)
 	if !ok {
@@ -175,8 +184,16 @@ func (s *Screens) ReadBoard(ctx context.Context, by actor.Actor, token string) (
 		if err != nil || found == nil {
 			return err
 		}
+		if kept, ok := s.boards.Get(found.id, now); ok {
+			found.board = &kept
+			return nil
+		}
 		found.queueBoard(tx, now)
-		return tx.Flush()
+		if err := tx.Flush(); err != nil {
+			return err
+		}
+		s.boards.Put(found.id, *found.board, now.Add(boardTTL))
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("share: read a board: %w", err)
@@ -185,26 +202,43 @@ func (s *Screens) ReadBoard(ctx context.Context, by actor.Actor, token string) (
 		return nil, refuseDead()
 	}
 	if now.Sub(found.openedAt) >= seenEvery {
+		// A hall needs its board while the database takes no writes.
 		if err := s.keepShown(ctx, by, found, now); err != nil {
-			return nil, err
+			if fault.As(err).Kind == fault.NotFound {
+				return nil, err
+			}
+			slog.Warn("when a screen was shown could not be kept; the board is shown",
+				"screen", found.id, "error", err)
 		}
 	}
 	return found.board, nil
 }
 
-// boardOrdersSQL counts orders that go out. $1 tenant, $2 and $3 the day, $4 now, $5 site,
-// empty for all.
+// boardOrdersSQL counts orders that go out. Completed ones are a part of their own: an index
+// finds those of the day, and those of all the years before are not read. $1 tenant, $2 and
+// $3 the day, $4 now, $5 site, empty for all.
 const boardOrdersSQL = `
-	SELECT COUNT(*) FILTER (WHERE promised_at >= $2 AND promised_at < $3),
-		COUNT(*) FILTER (WHERE promised_at >= $2 AND promised_at < $3 AND status = 'completed'),
+	SELECT COUNT(*) FILTER (WHERE promised_at >= $2),
+		COUNT(*) FILTER (WHERE promised_at >= $2 AND status = 'completed'),
 		COUNT(*) FILTER (WHERE promised_at < $4 AND status <> 'completed')
-	FROM orders
-	WHERE tenant_id = $1
-		AND type IN ('outbound', 'transfer')
-		AND status IN ('confirmed', 'in_progress', 'on_hold', 'completed')
-		AND (status <> 'completed' OR promised_at >= $2)
-		AND promised_at < $3
-		AND ($5 = '' OR CAST(site_id AS text) = $5)`
+	FROM (
+		SELECT status, promised_at
+		FROM orders
+		WHERE tenant_id = $1
+			AND type IN ('outbound', 'transfer')
+			AND status IN ('confirmed', 'in_progress', 'on_hold')
+			AND promised_at < $3
+			AND ($5 = '' OR CAST(site_id AS text) = $5)
+		UNION ALL
+		SELECT status, promised_at
+		FROM orders
+		WHERE tenant_id = $1
+			AND type IN ('outbound', 'transfer')
+			AND status = 'completed'
+			AND promised_at >= $2
+			AND promised_at < $3
+			AND ($5 = '' OR CAST(site_id AS text) = $5)
+	) AS due`
 
 // boardHazardsSQL counts hazards that nobody has closed: of the site that the report
 // names, else of its zone. $1 tenant, $2 the day's first moment, $3 site, empty for all.
@@ -243,7 +277,7 @@ const longestShift = 24 * time.Hour
 // queueBoard asks for the figures of a board.
 func (s *screen) queueBoard(tx *db.Tx, now time.Time) {
 	from, until := localtime.Day(now, s.zone)
-	b := s.board
+	b, least := s.board, mingroup.Queue(tx, s.tenant)
 	tx.Queue(boardOrdersSQL, []any{s.tenant, from, until, now, s.siteID}, func(r *db.Row) error {
 		b.OrdersToday, b.OrdersDone, b.OrdersLate = r.Int(0), r.Int(1), r.Int(2)
 		return nil
@@ -255,16 +289,20 @@ func (s *screen) queueBoard(tx *db.Tx, now time.Time) {
 	today := localtime.DateOf(now, s.zone).String()
 	args := []any{s.tenant, now, now.Add(-longestShift), s.siteID, s.courseID, today}
 	tx.Queue(boardPeopleSQL, args, func(r *db.Row) error {
-		b.OnShift = r.Int(0)
+		people, aiders := r.Int(0), r.Int(1)
+		if people > 0 && !least.Shows(people) {
+			b.IsWithheld = true
+			return nil
+		}
+		b.OnShift = &people
 		if s.courseID != "" {
-			n := r.Int(1)
-			b.FirstAiders = &n
+			b.FirstAiders = &aiders
 		}
 		return nil
 	})
 }
 
-// keepShown keeps when a screen was shown; the first time the audit log is told.
+// keepShown keeps when a screen was shown, and tells the audit log of the first time.
 func (s *Screens) keepShown(ctx context.Context, by actor.Actor, x *screen, now time.Time) error {
 	by = actor.Actor{Role: actor.Service, TenantID: x.tenant, KeyID: "wall-screen:" + x.id,
 		RequestID: by.RequestID, Address: by.Address}

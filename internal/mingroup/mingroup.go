@@ -3,7 +3,7 @@
 // a team of one it is a single person's. Every board and every aggregate about
 // people asks here, so that the least size is one setting and one rule.
 //
-// Layer: functions. Begin at [Least].
+// Layer: groups of people. Begin at [Least].
 package mingroup
 
 import (
