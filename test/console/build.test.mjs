@@ -108,7 +108,7 @@ test('a figure that the console works out itself says where it is of what the re
 // What is shown before the words of the other pages are there has its own at once.
 test('the sign-in, the overview and the frame find their words in the first file of a language', () => {
   const early =
-    /^(main|app|frame|lib\/(?!records|floor|trip|plane|fields)|ui\/(basic|form|icon|overlay|tile|door)|pages\/(gate|home))/;
+    /^(main|app|frame|lib\/(?!records|floor|trip|plane|fields)|ui\/(basic|form|icon|overlay|places|tile|door)|pages\/(gate|home))/;
   for (const language of ['de', 'fr']) {
     const said = wordsOf(`${language}.ts`);
     const late = [...spoken(early)]

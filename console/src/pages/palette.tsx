@@ -7,11 +7,11 @@ import { _ } from '../lib/i18n';
 import { useStore, type Store } from '../lib/store';
 import { collectionOf, scan, sentenceOf } from '../lib/floor';
 import { hrefOf } from '../ui/value';
-import { places } from '../frame';
 import '../records.css';
 import { Check } from '../ui/form';
 import { Icon } from '../ui/icon';
 import { Dialog } from '../ui/dialog';
+import { places } from '../ui/places';
 
 interface Hit {
   group: string;
