@@ -64,9 +64,13 @@ func (s *schedule) runDrill(ctx context.Context) error {
 	if err != nil || newest.Made.IsZero() {
 		return err
 	}
+	before, err := s.ledger().BeginDrill(ctx)
+	if err != nil {
+		return err
+	}
 	made, failed := s.restoreOnTrial(ctx, newest.Name)
-	if failed != nil && ctx.Err() != nil {
-		return failed // the server stops: it proves nothing
+	if failed != nil && ctx.Err() != nil { // the server stops: it proves nothing
+		return errors.Join(failed, s.ledger().TakeBackDrill(context.WithoutCancel(ctx), before))
 	}
 	if failed != nil {
 		failed = fmt.Errorf("app: drill of %s: %w", newest.Name, failed)
@@ -95,7 +99,8 @@ func (s *schedule) restoreOnTrial(ctx context.Context, name string) (made time.T
 			from += "?" + query
 		}
 	}
-	out, err := Restore(ctx, c, Restoring{From: from, Opener: s.opener, Verify: true, DryRun: true, onTrial: true})
+	out, err := Restore(ctx, c, Restoring{From: from, Opener: s.opener, Verify: true, DryRun: true, onTrial: true,
+		isBrokenHere: s.isBrokenHere})
 	if err != nil {
 		return made, err
 	}
@@ -116,6 +121,12 @@ func (s *schedule) askForDrill(ctx context.Context) error {
 			"where its identity is, run `holdfast restore --dry-run`")
 	}
 	return s.ledger().AskForDrill(ctx)
+}
+
+// isAuditBroken reports whether the chain of a tenant's audit log is broken.
+func (a *App) isAuditBroken(ctx context.Context, tenant string) (bool, error) {
+	reports, err := a.Identity.Admin.VerifyAudit(ctx, tenant)
+	return len(reports) == 1 && !reports[0].Whole(), err
 }
 
 // drillKind is the job that does drills.

@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/backups/shipping"
 	"holdfast/internal/blob"
 	"holdfast/internal/config"
+	"holdfast/internal/job"
 )
 
 // betweenLooks is how long the place of the backups is taken to be as it was.
@@ -32,7 +33,22 @@ func (s *schedule) lookIfDue(ctx context.Context) error {
 	for _, lost := range report.NewlyLost() {
 		slog.Error("a backup is lost", "name", lost.Name, "why", lost.Why)
 	}
-	return s.ledger().Keep(ctx, report)
+	return s.ledger().KeepReport(ctx, report)
+}
+
+// lookInBetween looks while a backup is made, which may take longer than a look may wait.
+func (s *schedule) lookInBetween(ctx context.Context) error {
+	if s.c.BackupTo == "" {
+		return nil
+	}
+	return s.lookIfDue(ctx)
+}
+
+// lookKind is the job that looks by itself.
+func lookKind(a *App) job.Kind {
+	return job.Kind{Name: "backup-look", Every: backupEvery, First: backupEvery, Claim: 10 * time.Minute,
+		Doc: "look whether the place of the backups holds what is noted, also while one is made",
+		Run: func(ctx context.Context, _ job.Job) error { return a.backups.lookInBetween(ctx) }}
 }
 
 // lookAtPlace compares the place of the backups with what is noted of it. A place of
@@ -45,5 +61,5 @@ func (s *schedule) lookAtPlace(ctx context.Context) (backups.Report, error) {
 	if err != nil {
 		return backups.Report{Problem: err.Error()}, nil
 	}
-	return s.ledger().Look(ctx, place, shipping.ReadLog(s.c))
+	return s.ledger().LookAtPlace(ctx, place, shipping.ReadLog(s.c))
 }

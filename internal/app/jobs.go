@@ -31,6 +31,7 @@ func jobKinds(a *App) []job.Kind {
 			Retries: []time.Duration{backupRetry}, Run: func(ctx context.Context, _ job.Job) error {
 				return a.backups.backupIfDue(ctx)
 			}},
+		lookKind(a),
 		drillKind(a),
 		hourly("expire-lots", "mark lots expired after the last day of their use", func(ctx context.Context) error {
 			return warehouse.ExpireLots(ctx, a.Store)

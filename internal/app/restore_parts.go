@@ -88,7 +88,8 @@ func (x *restoring) unpackPart(name string, size int64, part io.Reader) error {
 		to = filepath.FromSlash(name)
 	}
 	if name == backup.Database && x.r.onTrial {
-		if err := checkDiskSpace(x.scratch, size); err != nil {
+		// the log behind the backup and the migrations come on top, beside a running server
+		if err := checkDiskSpace(x.scratch, 2*size); err != nil {
 			return err
 		}
 	}

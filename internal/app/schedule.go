@@ -38,6 +38,8 @@ type schedule struct {
 	one   sync.Mutex // backup at a time
 	tried time.Time  // when one was made for the log to go on from; used by follow alone
 
+	isBrokenHere func(ctx context.Context, tenant string) (bool, error) // an audit log; may be nil
+
 	opener backup.Opener // of the backups that the server makes; its zero value opens none
 
 	mu     sync.Mutex
@@ -65,14 +67,17 @@ const (
 	backupEvery = time.Minute      // is one due?
 	backupRetry = 10 * time.Minute // after one that failed
 	statusTTL   = 15 * time.Second
+	// mostInTurn is how many are made in backup_every; one more makes up for a lost one.
+	mostInTurn = 1
 	// A tenth of backup_every, within these bounds, is between two looks at the place.
 	leastBetweenLooks = time.Minute
 	mostBetweenLooks  = time.Hour
 )
 
 // backupIfDue makes a backup when the last good one in the place of backup_to is old
-// enough, or a newer one was lost. One that somebody made by hand elsewhere does not
-// put it off: its file may be gone tomorrow.
+// enough, or a newer one was lost; for a loss once in backup_every, since something may
+// move each away. One that somebody made by hand elsewhere does not put it off: its file
+// may be gone tomorrow.
 func (s *schedule) backupIfDue(ctx context.Context) error {
 	if s.c.BackupTo == "" {
 		return nil
@@ -85,8 +90,15 @@ func (s *schedule) backupIfDue(ctx context.Context) error {
 		return err
 	}
 	isYoung := !last.Made.IsZero() && s.now().Sub(last.Made) < s.c.BackupEvery
-	if isYoung && !last.HasLost && (s.ship == nil || s.ship.IsFollowing()) {
+	if s.ship != nil && !s.ship.IsFollowing() {
+		return s.makeBackup(ctx)
+	}
+	if isYoung && !last.HasLost {
 		return nil
+	}
+	made, err := s.ledger().CountSince(ctx, s.now().Add(-s.c.BackupEvery))
+	if err != nil || made > mostInTurn {
+		return err
 	}
 	return s.makeBackup(ctx)
 }
@@ -188,7 +200,7 @@ func (b *base) isWorthwhile() bool {
 
 // noteBackup remembers a good backup.
 func noteBackup(ctx context.Context, d *db.DB, b BackedUp, scheduled bool) error {
-	return backups.Add(ctx, d, backups.Note{ID: b.ID, Made: b.Made, Place: b.Where, Name: b.Name, Size: b.Size,
+	return backups.AddBackup(ctx, d, backups.Note{ID: b.ID, Made: b.Made, Place: b.Where, Name: b.Name, Size: b.Size,
 		Scheduled: scheduled, Bases: slices.Collect(maps.Values(b.Bases))})
 }
 
@@ -214,7 +226,7 @@ func (s *schedule) pruneBackups(ctx context.Context) error {
 		if err := backend.Remove(ctx, b.Name); err != nil {
 			return err
 		}
-		if err := ledger.Forget(ctx, b.ID); err != nil {
+		if err := ledger.ForgetBackup(ctx, b.ID); err != nil {
 			return err
 		}
 	}

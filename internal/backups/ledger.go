@@ -40,8 +40,8 @@ const addSQL = `
 	INSERT INTO backups (id, made_at, place, name, bytes, scheduled, chain)
 	VALUES ($1, $2, $3, $4, $5, $6, $7)`
 
-// Add notes a backup, in the chain of those that it needs files of.
-func Add(ctx context.Context, d *db.DB, n Note) error {
+// AddBackup notes a backup, in the chain of those that it needs files of.
+func AddBackup(ctx context.Context, d *db.DB, n Note) error {
 	return d.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		chain := n.ID
 		for _, id := range n.Bases {
@@ -53,6 +53,22 @@ func Add(ctx context.Context, d *db.DB, n Note) error {
 		_, err := tx.Exec(addSQL, n.ID, n.Made, n.Place, n.Name, n.Size, n.Scheduled, chain)
 		return err
 	})
+}
+
+// $1 place, $2 true, $3 since when.
+const recentSQL = `
+	SELECT COUNT(*)
+	FROM backups
+	WHERE place = $1
+		AND scheduled = $2
+		AND made_at > $3`
+
+// CountSince counts the backups that the server made since then, with those lost again.
+func (l *Ledger) CountSince(ctx context.Context, since time.Time) (n int64, err error) {
+	err = l.DB.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		return tx.Query(recentSQL, []any{l.Place, true, since}, func(r *db.Row) error { n = r.Int(0); return nil })
+	})
+	return n, err
 }
 
 // Newest is the newest backup that can be restored.
@@ -180,10 +196,12 @@ func (l *Ledger) ListSurplus(ctx context.Context, keep int) (list []Note, err er
 	return list, err
 }
 
-// Forget drops the note of a backup whose file was removed.
-func (l *Ledger) Forget(ctx context.Context, id string) error {
+const forgetSQL = "DELETE FROM backups WHERE id = $1"
+
+// ForgetBackup drops the note of a backup whose file was removed.
+func (l *Ledger) ForgetBackup(ctx context.Context, id string) error {
 	return l.DB.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		_, err := tx.Exec("DELETE FROM backups WHERE id = $1", id)
+		_, err := tx.Exec(forgetSQL, id)
 		return err
 	})
 }

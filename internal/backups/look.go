@@ -2,6 +2,7 @@ package backups
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -37,6 +38,7 @@ type Report struct {
 	Problem string // why the place could not be looked at; "" = it was
 	Lost    []Lost
 	back    []string // ids of backups that are there again
+	pruned  []string // ids of those that were removed after the backup that this database comes from
 }
 
 // noted is a row of the ledger.
@@ -44,10 +46,11 @@ type noted struct {
 	id, name, chain string
 	size            int64
 	isLost          bool
+	isUnsure        bool // nobody looked for it since the restore
 }
 
 const notedSQL = `
-	SELECT id, name, chain, bytes, lost_at
+	SELECT id, name, chain, bytes, lost_at, lost_why
 	FROM backups
 	WHERE place = $1
 	ORDER BY made_at, id`
@@ -56,17 +59,18 @@ func (l *Ledger) listNoted(ctx context.Context) (list []noted, err error) {
 	err = l.DB.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		list = nil
 		return tx.Query(notedSQL, []any{l.Place}, func(r *db.Row) error {
-			list = append(list, noted{r.Text(0), r.Text(1), r.Text(2), r.Int(3), !r.Null(4)})
+			list = append(list, noted{r.Text(0), r.Text(1), r.Text(2), r.Int(3), !r.Null(4),
+				r.Null(4) && !r.Null(5)})
 			return nil
 		})
 	})
 	return list, err
 }
 
-// Look compares what is in the place with what is noted of it: the file of every
+// LookAtPlace compares what is in the place with what is noted of it: the file of every
 // backup with its size, those of the chain before it, and the segments of the log
-// behind it. It changes nothing; Keep notes what it found.
-func (l *Ledger) Look(ctx context.Context, place blob.Backend, log Log) (out Report, err error) {
+// behind it. It changes nothing; KeepReport notes what it found.
+func (l *Ledger) LookAtPlace(ctx context.Context, place blob.Backend, log Log) (out Report, err error) {
 	list, err := l.listNoted(ctx)
 	if err != nil {
 		return out, err
@@ -80,11 +84,15 @@ func (l *Ledger) Look(ctx context.Context, place blob.Backend, log Log) (out Rep
 		x.names[name] = true
 	}
 	for _, n := range list {
+		if n.isUnsure && !x.names[n.name] {
+			out.pruned = append(out.pruned, n.id)
+			continue
+		}
 		why, err := x.explainLoss(ctx, n)
 		if err != nil {
 			return Report{Problem: err.Error()}, nil
 		}
-		if why == "" && n.isLost {
+		if why == "" && (n.isLost || n.isUnsure) {
 			out.back = append(out.back, n.id)
 		}
 		if why != "" {
@@ -201,9 +209,9 @@ const lookedSQL = `
 		problem = excluded.problem,
 		lost = excluded.lost`
 
-// Keep notes what a look found: lost backups count no more, those that are there again
+// KeepReport notes what a look found: lost backups count no more, those that are there again
 // do.
-func (l *Ledger) Keep(ctx context.Context, r Report) error {
+func (l *Ledger) KeepReport(ctx context.Context, r Report) error {
 	return l.DB.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
 		for _, lost := range r.Lost {
 			if !lost.isNew {
@@ -218,7 +226,36 @@ func (l *Ledger) Keep(ctx context.Context, r Report) error {
 				return err
 			}
 		}
+		for _, id := range r.pruned {
+			if _, err := tx.Exec(forgetSQL, id); err != nil {
+				return err
+			}
+		}
 		_, err := tx.Exec(lookedSQL, l.Place, l.Now(), textOrNull(r.Problem), len(r.Lost))
+		return err
+	})
+}
+
+// $1 why nothing is known of a backup.
+const doubtSQL = `
+	UPDATE backups
+	SET lost_at = NULL,
+		lost_why = $1`
+
+const unlookedSQL = `
+	UPDATE backup_places
+	SET looked_at = NULL,
+		problem = NULL,
+		lost = 0`
+
+// DoubtAll has the next look at a place take what is missing for pruned, not for lost:
+// the database was restored, and backups that it notes were removed since.
+func DoubtAll(ctx context.Context, d *db.DB) error {
+	return d.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		if _, err := tx.Exec(doubtSQL, "nobody looked for it since the restore"); err != nil {
+			return err
+		}
+		_, err := tx.Exec(unlookedSQL)
 		return err
 	})
 }
@@ -271,6 +308,9 @@ func (l *Ledger) ReadStanding(ctx context.Context) (out Standing, err error) {
 			}
 			out = Standing{LookedAt: at(0), Problem: text(1), Lost: r.Int(2), AskedAt: at(3), TriedAt: at(4),
 				Failure: text(5), ProvedAt: at(6), ProvedMade: at(7)}
+			if out.Failure == unended && l.Now().Sub(out.TriedAt) < drillTime {
+				out.Failure = ""
+			}
 			return nil
 		})
 	})
@@ -296,6 +336,45 @@ const failedSQL = `
 	SET asked_at = NULL,
 		tried_at = excluded.tried_at,
 		failure = excluded.failure`
+
+// drillTime is how long a drill may be under way before it counts as one that did not end.
+const drillTime = 6 * time.Hour
+
+// unended is what is noted of a drill until it ends: one that takes the server with it is
+// not tried again at once.
+const unended = "it did not end: the server was killed"
+
+// BeginDrill notes that a drill begins, and returns what was noted before.
+func (l *Ledger) BeginDrill(ctx context.Context) (before Standing, err error) {
+	if before, err = l.ReadStanding(ctx); err != nil {
+		return before, err
+	}
+	return before, l.KeepDrill(ctx, time.Time{}, errors.New(unended))
+}
+
+// $1 place, $2 asked for, $3 tried, $4 failure.
+const takeBackSQL = `
+	UPDATE backup_places
+	SET asked_at = $2,
+		tried_at = $3,
+		failure = $4
+	WHERE place = $1`
+
+// TakeBackDrill notes what was noted before a drill that was ended early.
+func (l *Ledger) TakeBackDrill(ctx context.Context, before Standing) error {
+	return l.DB.Write(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
+		_, err := tx.Exec(takeBackSQL, l.Place, timeOrNull(before.AskedAt), timeOrNull(before.TriedAt),
+			textOrNull(before.Failure))
+		return err
+	})
+}
+
+func timeOrNull(at time.Time) any {
+	if at.IsZero() {
+		return nil
+	}
+	return at
+}
 
 // KeepDrill notes how a drill ended that restored the backup made then.
 func (l *Ledger) KeepDrill(ctx context.Context, made time.Time, failed error) error {

@@ -7,7 +7,7 @@ import (
 	"holdfast/internal/backup"
 )
 
-// A gap is told of the backups that need what is missing, and of no others; of a log
+// A gap is reported of the backups that need what is missing, and of no others; of a log
 // that goes on its last segment must be there, too.
 func TestGapsBehindBackups(t *testing.T) {
 	const log, other = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"

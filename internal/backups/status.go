@@ -35,6 +35,8 @@ type DrillStatus struct {
 	ProvedAt         *time.Time `json:"proved_at"`          // the last drill that succeeded
 	ProvedAgeSeconds *int64     `json:"proved_age_seconds"` // age of the backup that it restored
 	Problem          string     `json:"problem,omitempty"`  // of the last drill
+
+	isProved *bool // lately enough; nil = there are no drills by themselves, or none was due yet
 }
 
 // Terms are what the settings say of the scheduled backups; Every 0 = there are none.
@@ -107,10 +109,22 @@ func (l *Ledger) describeDrill(standing Standing, t Terms) *DrillStatus {
 		age := l.ageOf(standing.ProvedMade)
 		out.ProvedAt, out.ProvedAgeSeconds = &standing.ProvedAt, &age
 	}
+	out.isProved = l.judgeProof(standing, t)
 	if standing.Failure != "" {
 		out.Problem = "The last drill failed: `holdfast doctor` says why."
 	}
 	return out
+}
+
+// judgeProof reports whether a backup was restored on trial within twice the pause between
+// two drills.
+func (l *Ledger) judgeProof(standing Standing, t Terms) *bool {
+	isNoneTried := standing.ProvedAt.IsZero() && standing.Failure == ""
+	if t.Drill == 0 || isNoneTried {
+		return nil
+	}
+	isProved := !standing.ProvedAt.IsZero() && l.Now().Sub(standing.ProvedAt) <= 2*t.Drill
+	return &isProved
 }
 
 // Metrics are the numbers that an alarm is set on. read may not take longer than patience.
@@ -142,6 +156,9 @@ func Metrics(read func(context.Context) (Status, error), patience time.Duration)
 		{Name: "holdfast_backup_proved_age_seconds",
 			Help: "Age of the newest backup that was restored on trial; -1 = there is none, or no answer.",
 			Read: number(provedAge)},
+		{Name: "holdfast_backup_proved_ok",
+			Help: "1 when a restore on trial is not overdue by twice what backup_drill says; -1 = no drills or answer.",
+			Read: number(isProofOK)},
 	}
 }
 
@@ -149,11 +166,22 @@ func isPlaceOK(s Status) *int64 {
 	if s.Place == nil {
 		return nil
 	}
-	ok := int64(0)
-	if s.Place.OK {
-		ok = 1
+	return asNumber(s.Place.OK)
+}
+
+func asNumber(ok bool) *int64 {
+	n := int64(0)
+	if ok {
+		n = 1
 	}
-	return &ok
+	return &n
+}
+
+func isProofOK(s Status) *int64 {
+	if s.Drill == nil || s.Drill.isProved == nil {
+		return nil
+	}
+	return asNumber(*s.Drill.isProved)
 }
 
 func countMissing(s Status) *int64 {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -20,8 +21,11 @@ const (
 	// which an address led to before: nothing else takes reads away from one that lives on.
 	connLife       = 5 * time.Minute
 	connLifeJitter = time.Minute // so that they do not all end at once
-	// leaveEvery is the least time between two departures from a server that takes no writes.
-	leaveEvery = time.Second
+	// Between two departures from a server that takes no writes is the first of these at the
+	// least; twice as long after each that did not help, to the second. A primary may be
+	// read-only on purpose.
+	leaveEvery  = time.Second
+	leaveSeldom = 2 * time.Minute
 )
 
 // followPrimary has connections go to the server that takes writes, unless the URL or
@@ -64,10 +68,32 @@ func (p *postgres) leaveReadOnly(tx *Tx, err error) {
 	if tx.reads || !errors.As(err, &refused) || refused.Code != "25006" {
 		return
 	}
-	now, last := time.Now().UnixNano(), p.left.Load()
-	if now-last < leaveEvery.Nanoseconds() || !p.left.CompareAndSwap(last, now) {
+	if !p.left.isDue(time.Now()) {
 		return
 	}
 	slog.Warn("the database server takes no writes any more; its connections are left", "error", fault.As(err).Msg)
 	p.pool.Reset()
+}
+
+// departures are the times when all connections were left for others.
+type departures struct {
+	mu    sync.Mutex
+	last  time.Time
+	pause time.Duration
+}
+
+// isDue reports whether connections are to be left now, and notes that they are. The pause
+// is short again once no write was refused for twice as long as it is.
+func (d *departures) isDue(now time.Time) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	since := now.Sub(d.last)
+	if since < d.pause {
+		return false
+	}
+	if d.pause *= 2; d.pause == 0 || since > d.pause {
+		d.pause = leaveEvery
+	}
+	d.last, d.pause = now, min(d.pause, leaveSeldom)
+	return true
 }

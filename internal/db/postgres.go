@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -27,7 +26,7 @@ type postgres struct {
 	pool   *pgxpool.Pool
 	pooler bool
 	citus  bool
-	left   atomic.Int64 // Unix nanoseconds: when all connections were left for others
+	left   departures
 }
 
 func openPostgres(ctx context.Context, d *DB, o Options) (engine, string, error) {
