@@ -85,6 +85,28 @@ func TestDrillByHand(t *testing.T) {
 	})
 }
 
+// An audit log that is broken on the server too fails no drill: the backup is as good as what
+// it was made of.
+func TestDrillOfBrokenAuditLog(t *testing.T) {
+	s := program.DemoOn(t, db.SQLite)
+	v := s.Serve("--dev")
+	v.Token("admin@north.example", "holdfast-demo")
+	s.Eventually("the audit log is sealed", func() bool { return s.Number("SELECT COUNT(*) FROM audit_seals") > 0 })
+	v.Stop()
+	s.Write("UPDATE audit SET entity_type = 'x' WHERE batch IN (SELECT batch FROM audit_seals)")
+
+	flags := backupFlags(filepath.Join(t.TempDir(), "backups"))
+	v = s.Serve(append(flags, "--dev")...)
+	s.Eventually("a backup is made", func() bool { return s.Number("SELECT COUNT(*) FROM backups") == 1 })
+	if out := s.Exec(append(flags, "jobs", "run", "backup-drill")...); strings.Contains(out, "failed") {
+		t.Errorf("the drill: %s", out)
+	}
+	if n := s.Number("SELECT COUNT(*) FROM backup_places WHERE proved_at IS NOT NULL AND failure IS NULL"); n != 1 {
+		t.Errorf("%d proved backups", n)
+	}
+	v.Stop()
+}
+
 // A segment that is missing behind the last backup is named by doctor, and the server
 // makes a backup from which the log goes on.
 func TestLogGapIsFound(t *testing.T) {
