@@ -256,7 +256,7 @@ func (a *App) openServices(ctx context.Context, mode Mode) error {
 	a.Store.OnChange(a.dropChanged)
 	a.programme, a.keys = programme.New(a.Store, a.now, a.programmeHooks()), idempotency.New(a.DB, a.now)
 	a.backups = newSchedule(a.DB, a.Config, a.ship, a.guard, a.now)
-	a.backups.isBrokenHere = a.isAuditBroken
+	a.backups.isBrokenHere = findBrokenAudit(a)
 	a.jobs.Handle(jobKinds(a)...)
 	if mode != Server {
 		return a.openBus(ctx, mode)

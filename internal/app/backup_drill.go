@@ -123,10 +123,12 @@ func (s *schedule) askForDrill(ctx context.Context) error {
 	return s.ledger().AskForDrill(ctx)
 }
 
-// isAuditBroken reports whether the chain of a tenant's audit log is broken.
-func (a *App) isAuditBroken(ctx context.Context, tenant string) (bool, error) {
-	reports, err := a.Identity.Admin.VerifyAudit(ctx, tenant)
-	return len(reports) == 1 && !reports[0].Whole(), err
+// findBrokenAudit reports whether the chain of a tenant's audit log is broken.
+func findBrokenAudit(a *App) func(ctx context.Context, tenant string) (bool, error) {
+	return func(ctx context.Context, tenant string) (bool, error) {
+		reports, err := a.Identity.Admin.VerifyAudit(ctx, tenant)
+		return len(reports) == 1 && !reports[0].Whole(), err
+	}
 }
 
 // drillKind is the job that does drills.

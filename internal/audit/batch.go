@@ -38,11 +38,11 @@ type Rest struct {
 	Rows      int64 // that were committed for certain
 }
 
-// epochBits are the lower bits of a batch's number, for 60 days of batches; those above them
-// are the epoch.
-const epochBits = 20
+// epochBits are the lower bits of a batch's number, for most of a day of batches; those above
+// them are the epoch. A number fits those of JSON (2^53) until 2041.
+const epochBits = 14
 
-// firstEpoch is the moment from which epochs count, in seconds: an epoch is that of its
+// firstEpoch is the moment from which epochs count, in milliseconds: an epoch is that of its
 // drawing, so that none comes again, even where audit_writers was emptied.
 var firstEpoch = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 
@@ -343,7 +343,7 @@ func drawEpoch(ctx context.Context, write db.LogWriter) (epoch int64, err error)
 	now := time.Now().UTC()
 	err = write(ctx, func(tx *db.Tx) error {
 		epoch = 0
-		return tx.Query(drawEpochSQL, []any{int64(now.Sub(firstEpoch).Seconds()), now}, func(r *db.Row) error {
+		return tx.Query(drawEpochSQL, []any{now.Sub(firstEpoch).Milliseconds(), now}, func(r *db.Row) error {
 			epoch = r.Int(0)
 			return nil
 		})
