@@ -27,15 +27,15 @@ func (k *kit) logged() (tenant string) {
 func (k *kit) loggedApart(apart bool) (tenant string) {
 	k.Helper()
 	tenant = k.tenant("North")
-	k.seal()
+	k.sealLog()
 	k.member(tenant, "a@x.example", actor.Owner)
 	for range 6 {
 		if apart {
-			k.seal()
+			k.sealLog()
 		}
 		k.signIn("a@x.example")
 	}
-	k.seal()
+	k.sealLog()
 	return tenant
 }
 
@@ -56,8 +56,8 @@ func (k *kit) verifyLog(tenant string) chain.Report {
 	return list[0]
 }
 
-// seal writes the seals that are due.
-func (k *kit) seal() {
+// sealLog writes the seals that are due.
+func (k *kit) sealLog() {
 	k.Helper()
 	k.ok(k.svc.Admin.SealAudit(k.ctx))
 }
@@ -71,7 +71,7 @@ func TestAuditChain(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		tenant := k.logged()
 		k.signIn("a@x.example")
-		k.seal()
+		k.sealLog()
 		r := k.verifyLog(tenant)
 		if !r.Whole() || r.Rows < 8 || r.Waiting != 0 || len(r.Head) != 64 || r.HeadNo != 3 {
 			k.Fatalf("%+v", r)
@@ -83,7 +83,7 @@ func TestAuditChain(t *testing.T) {
 		if r := k.verifyLog(tenant); r.Waiting != 1 || !r.Whole() {
 			k.Errorf("%+v", r)
 		}
-		k.seal()
+		k.sealLog()
 		more := k.verifyLog(tenant)
 		if !more.Whole() || more.Rows != r.Rows+1 || more.HeadNo != 4 || more.Head == r.Head {
 			k.Errorf("%+v", more)
@@ -104,7 +104,7 @@ func TestAuditChain_removedEarly(t *testing.T) {
 		k.write(tenant, "removed", 1)
 		k.exec("DELETE FROM audit WHERE tenant_id = $1 AND action = 'removed'", tenant)
 		k.code(k.svc.Admin.SealAudit(k.ctx), "audit_tampered")
-		k.seal() // it is told once
+		k.sealLog() // it is told once
 		if r := k.verifyLog(tenant); len(r.Breaks) != 1 || !strings.Contains(r.Breaks[0].Why, "1 row is missing") {
 			k.Errorf("%+v", r)
 		}
@@ -169,7 +169,7 @@ func TestAuditChain_everyColumn(t *testing.T) {
 		tenant := k.logged()
 		first := k.verifyLog(tenant).Rows + 1
 		k.write(tenant, "whole", 20)
-		k.seal()
+		k.sealLog()
 		const other = "'0190ffff-0000-7000-8000-00000000ffff'"
 		for i, set := range []string{"at = '2020-01-01T00:00:00.000000Z'", "actor_user_id = " + other,
 			"key_id = 'x'", "action = 'x'",
@@ -189,7 +189,7 @@ func TestAuditChain_hashes(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		tenant := k.loggedApart(true)
 		k.write(tenant, "together", 3)
-		k.seal()
+		k.sealLog()
 		k.ok(k.db.Read(k.ctx, all, func(tx *db.Tx) error {
 			contents := map[int64]string{}
 			const columns = 15
@@ -299,7 +299,7 @@ func TestAuditChain_race(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		k.seal()
+		k.sealLog()
 		if r := k.verifyLog(tenant); !r.Whole() || r.Rows != 161 || r.Waiting != 0 {
 			k.Errorf("%+v", r)
 		}
@@ -312,7 +312,7 @@ func TestAuditChain_many(t *testing.T) {
 		tenant := k.tenant("North")
 		k.write(tenant, "x", 2300)
 		start := time.Now()
-		k.seal()
+		k.sealLog()
 		sealed := time.Since(start)
 		start = time.Now()
 		if r := k.verifyLog(tenant); !r.Whole() || r.Rows != 2301 {
@@ -340,7 +340,7 @@ func TestAuditChain_forged(t *testing.T) {
 				onBoth(t, nil, func(k *kit) {
 					tenant := k.logged()
 					other := k.tenant("South")
-					k.seal()
+					k.sealLog()
 					k.write(tenant, "waits", 1)
 					args := []any{tenant}
 					at := tenant
@@ -354,7 +354,7 @@ func TestAuditChain_forged(t *testing.T) {
 							want = "audit_tampered" // a row less than were written
 						}
 						k.code(k.svc.Admin.SealAudit(k.ctx), want)
-						k.seal() // it is told once
+						k.sealLog() // it is told once
 					}
 					if r := k.verifyLog(at); len(r.Breaks) != 1 || !strings.Contains(r.Breaks[0].Why, "not written by the server") ||
 						r.Breaks[0].ID == "" {
@@ -419,10 +419,10 @@ func TestAuditChain_putBack(t *testing.T) {
 			})
 		}))
 		k.write(tenant, "covered up", 3)
-		k.seal()
+		k.sealLog()
 		k.ok(k.svc.Admin.KeepAuditHeads(k.ctx))
 		k.ok(k.svc.Admin.KeepAuditHeads(k.ctx))
-		k.seal()
+		k.sealLog()
 		now := k.verifyLog(tenant)
 		if !now.Whole() || now.Rows != old.Rows+3 {
 			k.Fatalf("%+v", now)
@@ -444,7 +444,7 @@ func TestAuditChain_putBack(t *testing.T) {
 
 		k.exec("UPDATE audit SET at = '2020-01-01T00:00:00.000000Z' WHERE action = 'audit.heads_kept'")
 		k.write(tenant, "goes on", 9)
-		k.seal()
+		k.sealLog()
 		k.ok(k.svc.Admin.KeepAuditHeads(k.ctx))
 		if r := k.verifyLog(tenant); r.Whole() || r.Rows <= now.Rows {
 			k.Errorf("a log that was put back and has grown past where it was: %+v", r)

@@ -30,8 +30,8 @@ func (k *kit) writeBy(d *db.DB, tenant string, rows int) {
 	}))
 }
 
-// silence has the process that drew the last epoch give no sign of life any more.
-func (k *kit) silence() {
+// silenceNewest has the process that drew the last epoch give no sign of life any more.
+func (k *kit) silenceNewest() {
 	k.Helper()
 	k.exec("UPDATE audit_writers SET looked_at = NULL, seen_at = $1 WHERE epoch = (SELECT MAX(epoch) FROM audit_writers)",
 		time.Now().Add(-2*db.DeadAfter))
@@ -47,13 +47,13 @@ func TestAuditChain_deadProcess(t *testing.T) {
 		k.writeBy(d, tenant, 3)
 		k.writeBy(d, "", 1) // of the platform
 		k.write(tenant, "here", 2)
-		k.seal()
+		k.sealLog()
 		if r := k.verifyLog(tenant); !r.Whole() || r.Rows != before.Rows+2 || r.Waiting != 3 {
 			k.Errorf("while it lives: %+v", r)
 		}
 
-		k.silence()
-		k.seal()
+		k.silenceNewest()
+		k.sealLog()
 		if r := k.verifyLog(tenant); !r.Whole() || r.Rows != before.Rows+5 || r.Waiting != 0 {
 			k.Errorf("after its death: %+v", r)
 		}
@@ -64,8 +64,8 @@ func TestAuditChain_deadProcess(t *testing.T) {
 		if r := k.verifyLog(tenant); !r.Whole() || r.Waiting != 2 {
 			k.Errorf("rows that come late: %+v", r)
 		}
-		k.silence()
-		k.seal()
+		k.silenceNewest()
+		k.sealLog()
 		r := k.verifyLog(tenant)
 		if !r.Whole() || r.Rows != before.Rows+7 || r.Waiting != 0 || r.HeadNo != before.HeadNo+3 {
 			k.Errorf("rows that came late: %+v", r)
@@ -96,14 +96,14 @@ func TestAuditChain_longSilence(t *testing.T) {
 		k.writeBy(d, tenant, 1)
 		k.exec("UPDATE audit_writers SET seen_at = $1 WHERE epoch = (SELECT MAX(epoch) FROM audit_writers)",
 			time.Now().Add(-24*time.Hour))
-		k.seal()
+		k.sealLog()
 		audit.LogOf(d).NoteSignOfLife(true)
 		k.writeBy(d, tenant, 1)
 		if n := k.count("SELECT COUNT(*) FROM audit_writers WHERE ended_at IS NULL"); n != 2 {
 			k.Errorf("%d living epochs", n)
 		}
-		k.silence()
-		k.seal()
+		k.silenceNewest()
+		k.sealLog()
 		if r := k.verifyLog(tenant); !r.Whole() || r.Waiting != 0 {
 			k.Errorf("%+v", r)
 		}
@@ -145,8 +145,8 @@ func TestAuditChain_missedWhenTakenForDead(t *testing.T) {
 		k.writeBy(d, tenant, 3)
 		k.exec("DELETE FROM audit WHERE tenant_id = $1 AND CAST(id AS text) = (SELECT MAX(CAST(id AS text)) FROM audit "+
 			"WHERE tenant_id = $1 AND action = 'elsewhere')", tenant)
-		k.silence()
-		k.seal()
+		k.silenceNewest()
+		k.sealLog()
 		other := chain.Chain{DB: d, Keys: k.svc.Admin.Secrets, Now: k.now}
 		_, err := other.Seal(k.ctx)
 		k.code(err, "audit_tampered")
@@ -169,7 +169,7 @@ func TestAuditChain_epochsNeverRepeat(t *testing.T) {
 		other := chain.Chain{DB: d, Keys: k.svc.Admin.Secrets, Now: k.now}
 		_, err := other.Seal(k.ctx)
 		k.ok(err)
-		k.seal()
+		k.sealLog()
 		if r := k.verifyLog(tenant); !r.Whole() || r.Waiting != 0 {
 			k.Errorf("%+v", r)
 		}
@@ -184,7 +184,7 @@ func TestAuditChain_spoiledHead(t *testing.T) {
 	onBoth(t, nil, func(k *kit) {
 		tenant := k.logged()
 		other := k.tenant("South")
-		k.seal()
+		k.sealLog()
 		for _, removed := range []bool{false, true} {
 			k.write(tenant, "waits", 2)
 			k.write(other, "passes", 1)

@@ -63,7 +63,7 @@ func (c *Chain) sealLeft(ctx context.Context, all *sealing) error {
 	}
 	for _, e := range dead {
 		done, err := c.sealDead(db.Patient(ctx, mostLeft), e, now)
-		all.join(done)
+		all.addResult(done)
 		if err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func (c *Chain) sealEpoch(tx *db.Tx, e epoch) (done sealing, err error) {
 		if err != nil {
 			return done, err
 		}
-		done.join(one)
+		done.addResult(one)
 	}
 	return done, nil
 }

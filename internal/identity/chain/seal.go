@@ -24,7 +24,7 @@ type sealing struct {
 	err    error    // what was found wrong with tenants
 }
 
-func (s *sealing) join(other sealing) {
+func (s *sealing) addResult(other sealing) {
 	s.rows += other.rows
 	s.broken = append(s.broken, other.broken...)
 	s.err = errors.Join(s.err, other.err)
@@ -53,7 +53,7 @@ func (c *Chain) sealEnded(ctx context.Context, all *sealing) error {
 	rows := all.rows
 	for _, b := range log.EndedBatches() {
 		done, err := c.sealBatch(ctx, b)
-		all.join(done)
+		all.addResult(done)
 		if err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (c *Chain) sealRests(ctx context.Context, all *sealing) error {
 			done, err = c.sealRest(tx, tenant, rest)
 			return err
 		})
-		all.join(done)
+		all.addResult(done)
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (c *Chain) sealBatch(ctx context.Context, b audit.Batch) (all sealing, err 
 		if err != nil {
 			return all, err
 		}
-		all.join(done)
+		all.addResult(done)
 	}
 	return all, nil
 }
@@ -155,7 +155,7 @@ func (c *Chain) sealTenants(ctx context.Context, b audit.Batch, tenants []string
 			if err != nil {
 				return err
 			}
-			done.join(one)
+			done.addResult(one)
 		}
 		return nil
 	})
