@@ -19,7 +19,8 @@ type cut struct{ file, from, to string }
 // None of them can be left out of one that is built in any other way.
 var promises = map[string][]cut{
 	"audit": {{"internal/store/ledger.go", `if tx.Store.quiet || r.Name == "audit" {`, `if r != nil {`}},
-	"seals": {{"internal/identity/chain/seal.go", "done, err := c.sealBatch(ctx, b)", "done, err := sealing{}, error(nil)"}},
+	"seals": {{"internal/identity/chain/seal.go", "done, err := c.sealBatch(ctx, b)",
+		"done, err := sealing{}, error(nil)"}},
 	"counters": {{"internal/store/ledger.go", "if len(r.Counters) == 0 {",
 		"if r != nil {"}, {"internal/store/ledger.go", "for i := range c.Resource.Counters {", "for i := range 0 {"}},
 	"policies": {{"internal/db/migrate.go", `"ALTER TABLE %s ENABLE ROW LEVEL SECURITY"`,

@@ -43,7 +43,7 @@ func (s *schedule) drillIfDue(ctx context.Context) error {
 	if s.c.BackupTo == "" {
 		return nil
 	}
-	standing, err := s.ledger().ReadStanding(ctx)
+	standing, err := s.openLedger().ReadStanding(ctx)
 	if err != nil {
 		return err
 	}
@@ -60,24 +60,24 @@ func (s *schedule) drillIfDue(ctx context.Context) error {
 
 // runDrill restores the newest scheduled backup on trial, and notes how that ended.
 func (s *schedule) runDrill(ctx context.Context) error {
-	newest, err := s.ledger().ReadNewestScheduled(ctx)
+	newest, err := s.openLedger().ReadNewestScheduled(ctx)
 	if err != nil || newest.Made.IsZero() {
 		return err
 	}
-	before, err := s.ledger().BeginDrill(ctx)
+	before, err := s.openLedger().BeginDrill(ctx)
 	if err != nil {
 		return err
 	}
 	made, failed := s.restoreOnTrial(ctx, newest.Name)
 	if failed != nil && ctx.Err() != nil { // the server stops: it proves nothing
-		return errors.Join(failed, s.ledger().TakeBackDrill(context.WithoutCancel(ctx), before))
+		return errors.Join(failed, s.openLedger().TakeBackDrill(context.WithoutCancel(ctx), before))
 	}
 	if failed != nil {
 		failed = fmt.Errorf("app: drill of %s: %w", newest.Name, failed)
 	} else {
 		slog.Info("a backup was restored on trial", "name", newest.Name, "leads to", made)
 	}
-	return errors.Join(failed, s.ledger().KeepDrill(ctx, made, failed))
+	return errors.Join(failed, s.openLedger().KeepDrill(ctx, made, failed))
 }
 
 // restoreOnTrial restores a backup into a directory that goes afterwards, and returns
@@ -120,7 +120,7 @@ func (s *schedule) askForDrill(ctx context.Context) error {
 		return errors.New("app: what opens the backups is not here: they are encrypted to backup_recipient; " +
 			"where its identity is, run `holdfast restore --dry-run`")
 	}
-	return s.ledger().AskForDrill(ctx)
+	return s.openLedger().AskForDrill(ctx)
 }
 
 // findBrokenAudit reports whether the chain of a tenant's audit log is broken.

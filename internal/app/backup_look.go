@@ -19,7 +19,7 @@ func betweenLooks(c *config.Config) time.Duration {
 
 // lookIfDue looks at the place of the backups when the last look is old enough.
 func (s *schedule) lookIfDue(ctx context.Context) error {
-	standing, err := s.ledger().ReadStanding(ctx)
+	standing, err := s.openLedger().ReadStanding(ctx)
 	if err != nil || s.now().Sub(standing.LookedAt) < betweenLooks(s.c) {
 		return err
 	}
@@ -33,7 +33,7 @@ func (s *schedule) lookIfDue(ctx context.Context) error {
 	for _, lost := range report.NewlyLost() {
 		slog.Error("a backup is lost", "name", lost.Name, "why", lost.Why)
 	}
-	return s.ledger().KeepReport(ctx, report)
+	return s.openLedger().KeepReport(ctx, report)
 }
 
 // lookInBetween looks while a backup is made, which may take longer than a look may wait.
@@ -61,5 +61,5 @@ func (s *schedule) lookAtPlace(ctx context.Context) (backups.Report, error) {
 	if err != nil {
 		return backups.Report{Problem: err.Error()}, nil
 	}
-	return s.ledger().LookAtPlace(ctx, place, shipping.ReadLog(s.c))
+	return s.openLedger().LookAtPlace(ctx, place, shipping.ReadLog(s.c))
 }

@@ -13,7 +13,7 @@ func (s *schedule) readStatus(ctx context.Context) (backups.Status, error) {
 	if s.c.BackupTo != "" {
 		terms.Every = s.c.BackupEvery
 	}
-	return s.ledger().ReadStatus(ctx, terms)
+	return s.openLedger().ReadStatus(ctx, terms)
 }
 
 // cachedStatus is read, kept for some seconds.

@@ -96,10 +96,10 @@ func TestDrillThatDoesNotEnd(t *testing.T) {
 		if err := x.runDrill(ended); err == nil {
 			t.Fatal("a drill on a server that stops succeeded")
 		}
-		if standing, err := x.ledger().ReadStanding(t.Context()); err != nil || !standing.TriedAt.IsZero() {
+		if standing, err := x.openLedger().ReadStanding(t.Context()); err != nil || !standing.TriedAt.IsZero() {
 			t.Errorf("a drill that the end of the server ended: %+v %v", standing, err)
 		}
-		if _, err := x.ledger().BeginDrill(t.Context()); err != nil { // and the server is killed
+		if _, err := x.openLedger().BeginDrill(t.Context()); err != nil { // and the server is killed
 			t.Fatal(err)
 		}
 		x.alter(name)

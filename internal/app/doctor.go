@@ -36,11 +36,11 @@ func (s *schedule) examinePlace(ctx context.Context) (out doctor.BackupPlace, er
 	if err != nil {
 		return out, err
 	}
-	newest, err := s.ledger().ReadNewest(ctx)
+	newest, err := s.openLedger().ReadNewest(ctx)
 	if err != nil {
 		return out, err
 	}
-	standing, err := s.ledger().ReadStanding(ctx)
+	standing, err := s.openLedger().ReadStanding(ctx)
 	if err != nil {
 		return out, err
 	}

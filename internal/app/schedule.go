@@ -57,8 +57,8 @@ func newSchedule(d *db.DB, c *config.Config, ship *shipping.Shipper, g *installa
 	return s
 }
 
-// ledger is what is noted of the backups in the place of backup_to.
-func (s *schedule) ledger() *backups.Ledger {
+// openLedger is what is noted of the backups in the place of backup_to.
+func (s *schedule) openLedger() *backups.Ledger {
 	return &backups.Ledger{DB: s.db, Now: s.now, Place: backups.WithoutUser(backups.PlaceOf(s.c))}
 }
 
@@ -85,7 +85,7 @@ func (s *schedule) backupIfDue(ctx context.Context) error {
 	if err := s.lookIfDue(ctx); err != nil {
 		return err
 	}
-	last, err := s.ledger().ReadNewest(ctx)
+	last, err := s.openLedger().ReadNewest(ctx)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (s *schedule) backupIfDue(ctx context.Context) error {
 	if isYoung && !last.HasLost {
 		return nil
 	}
-	made, err := s.ledger().CountSince(ctx, s.now().Add(-s.c.BackupEvery))
+	made, err := s.openLedger().CountSince(ctx, s.now().Add(-s.c.BackupEvery))
 	if err != nil || made > mostInTurn {
 		return err
 	}
@@ -170,7 +170,7 @@ func (s *schedule) findBase(ctx context.Context) *base {
 	if json.Unmarshal(text, b) != nil || b.Place != backups.WithoutUser(place) || !b.isWorthwhile() {
 		return nil
 	}
-	links, err := s.ledger().CountLinks(ctx, b.Manifest.ID)
+	links, err := s.openLedger().CountLinks(ctx, b.Manifest.ID)
 	if err != nil || links == 0 || links >= s.c.BackupKeep {
 		return nil
 	}
@@ -207,7 +207,7 @@ func noteBackup(ctx context.Context, d *db.DB, b BackedUp, scheduled bool) error
 // pruneBackups removes the scheduled backups past those that are kept. It touches no
 // file that this installation did not make.
 func (s *schedule) pruneBackups(ctx context.Context) error {
-	ledger := s.ledger()
+	ledger := s.openLedger()
 	surplus, err := ledger.ListSurplus(ctx, s.c.BackupKeep)
 	if err != nil {
 		return err

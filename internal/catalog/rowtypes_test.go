@@ -46,23 +46,23 @@ import (
 	"holdfast/internal/store"
 )
 
-func text(row map[string]any, column string) string { return store.Row(row).Text(column) }
+func readText(row map[string]any, column string) string { return store.Row(row).Text(column) }
 
-func integer(row map[string]any, column string) int64 { return store.Row(row).Integer(column) }
+func readInteger(row map[string]any, column string) int64 { return store.Row(row).Integer(column) }
 
-func dec(row map[string]any, column string) decimal.Dec { return store.Row(row).Decimal(column) }
+func readDecimal(row map[string]any, column string) decimal.Dec { return store.Row(row).Decimal(column) }
 
-func float(row map[string]any, column string) float64 {
+func readFloat(row map[string]any, column string) float64 {
 	f, _ := row[column].(float64)
 	return f
 }
 
-func boolean(row map[string]any, column string) bool {
+func readBoolean(row map[string]any, column string) bool {
 	b, _ := row[column].(bool)
 	return b
 }
 
-func document(row map[string]any, column string) json.RawMessage {
+func readDocument(row map[string]any, column string) json.RawMessage {
 	raw, _ := row[column].(json.RawMessage)
 	return raw
 }
@@ -85,16 +85,16 @@ func writeTypes(c *catalog.Catalog) string {
 
 // reads is how a type of the catalog is read: the function and what it returns.
 var reads = map[catalog.Type]struct{ read, as string }{
-	catalog.Text:    {"text", "string"},
-	catalog.UUID:    {"text", "string"},
-	catalog.Time:    {"text", "string"},
-	catalog.Date:    {"text", "string"},
-	catalog.Int:     {"integer", "int64"},
-	catalog.Decimal: {"dec", "decimal.Dec"},
-	catalog.Float:   {"float", "float64"},
-	catalog.Bool:    {"boolean", "bool"},
-	catalog.JSON:    {"document", "json.RawMessage"},
-	catalog.Array:   {"document", "json.RawMessage"},
+	catalog.Text:    {"readText", "string"},
+	catalog.UUID:    {"readText", "string"},
+	catalog.Time:    {"readText", "string"},
+	catalog.Date:    {"readText", "string"},
+	catalog.Int:     {"readInteger", "int64"},
+	catalog.Decimal: {"readDecimal", "decimal.Dec"},
+	catalog.Float:   {"readFloat", "float64"},
+	catalog.Bool:    {"readBoolean", "bool"},
+	catalog.JSON:    {"readDocument", "json.RawMessage"},
+	catalog.Array:   {"readDocument", "json.RawMessage"},
 }
 
 // writeColumn writes the methods of a column. That of its name reads null as the zero

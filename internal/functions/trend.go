@@ -225,7 +225,7 @@ func (o *safetyOverview) showsWork(a actor.Actor) bool {
 		return false
 	}
 	for _, p := range o.periods {
-		isEmpty := p.work.People == 0 && workOf(p.work).cases() == 0
+		isEmpty := p.work.People == 0 && workOf(p.work).countCases() == 0
 		if !isEmpty && !o.least.Shows(p.work.People) {
 			return false
 		}
@@ -247,7 +247,7 @@ func workOf(w *osha.Work) work {
 	return work{Recordables: r, lostTime: w.LostTime, hours: w.Hours}
 }
 
-func (w work) cases() int { return w.Deaths + w.DaysAway + w.Restricted + w.Other }
+func (w work) countCases() int { return w.Deaths + w.DaysAway + w.Restricted + w.Other }
 
 // addMonth adds a month to several.
 func (w *work) addMonth(m *osha.Work) {
@@ -257,12 +257,12 @@ func (w *work) addMonth(m *osha.Work) {
 	w.Other += m.Other
 	w.lostTime += m.LostTime
 	w.hours += m.Hours
-	w.isBlind = w.isBlind || m.Hours == 0 && workOf(m).cases() > 0
+	w.isBlind = w.isBlind || m.Hours == 0 && workOf(m).countCases() > 0
 }
 
 // fillWork works out the rates of a period.
 func (s *SafetyPeriod) fillWork(w work) (err error) {
-	s.Work = &PeriodWork{Cases: int64(w.cases()), DART: int64(w.DaysAway + w.Restricted), LostTime: int64(w.lostTime)}
+	s.Work = &PeriodWork{Cases: int64(w.countCases()), DART: int64(w.DaysAway + w.Restricted), LostTime: int64(w.lostTime)}
 	if w.hours == 0 || w.isBlind {
 		return nil
 	}

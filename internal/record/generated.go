@@ -9,23 +9,25 @@ import (
 	"holdfast/internal/store"
 )
 
-func text(row map[string]any, column string) string { return store.Row(row).Text(column) }
+func readText(row map[string]any, column string) string { return store.Row(row).Text(column) }
 
-func integer(row map[string]any, column string) int64 { return store.Row(row).Integer(column) }
+func readInteger(row map[string]any, column string) int64 { return store.Row(row).Integer(column) }
 
-func dec(row map[string]any, column string) decimal.Dec { return store.Row(row).Decimal(column) }
+func readDecimal(row map[string]any, column string) decimal.Dec {
+	return store.Row(row).Decimal(column)
+}
 
-func float(row map[string]any, column string) float64 {
+func readFloat(row map[string]any, column string) float64 {
 	f, _ := row[column].(float64)
 	return f
 }
 
-func boolean(row map[string]any, column string) bool {
+func readBoolean(row map[string]any, column string) bool {
 	b, _ := row[column].(bool)
 	return b
 }
 
-func document(row map[string]any, column string) json.RawMessage {
+func readDocument(row map[string]any, column string) json.RawMessage {
 	raw, _ := row[column].(json.RawMessage)
 	return raw
 }
@@ -36,68 +38,68 @@ type Absence store.Row
 // ResourceName is absences.
 func (Absence) ResourceName() string { return "absences" }
 
-func (r Absence) TenantID() string        { return text(r, "tenant_id") }
+func (r Absence) TenantID() string        { return readText(r, "tenant_id") }
 func (r Absence) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Absence) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Absence) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Absence) ID() string        { return text(r, "id") }
+func (r Absence) ID() string        { return readText(r, "id") }
 func (r Absence) IDOrNull() any     { return r["id"] }
 func (r Absence) SetID(v string)    { r["id"] = v }
 func (r Absence) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Absence) CaseID() string        { return text(r, "case_id") }
+func (r Absence) CaseID() string        { return readText(r, "case_id") }
 func (r Absence) CaseIDOrNull() any     { return r["case_id"] }
 func (r Absence) SetCaseID(v string)    { r["case_id"] = v }
 func (r Absence) SetCaseIDOrNull(v any) { r["case_id"] = v }
 
-func (r Absence) Kind() string        { return text(r, "kind") }
+func (r Absence) Kind() string        { return readText(r, "kind") }
 func (r Absence) KindOrNull() any     { return r["kind"] }
 func (r Absence) SetKind(v string)    { r["kind"] = v }
 func (r Absence) SetKindOrNull(v any) { r["kind"] = v }
 
-func (r Absence) FromOn() string        { return text(r, "from_on") }
+func (r Absence) FromOn() string        { return readText(r, "from_on") }
 func (r Absence) FromOnOrNull() any     { return r["from_on"] }
 func (r Absence) SetFromOn(v string)    { r["from_on"] = v }
 func (r Absence) SetFromOnOrNull(v any) { r["from_on"] = v }
 
-func (r Absence) UntilOn() string        { return text(r, "until_on") }
+func (r Absence) UntilOn() string        { return readText(r, "until_on") }
 func (r Absence) UntilOnOrNull() any     { return r["until_on"] }
 func (r Absence) SetUntilOn(v string)    { r["until_on"] = v }
 func (r Absence) SetUntilOnOrNull(v any) { r["until_on"] = v }
 func (r Absence) HasUntilOn() bool       { return r["until_on"] != nil }
 func (r Absence) ClearUntilOn()          { r["until_on"] = nil }
 
-func (r Absence) Estimated() bool          { return boolean(r, "estimated") }
+func (r Absence) Estimated() bool          { return readBoolean(r, "estimated") }
 func (r Absence) EstimatedOrNull() any     { return r["estimated"] }
 func (r Absence) SetEstimated(v bool)      { r["estimated"] = v }
 func (r Absence) SetEstimatedOrNull(v any) { r["estimated"] = v }
 
-func (r Absence) Physician() string        { return text(r, "physician") }
+func (r Absence) Physician() string        { return readText(r, "physician") }
 func (r Absence) PhysicianOrNull() any     { return r["physician"] }
 func (r Absence) SetPhysician(v string)    { r["physician"] = v }
 func (r Absence) SetPhysicianOrNull(v any) { r["physician"] = v }
 func (r Absence) HasPhysician() bool       { return r["physician"] != nil }
 func (r Absence) ClearPhysician()          { r["physician"] = nil }
 
-func (r Absence) CreatedAt() string        { return text(r, "created_at") }
+func (r Absence) CreatedAt() string        { return readText(r, "created_at") }
 func (r Absence) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Absence) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Absence) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Absence) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Absence) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Absence) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Absence) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Absence) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Absence) CreatedBy() string        { return text(r, "created_by") }
+func (r Absence) CreatedBy() string        { return readText(r, "created_by") }
 func (r Absence) CreatedByOrNull() any     { return r["created_by"] }
 func (r Absence) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Absence) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Absence) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Absence) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Absence) Version() int64         { return integer(r, "version") }
+func (r Absence) Version() int64         { return readInteger(r, "version") }
 func (r Absence) VersionOrNull() any     { return r["version"] }
 func (r Absence) SetVersion(v int64)     { r["version"] = v }
 func (r Absence) SetVersionOrNull(v any) { r["version"] = v }
@@ -108,202 +110,202 @@ type Action store.Row
 // ResourceName is actions.
 func (Action) ResourceName() string { return "actions" }
 
-func (r Action) TenantID() string        { return text(r, "tenant_id") }
+func (r Action) TenantID() string        { return readText(r, "tenant_id") }
 func (r Action) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Action) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Action) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Action) ID() string        { return text(r, "id") }
+func (r Action) ID() string        { return readText(r, "id") }
 func (r Action) IDOrNull() any     { return r["id"] }
 func (r Action) SetID(v string)    { r["id"] = v }
 func (r Action) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Action) ActionNo() string        { return text(r, "action_no") }
+func (r Action) ActionNo() string        { return readText(r, "action_no") }
 func (r Action) ActionNoOrNull() any     { return r["action_no"] }
 func (r Action) SetActionNo(v string)    { r["action_no"] = v }
 func (r Action) SetActionNoOrNull(v any) { r["action_no"] = v }
 
-func (r Action) Title() string        { return text(r, "title") }
+func (r Action) Title() string        { return readText(r, "title") }
 func (r Action) TitleOrNull() any     { return r["title"] }
 func (r Action) SetTitle(v string)    { r["title"] = v }
 func (r Action) SetTitleOrNull(v any) { r["title"] = v }
 
-func (r Action) Description() string        { return text(r, "description") }
+func (r Action) Description() string        { return readText(r, "description") }
 func (r Action) DescriptionOrNull() any     { return r["description"] }
 func (r Action) SetDescription(v string)    { r["description"] = v }
 func (r Action) SetDescriptionOrNull(v any) { r["description"] = v }
 func (r Action) HasDescription() bool       { return r["description"] != nil }
 func (r Action) ClearDescription()          { r["description"] = nil }
 
-func (r Action) Type() string        { return text(r, "type") }
+func (r Action) Type() string        { return readText(r, "type") }
 func (r Action) TypeOrNull() any     { return r["type"] }
 func (r Action) SetType(v string)    { r["type"] = v }
 func (r Action) SetTypeOrNull(v any) { r["type"] = v }
 
-func (r Action) Source() string        { return text(r, "source") }
+func (r Action) Source() string        { return readText(r, "source") }
 func (r Action) SourceOrNull() any     { return r["source"] }
 func (r Action) SetSource(v string)    { r["source"] = v }
 func (r Action) SetSourceOrNull(v any) { r["source"] = v }
 
-func (r Action) IncidentID() string        { return text(r, "incident_id") }
+func (r Action) IncidentID() string        { return readText(r, "incident_id") }
 func (r Action) IncidentIDOrNull() any     { return r["incident_id"] }
 func (r Action) SetIncidentID(v string)    { r["incident_id"] = v }
 func (r Action) SetIncidentIDOrNull(v any) { r["incident_id"] = v }
 func (r Action) HasIncidentID() bool       { return r["incident_id"] != nil }
 func (r Action) ClearIncidentID()          { r["incident_id"] = nil }
 
-func (r Action) SourceID() string        { return text(r, "source_id") }
+func (r Action) SourceID() string        { return readText(r, "source_id") }
 func (r Action) SourceIDOrNull() any     { return r["source_id"] }
 func (r Action) SetSourceID(v string)    { r["source_id"] = v }
 func (r Action) SetSourceIDOrNull(v any) { r["source_id"] = v }
 func (r Action) HasSourceID() bool       { return r["source_id"] != nil }
 func (r Action) ClearSourceID()          { r["source_id"] = nil }
 
-func (r Action) ControlLevel() string        { return text(r, "control_level") }
+func (r Action) ControlLevel() string        { return readText(r, "control_level") }
 func (r Action) ControlLevelOrNull() any     { return r["control_level"] }
 func (r Action) SetControlLevel(v string)    { r["control_level"] = v }
 func (r Action) SetControlLevelOrNull(v any) { r["control_level"] = v }
 func (r Action) HasControlLevel() bool       { return r["control_level"] != nil }
 func (r Action) ClearControlLevel()          { r["control_level"] = nil }
 
-func (r Action) Priority() string        { return text(r, "priority") }
+func (r Action) Priority() string        { return readText(r, "priority") }
 func (r Action) PriorityOrNull() any     { return r["priority"] }
 func (r Action) SetPriority(v string)    { r["priority"] = v }
 func (r Action) SetPriorityOrNull(v any) { r["priority"] = v }
 
-func (r Action) Status() string        { return text(r, "status") }
+func (r Action) Status() string        { return readText(r, "status") }
 func (r Action) StatusOrNull() any     { return r["status"] }
 func (r Action) SetStatus(v string)    { r["status"] = v }
 func (r Action) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r Action) AssigneeUserID() string        { return text(r, "assignee_user_id") }
+func (r Action) AssigneeUserID() string        { return readText(r, "assignee_user_id") }
 func (r Action) AssigneeUserIDOrNull() any     { return r["assignee_user_id"] }
 func (r Action) SetAssigneeUserID(v string)    { r["assignee_user_id"] = v }
 func (r Action) SetAssigneeUserIDOrNull(v any) { r["assignee_user_id"] = v }
 func (r Action) HasAssigneeUserID() bool       { return r["assignee_user_id"] != nil }
 func (r Action) ClearAssigneeUserID()          { r["assignee_user_id"] = nil }
 
-func (r Action) VerifierUserID() string        { return text(r, "verifier_user_id") }
+func (r Action) VerifierUserID() string        { return readText(r, "verifier_user_id") }
 func (r Action) VerifierUserIDOrNull() any     { return r["verifier_user_id"] }
 func (r Action) SetVerifierUserID(v string)    { r["verifier_user_id"] = v }
 func (r Action) SetVerifierUserIDOrNull(v any) { r["verifier_user_id"] = v }
 func (r Action) HasVerifierUserID() bool       { return r["verifier_user_id"] != nil }
 func (r Action) ClearVerifierUserID()          { r["verifier_user_id"] = nil }
 
-func (r Action) DueOn() string        { return text(r, "due_on") }
+func (r Action) DueOn() string        { return readText(r, "due_on") }
 func (r Action) DueOnOrNull() any     { return r["due_on"] }
 func (r Action) SetDueOn(v string)    { r["due_on"] = v }
 func (r Action) SetDueOnOrNull(v any) { r["due_on"] = v }
 func (r Action) HasDueOn() bool       { return r["due_on"] != nil }
 func (r Action) ClearDueOn()          { r["due_on"] = nil }
 
-func (r Action) DueAt() string        { return text(r, "due_at") }
+func (r Action) DueAt() string        { return readText(r, "due_at") }
 func (r Action) DueAtOrNull() any     { return r["due_at"] }
 func (r Action) SetDueAt(v string)    { r["due_at"] = v }
 func (r Action) SetDueAtOrNull(v any) { r["due_at"] = v }
 func (r Action) HasDueAt() bool       { return r["due_at"] != nil }
 func (r Action) ClearDueAt()          { r["due_at"] = nil }
 
-func (r Action) CompletedAt() string        { return text(r, "completed_at") }
+func (r Action) CompletedAt() string        { return readText(r, "completed_at") }
 func (r Action) CompletedAtOrNull() any     { return r["completed_at"] }
 func (r Action) SetCompletedAt(v string)    { r["completed_at"] = v }
 func (r Action) SetCompletedAtOrNull(v any) { r["completed_at"] = v }
 func (r Action) HasCompletedAt() bool       { return r["completed_at"] != nil }
 func (r Action) ClearCompletedAt()          { r["completed_at"] = nil }
 
-func (r Action) CompletedBy() string        { return text(r, "completed_by") }
+func (r Action) CompletedBy() string        { return readText(r, "completed_by") }
 func (r Action) CompletedByOrNull() any     { return r["completed_by"] }
 func (r Action) SetCompletedBy(v string)    { r["completed_by"] = v }
 func (r Action) SetCompletedByOrNull(v any) { r["completed_by"] = v }
 func (r Action) HasCompletedBy() bool       { return r["completed_by"] != nil }
 func (r Action) ClearCompletedBy()          { r["completed_by"] = nil }
 
-func (r Action) VerifiedAt() string        { return text(r, "verified_at") }
+func (r Action) VerifiedAt() string        { return readText(r, "verified_at") }
 func (r Action) VerifiedAtOrNull() any     { return r["verified_at"] }
 func (r Action) SetVerifiedAt(v string)    { r["verified_at"] = v }
 func (r Action) SetVerifiedAtOrNull(v any) { r["verified_at"] = v }
 func (r Action) HasVerifiedAt() bool       { return r["verified_at"] != nil }
 func (r Action) ClearVerifiedAt()          { r["verified_at"] = nil }
 
-func (r Action) Effectiveness() string        { return text(r, "effectiveness") }
+func (r Action) Effectiveness() string        { return readText(r, "effectiveness") }
 func (r Action) EffectivenessOrNull() any     { return r["effectiveness"] }
 func (r Action) SetEffectiveness(v string)    { r["effectiveness"] = v }
 func (r Action) SetEffectivenessOrNull(v any) { r["effectiveness"] = v }
 func (r Action) HasEffectiveness() bool       { return r["effectiveness"] != nil }
 func (r Action) ClearEffectiveness()          { r["effectiveness"] = nil }
 
-func (r Action) ReviewOn() string        { return text(r, "review_on") }
+func (r Action) ReviewOn() string        { return readText(r, "review_on") }
 func (r Action) ReviewOnOrNull() any     { return r["review_on"] }
 func (r Action) SetReviewOn(v string)    { r["review_on"] = v }
 func (r Action) SetReviewOnOrNull(v any) { r["review_on"] = v }
 func (r Action) HasReviewOn() bool       { return r["review_on"] != nil }
 func (r Action) ClearReviewOn()          { r["review_on"] = nil }
 
-func (r Action) ReviewedAt() string        { return text(r, "reviewed_at") }
+func (r Action) ReviewedAt() string        { return readText(r, "reviewed_at") }
 func (r Action) ReviewedAtOrNull() any     { return r["reviewed_at"] }
 func (r Action) SetReviewedAt(v string)    { r["reviewed_at"] = v }
 func (r Action) SetReviewedAtOrNull(v any) { r["reviewed_at"] = v }
 func (r Action) HasReviewedAt() bool       { return r["reviewed_at"] != nil }
 func (r Action) ClearReviewedAt()          { r["reviewed_at"] = nil }
 
-func (r Action) EscalatedTo() string        { return text(r, "escalated_to") }
+func (r Action) EscalatedTo() string        { return readText(r, "escalated_to") }
 func (r Action) EscalatedToOrNull() any     { return r["escalated_to"] }
 func (r Action) SetEscalatedTo(v string)    { r["escalated_to"] = v }
 func (r Action) SetEscalatedToOrNull(v any) { r["escalated_to"] = v }
 func (r Action) HasEscalatedTo() bool       { return r["escalated_to"] != nil }
 func (r Action) ClearEscalatedTo()          { r["escalated_to"] = nil }
 
-func (r Action) EscalatedAt() string        { return text(r, "escalated_at") }
+func (r Action) EscalatedAt() string        { return readText(r, "escalated_at") }
 func (r Action) EscalatedAtOrNull() any     { return r["escalated_at"] }
 func (r Action) SetEscalatedAt(v string)    { r["escalated_at"] = v }
 func (r Action) SetEscalatedAtOrNull(v any) { r["escalated_at"] = v }
 func (r Action) HasEscalatedAt() bool       { return r["escalated_at"] != nil }
 func (r Action) ClearEscalatedAt()          { r["escalated_at"] = nil }
 
-func (r Action) SuggestedBy() string        { return text(r, "suggested_by") }
+func (r Action) SuggestedBy() string        { return readText(r, "suggested_by") }
 func (r Action) SuggestedByOrNull() any     { return r["suggested_by"] }
 func (r Action) SetSuggestedBy(v string)    { r["suggested_by"] = v }
 func (r Action) SetSuggestedByOrNull(v any) { r["suggested_by"] = v }
 func (r Action) HasSuggestedBy() bool       { return r["suggested_by"] != nil }
 func (r Action) ClearSuggestedBy()          { r["suggested_by"] = nil }
 
-func (r Action) Evidence() json.RawMessage     { return document(r, "evidence") }
+func (r Action) Evidence() json.RawMessage     { return readDocument(r, "evidence") }
 func (r Action) EvidenceOrNull() any           { return r["evidence"] }
 func (r Action) SetEvidence(v json.RawMessage) { r["evidence"] = v }
 func (r Action) SetEvidenceOrNull(v any)       { r["evidence"] = v }
 
-func (r Action) FollowsID() string        { return text(r, "follows_id") }
+func (r Action) FollowsID() string        { return readText(r, "follows_id") }
 func (r Action) FollowsIDOrNull() any     { return r["follows_id"] }
 func (r Action) SetFollowsID(v string)    { r["follows_id"] = v }
 func (r Action) SetFollowsIDOrNull(v any) { r["follows_id"] = v }
 func (r Action) HasFollowsID() bool       { return r["follows_id"] != nil }
 func (r Action) ClearFollowsID()          { r["follows_id"] = nil }
 
-func (r Action) CancelReason() string        { return text(r, "cancel_reason") }
+func (r Action) CancelReason() string        { return readText(r, "cancel_reason") }
 func (r Action) CancelReasonOrNull() any     { return r["cancel_reason"] }
 func (r Action) SetCancelReason(v string)    { r["cancel_reason"] = v }
 func (r Action) SetCancelReasonOrNull(v any) { r["cancel_reason"] = v }
 func (r Action) HasCancelReason() bool       { return r["cancel_reason"] != nil }
 func (r Action) ClearCancelReason()          { r["cancel_reason"] = nil }
 
-func (r Action) CreatedAt() string        { return text(r, "created_at") }
+func (r Action) CreatedAt() string        { return readText(r, "created_at") }
 func (r Action) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Action) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Action) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Action) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Action) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Action) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Action) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Action) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Action) CreatedBy() string        { return text(r, "created_by") }
+func (r Action) CreatedBy() string        { return readText(r, "created_by") }
 func (r Action) CreatedByOrNull() any     { return r["created_by"] }
 func (r Action) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Action) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Action) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Action) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Action) Version() int64         { return integer(r, "version") }
+func (r Action) Version() int64         { return readInteger(r, "version") }
 func (r Action) VersionOrNull() any     { return r["version"] }
 func (r Action) SetVersion(v int64)     { r["version"] = v }
 func (r Action) SetVersionOrNull(v any) { r["version"] = v }
@@ -314,107 +316,107 @@ type Audit store.Row
 // ResourceName is audit.
 func (Audit) ResourceName() string { return "audit" }
 
-func (r Audit) TenantID() string        { return text(r, "tenant_id") }
+func (r Audit) TenantID() string        { return readText(r, "tenant_id") }
 func (r Audit) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Audit) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Audit) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Audit) ID() string        { return text(r, "id") }
+func (r Audit) ID() string        { return readText(r, "id") }
 func (r Audit) IDOrNull() any     { return r["id"] }
 func (r Audit) SetID(v string)    { r["id"] = v }
 func (r Audit) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Audit) At() string        { return text(r, "at") }
+func (r Audit) At() string        { return readText(r, "at") }
 func (r Audit) AtOrNull() any     { return r["at"] }
 func (r Audit) SetAt(v string)    { r["at"] = v }
 func (r Audit) SetAtOrNull(v any) { r["at"] = v }
 
-func (r Audit) ActorUserID() string        { return text(r, "actor_user_id") }
+func (r Audit) ActorUserID() string        { return readText(r, "actor_user_id") }
 func (r Audit) ActorUserIDOrNull() any     { return r["actor_user_id"] }
 func (r Audit) SetActorUserID(v string)    { r["actor_user_id"] = v }
 func (r Audit) SetActorUserIDOrNull(v any) { r["actor_user_id"] = v }
 func (r Audit) HasActorUserID() bool       { return r["actor_user_id"] != nil }
 func (r Audit) ClearActorUserID()          { r["actor_user_id"] = nil }
 
-func (r Audit) KeyID() string        { return text(r, "key_id") }
+func (r Audit) KeyID() string        { return readText(r, "key_id") }
 func (r Audit) KeyIDOrNull() any     { return r["key_id"] }
 func (r Audit) SetKeyID(v string)    { r["key_id"] = v }
 func (r Audit) SetKeyIDOrNull(v any) { r["key_id"] = v }
 func (r Audit) HasKeyID() bool       { return r["key_id"] != nil }
 func (r Audit) ClearKeyID()          { r["key_id"] = nil }
 
-func (r Audit) SessionID() string        { return text(r, "session_id") }
+func (r Audit) SessionID() string        { return readText(r, "session_id") }
 func (r Audit) SessionIDOrNull() any     { return r["session_id"] }
 func (r Audit) SetSessionID(v string)    { r["session_id"] = v }
 func (r Audit) SetSessionIDOrNull(v any) { r["session_id"] = v }
 func (r Audit) HasSessionID() bool       { return r["session_id"] != nil }
 func (r Audit) ClearSessionID()          { r["session_id"] = nil }
 
-func (r Audit) Action() string        { return text(r, "action") }
+func (r Audit) Action() string        { return readText(r, "action") }
 func (r Audit) ActionOrNull() any     { return r["action"] }
 func (r Audit) SetAction(v string)    { r["action"] = v }
 func (r Audit) SetActionOrNull(v any) { r["action"] = v }
 
-func (r Audit) EntityType() string        { return text(r, "entity_type") }
+func (r Audit) EntityType() string        { return readText(r, "entity_type") }
 func (r Audit) EntityTypeOrNull() any     { return r["entity_type"] }
 func (r Audit) SetEntityType(v string)    { r["entity_type"] = v }
 func (r Audit) SetEntityTypeOrNull(v any) { r["entity_type"] = v }
 func (r Audit) HasEntityType() bool       { return r["entity_type"] != nil }
 func (r Audit) ClearEntityType()          { r["entity_type"] = nil }
 
-func (r Audit) EntityID() string        { return text(r, "entity_id") }
+func (r Audit) EntityID() string        { return readText(r, "entity_id") }
 func (r Audit) EntityIDOrNull() any     { return r["entity_id"] }
 func (r Audit) SetEntityID(v string)    { r["entity_id"] = v }
 func (r Audit) SetEntityIDOrNull(v any) { r["entity_id"] = v }
 func (r Audit) HasEntityID() bool       { return r["entity_id"] != nil }
 func (r Audit) ClearEntityID()          { r["entity_id"] = nil }
 
-func (r Audit) Outcome() string        { return text(r, "outcome") }
+func (r Audit) Outcome() string        { return readText(r, "outcome") }
 func (r Audit) OutcomeOrNull() any     { return r["outcome"] }
 func (r Audit) SetOutcome(v string)    { r["outcome"] = v }
 func (r Audit) SetOutcomeOrNull(v any) { r["outcome"] = v }
 
-func (r Audit) Before() json.RawMessage     { return document(r, "before") }
+func (r Audit) Before() json.RawMessage     { return readDocument(r, "before") }
 func (r Audit) BeforeOrNull() any           { return r["before"] }
 func (r Audit) SetBefore(v json.RawMessage) { r["before"] = v }
 func (r Audit) SetBeforeOrNull(v any)       { r["before"] = v }
 func (r Audit) HasBefore() bool             { return r["before"] != nil }
 func (r Audit) ClearBefore()                { r["before"] = nil }
 
-func (r Audit) After() json.RawMessage     { return document(r, "after") }
+func (r Audit) After() json.RawMessage     { return readDocument(r, "after") }
 func (r Audit) AfterOrNull() any           { return r["after"] }
 func (r Audit) SetAfter(v json.RawMessage) { r["after"] = v }
 func (r Audit) SetAfterOrNull(v any)       { r["after"] = v }
 func (r Audit) HasAfter() bool             { return r["after"] != nil }
 func (r Audit) ClearAfter()                { r["after"] = nil }
 
-func (r Audit) Details() json.RawMessage     { return document(r, "details") }
+func (r Audit) Details() json.RawMessage     { return readDocument(r, "details") }
 func (r Audit) DetailsOrNull() any           { return r["details"] }
 func (r Audit) SetDetails(v json.RawMessage) { r["details"] = v }
 func (r Audit) SetDetailsOrNull(v any)       { r["details"] = v }
 func (r Audit) HasDetails() bool             { return r["details"] != nil }
 func (r Audit) ClearDetails()                { r["details"] = nil }
 
-func (r Audit) Address() string        { return text(r, "address") }
+func (r Audit) Address() string        { return readText(r, "address") }
 func (r Audit) AddressOrNull() any     { return r["address"] }
 func (r Audit) SetAddress(v string)    { r["address"] = v }
 func (r Audit) SetAddressOrNull(v any) { r["address"] = v }
 func (r Audit) HasAddress() bool       { return r["address"] != nil }
 func (r Audit) ClearAddress()          { r["address"] = nil }
 
-func (r Audit) RequestID() string        { return text(r, "request_id") }
+func (r Audit) RequestID() string        { return readText(r, "request_id") }
 func (r Audit) RequestIDOrNull() any     { return r["request_id"] }
 func (r Audit) SetRequestID(v string)    { r["request_id"] = v }
 func (r Audit) SetRequestIDOrNull(v any) { r["request_id"] = v }
 func (r Audit) HasRequestID() bool       { return r["request_id"] != nil }
 func (r Audit) ClearRequestID()          { r["request_id"] = nil }
 
-func (r Audit) Batch() int64         { return integer(r, "batch") }
+func (r Audit) Batch() int64         { return readInteger(r, "batch") }
 func (r Audit) BatchOrNull() any     { return r["batch"] }
 func (r Audit) SetBatch(v int64)     { r["batch"] = v }
 func (r Audit) SetBatchOrNull(v any) { r["batch"] = v }
 
-func (r Audit) Code() string        { return text(r, "code") }
+func (r Audit) Code() string        { return readText(r, "code") }
 func (r Audit) CodeOrNull() any     { return r["code"] }
 func (r Audit) SetCode(v string)    { r["code"] = v }
 func (r Audit) SetCodeOrNull(v any) { r["code"] = v }
@@ -427,56 +429,56 @@ type Badge store.Row
 // ResourceName is badges.
 func (Badge) ResourceName() string { return "badges" }
 
-func (r Badge) TenantID() string        { return text(r, "tenant_id") }
+func (r Badge) TenantID() string        { return readText(r, "tenant_id") }
 func (r Badge) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Badge) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Badge) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Badge) ID() string        { return text(r, "id") }
+func (r Badge) ID() string        { return readText(r, "id") }
 func (r Badge) IDOrNull() any     { return r["id"] }
 func (r Badge) SetID(v string)    { r["id"] = v }
 func (r Badge) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Badge) Code() string        { return text(r, "code") }
+func (r Badge) Code() string        { return readText(r, "code") }
 func (r Badge) CodeOrNull() any     { return r["code"] }
 func (r Badge) SetCode(v string)    { r["code"] = v }
 func (r Badge) SetCodeOrNull(v any) { r["code"] = v }
 
-func (r Badge) Name() string        { return text(r, "name") }
+func (r Badge) Name() string        { return readText(r, "name") }
 func (r Badge) NameOrNull() any     { return r["name"] }
 func (r Badge) SetName(v string)    { r["name"] = v }
 func (r Badge) SetNameOrNull(v any) { r["name"] = v }
 
-func (r Badge) Description() string        { return text(r, "description") }
+func (r Badge) Description() string        { return readText(r, "description") }
 func (r Badge) DescriptionOrNull() any     { return r["description"] }
 func (r Badge) SetDescription(v string)    { r["description"] = v }
 func (r Badge) SetDescriptionOrNull(v any) { r["description"] = v }
 func (r Badge) HasDescription() bool       { return r["description"] != nil }
 func (r Badge) ClearDescription()          { r["description"] = nil }
 
-func (r Badge) Rule() json.RawMessage     { return document(r, "rule") }
+func (r Badge) Rule() json.RawMessage     { return readDocument(r, "rule") }
 func (r Badge) RuleOrNull() any           { return r["rule"] }
 func (r Badge) SetRule(v json.RawMessage) { r["rule"] = v }
 func (r Badge) SetRuleOrNull(v any)       { r["rule"] = v }
 
-func (r Badge) CreatedAt() string        { return text(r, "created_at") }
+func (r Badge) CreatedAt() string        { return readText(r, "created_at") }
 func (r Badge) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Badge) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Badge) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Badge) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Badge) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Badge) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Badge) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Badge) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Badge) CreatedBy() string        { return text(r, "created_by") }
+func (r Badge) CreatedBy() string        { return readText(r, "created_by") }
 func (r Badge) CreatedByOrNull() any     { return r["created_by"] }
 func (r Badge) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Badge) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Badge) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Badge) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Badge) Version() int64         { return integer(r, "version") }
+func (r Badge) Version() int64         { return readInteger(r, "version") }
 func (r Badge) VersionOrNull() any     { return r["version"] }
 func (r Badge) SetVersion(v int64)     { r["version"] = v }
 func (r Badge) SetVersionOrNull(v any) { r["version"] = v }
@@ -487,56 +489,56 @@ type Carrier store.Row
 // ResourceName is carriers.
 func (Carrier) ResourceName() string { return "carriers" }
 
-func (r Carrier) TenantID() string        { return text(r, "tenant_id") }
+func (r Carrier) TenantID() string        { return readText(r, "tenant_id") }
 func (r Carrier) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Carrier) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Carrier) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Carrier) ID() string        { return text(r, "id") }
+func (r Carrier) ID() string        { return readText(r, "id") }
 func (r Carrier) IDOrNull() any     { return r["id"] }
 func (r Carrier) SetID(v string)    { r["id"] = v }
 func (r Carrier) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Carrier) Code() string        { return text(r, "code") }
+func (r Carrier) Code() string        { return readText(r, "code") }
 func (r Carrier) CodeOrNull() any     { return r["code"] }
 func (r Carrier) SetCode(v string)    { r["code"] = v }
 func (r Carrier) SetCodeOrNull(v any) { r["code"] = v }
 
-func (r Carrier) Name() string        { return text(r, "name") }
+func (r Carrier) Name() string        { return readText(r, "name") }
 func (r Carrier) NameOrNull() any     { return r["name"] }
 func (r Carrier) SetName(v string)    { r["name"] = v }
 func (r Carrier) SetNameOrNull(v any) { r["name"] = v }
 
-func (r Carrier) Services() json.RawMessage     { return document(r, "services") }
+func (r Carrier) Services() json.RawMessage     { return readDocument(r, "services") }
 func (r Carrier) ServicesOrNull() any           { return r["services"] }
 func (r Carrier) SetServices(v json.RawMessage) { r["services"] = v }
 func (r Carrier) SetServicesOrNull(v any)       { r["services"] = v }
 
-func (r Carrier) ArchivedAt() string        { return text(r, "archived_at") }
+func (r Carrier) ArchivedAt() string        { return readText(r, "archived_at") }
 func (r Carrier) ArchivedAtOrNull() any     { return r["archived_at"] }
 func (r Carrier) SetArchivedAt(v string)    { r["archived_at"] = v }
 func (r Carrier) SetArchivedAtOrNull(v any) { r["archived_at"] = v }
 func (r Carrier) HasArchivedAt() bool       { return r["archived_at"] != nil }
 func (r Carrier) ClearArchivedAt()          { r["archived_at"] = nil }
 
-func (r Carrier) CreatedAt() string        { return text(r, "created_at") }
+func (r Carrier) CreatedAt() string        { return readText(r, "created_at") }
 func (r Carrier) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Carrier) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Carrier) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Carrier) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Carrier) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Carrier) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Carrier) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Carrier) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Carrier) CreatedBy() string        { return text(r, "created_by") }
+func (r Carrier) CreatedBy() string        { return readText(r, "created_by") }
 func (r Carrier) CreatedByOrNull() any     { return r["created_by"] }
 func (r Carrier) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Carrier) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Carrier) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Carrier) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Carrier) Version() int64         { return integer(r, "version") }
+func (r Carrier) Version() int64         { return readInteger(r, "version") }
 func (r Carrier) VersionOrNull() any     { return r["version"] }
 func (r Carrier) SetVersion(v int64)     { r["version"] = v }
 func (r Carrier) SetVersionOrNull(v any) { r["version"] = v }
@@ -547,87 +549,87 @@ type ChecklistAnswer store.Row
 // ResourceName is checklist_answers.
 func (ChecklistAnswer) ResourceName() string { return "checklist_answers" }
 
-func (r ChecklistAnswer) TenantID() string        { return text(r, "tenant_id") }
+func (r ChecklistAnswer) TenantID() string        { return readText(r, "tenant_id") }
 func (r ChecklistAnswer) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r ChecklistAnswer) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r ChecklistAnswer) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r ChecklistAnswer) ID() string        { return text(r, "id") }
+func (r ChecklistAnswer) ID() string        { return readText(r, "id") }
 func (r ChecklistAnswer) IDOrNull() any     { return r["id"] }
 func (r ChecklistAnswer) SetID(v string)    { r["id"] = v }
 func (r ChecklistAnswer) SetIDOrNull(v any) { r["id"] = v }
 
-func (r ChecklistAnswer) RunID() string        { return text(r, "run_id") }
+func (r ChecklistAnswer) RunID() string        { return readText(r, "run_id") }
 func (r ChecklistAnswer) RunIDOrNull() any     { return r["run_id"] }
 func (r ChecklistAnswer) SetRunID(v string)    { r["run_id"] = v }
 func (r ChecklistAnswer) SetRunIDOrNull(v any) { r["run_id"] = v }
 
-func (r ChecklistAnswer) ItemKey() string        { return text(r, "item_key") }
+func (r ChecklistAnswer) ItemKey() string        { return readText(r, "item_key") }
 func (r ChecklistAnswer) ItemKeyOrNull() any     { return r["item_key"] }
 func (r ChecklistAnswer) SetItemKey(v string)    { r["item_key"] = v }
 func (r ChecklistAnswer) SetItemKeyOrNull(v any) { r["item_key"] = v }
 
-func (r ChecklistAnswer) Value() json.RawMessage     { return document(r, "value") }
+func (r ChecklistAnswer) Value() json.RawMessage     { return readDocument(r, "value") }
 func (r ChecklistAnswer) ValueOrNull() any           { return r["value"] }
 func (r ChecklistAnswer) SetValue(v json.RawMessage) { r["value"] = v }
 func (r ChecklistAnswer) SetValueOrNull(v any)       { r["value"] = v }
 
-func (r ChecklistAnswer) Result() string        { return text(r, "result") }
+func (r ChecklistAnswer) Result() string        { return readText(r, "result") }
 func (r ChecklistAnswer) ResultOrNull() any     { return r["result"] }
 func (r ChecklistAnswer) SetResult(v string)    { r["result"] = v }
 func (r ChecklistAnswer) SetResultOrNull(v any) { r["result"] = v }
 func (r ChecklistAnswer) HasResult() bool       { return r["result"] != nil }
 func (r ChecklistAnswer) ClearResult()          { r["result"] = nil }
 
-func (r ChecklistAnswer) Critical() bool          { return boolean(r, "critical") }
+func (r ChecklistAnswer) Critical() bool          { return readBoolean(r, "critical") }
 func (r ChecklistAnswer) CriticalOrNull() any     { return r["critical"] }
 func (r ChecklistAnswer) SetCritical(v bool)      { r["critical"] = v }
 func (r ChecklistAnswer) SetCriticalOrNull(v any) { r["critical"] = v }
 
-func (r ChecklistAnswer) Note() string        { return text(r, "note") }
+func (r ChecklistAnswer) Note() string        { return readText(r, "note") }
 func (r ChecklistAnswer) NoteOrNull() any     { return r["note"] }
 func (r ChecklistAnswer) SetNote(v string)    { r["note"] = v }
 func (r ChecklistAnswer) SetNoteOrNull(v any) { r["note"] = v }
 func (r ChecklistAnswer) HasNote() bool       { return r["note"] != nil }
 func (r ChecklistAnswer) ClearNote()          { r["note"] = nil }
 
-func (r ChecklistAnswer) Photos() json.RawMessage     { return document(r, "photos") }
+func (r ChecklistAnswer) Photos() json.RawMessage     { return readDocument(r, "photos") }
 func (r ChecklistAnswer) PhotosOrNull() any           { return r["photos"] }
 func (r ChecklistAnswer) SetPhotos(v json.RawMessage) { r["photos"] = v }
 func (r ChecklistAnswer) SetPhotosOrNull(v any)       { r["photos"] = v }
 
-func (r ChecklistAnswer) AnsweredBy() string        { return text(r, "answered_by") }
+func (r ChecklistAnswer) AnsweredBy() string        { return readText(r, "answered_by") }
 func (r ChecklistAnswer) AnsweredByOrNull() any     { return r["answered_by"] }
 func (r ChecklistAnswer) SetAnsweredBy(v string)    { r["answered_by"] = v }
 func (r ChecklistAnswer) SetAnsweredByOrNull(v any) { r["answered_by"] = v }
 func (r ChecklistAnswer) HasAnsweredBy() bool       { return r["answered_by"] != nil }
 func (r ChecklistAnswer) ClearAnsweredBy()          { r["answered_by"] = nil }
 
-func (r ChecklistAnswer) AnsweredAt() string        { return text(r, "answered_at") }
+func (r ChecklistAnswer) AnsweredAt() string        { return readText(r, "answered_at") }
 func (r ChecklistAnswer) AnsweredAtOrNull() any     { return r["answered_at"] }
 func (r ChecklistAnswer) SetAnsweredAt(v string)    { r["answered_at"] = v }
 func (r ChecklistAnswer) SetAnsweredAtOrNull(v any) { r["answered_at"] = v }
 func (r ChecklistAnswer) HasAnsweredAt() bool       { return r["answered_at"] != nil }
 func (r ChecklistAnswer) ClearAnsweredAt()          { r["answered_at"] = nil }
 
-func (r ChecklistAnswer) CreatedAt() string        { return text(r, "created_at") }
+func (r ChecklistAnswer) CreatedAt() string        { return readText(r, "created_at") }
 func (r ChecklistAnswer) CreatedAtOrNull() any     { return r["created_at"] }
 func (r ChecklistAnswer) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r ChecklistAnswer) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r ChecklistAnswer) UpdatedAt() string        { return text(r, "updated_at") }
+func (r ChecklistAnswer) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r ChecklistAnswer) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r ChecklistAnswer) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r ChecklistAnswer) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r ChecklistAnswer) CreatedBy() string        { return text(r, "created_by") }
+func (r ChecklistAnswer) CreatedBy() string        { return readText(r, "created_by") }
 func (r ChecklistAnswer) CreatedByOrNull() any     { return r["created_by"] }
 func (r ChecklistAnswer) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r ChecklistAnswer) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r ChecklistAnswer) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r ChecklistAnswer) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r ChecklistAnswer) Version() int64         { return integer(r, "version") }
+func (r ChecklistAnswer) Version() int64         { return readInteger(r, "version") }
 func (r ChecklistAnswer) VersionOrNull() any     { return r["version"] }
 func (r ChecklistAnswer) SetVersion(v int64)     { r["version"] = v }
 func (r ChecklistAnswer) SetVersionOrNull(v any) { r["version"] = v }
@@ -638,71 +640,71 @@ type ChecklistPhoto store.Row
 // ResourceName is checklist_photos.
 func (ChecklistPhoto) ResourceName() string { return "checklist_photos" }
 
-func (r ChecklistPhoto) TenantID() string        { return text(r, "tenant_id") }
+func (r ChecklistPhoto) TenantID() string        { return readText(r, "tenant_id") }
 func (r ChecklistPhoto) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r ChecklistPhoto) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r ChecklistPhoto) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r ChecklistPhoto) ID() string        { return text(r, "id") }
+func (r ChecklistPhoto) ID() string        { return readText(r, "id") }
 func (r ChecklistPhoto) IDOrNull() any     { return r["id"] }
 func (r ChecklistPhoto) SetID(v string)    { r["id"] = v }
 func (r ChecklistPhoto) SetIDOrNull(v any) { r["id"] = v }
 
-func (r ChecklistPhoto) RunID() string        { return text(r, "run_id") }
+func (r ChecklistPhoto) RunID() string        { return readText(r, "run_id") }
 func (r ChecklistPhoto) RunIDOrNull() any     { return r["run_id"] }
 func (r ChecklistPhoto) SetRunID(v string)    { r["run_id"] = v }
 func (r ChecklistPhoto) SetRunIDOrNull(v any) { r["run_id"] = v }
 
-func (r ChecklistPhoto) Caption() string        { return text(r, "caption") }
+func (r ChecklistPhoto) Caption() string        { return readText(r, "caption") }
 func (r ChecklistPhoto) CaptionOrNull() any     { return r["caption"] }
 func (r ChecklistPhoto) SetCaption(v string)    { r["caption"] = v }
 func (r ChecklistPhoto) SetCaptionOrNull(v any) { r["caption"] = v }
 func (r ChecklistPhoto) HasCaption() bool       { return r["caption"] != nil }
 func (r ChecklistPhoto) ClearCaption()          { r["caption"] = nil }
 
-func (r ChecklistPhoto) Width() int64         { return integer(r, "width") }
+func (r ChecklistPhoto) Width() int64         { return readInteger(r, "width") }
 func (r ChecklistPhoto) WidthOrNull() any     { return r["width"] }
 func (r ChecklistPhoto) SetWidth(v int64)     { r["width"] = v }
 func (r ChecklistPhoto) SetWidthOrNull(v any) { r["width"] = v }
 
-func (r ChecklistPhoto) Height() int64         { return integer(r, "height") }
+func (r ChecklistPhoto) Height() int64         { return readInteger(r, "height") }
 func (r ChecklistPhoto) HeightOrNull() any     { return r["height"] }
 func (r ChecklistPhoto) SetHeight(v int64)     { r["height"] = v }
 func (r ChecklistPhoto) SetHeightOrNull(v any) { r["height"] = v }
 
-func (r ChecklistPhoto) Size() int64         { return integer(r, "size") }
+func (r ChecklistPhoto) Size() int64         { return readInteger(r, "size") }
 func (r ChecklistPhoto) SizeOrNull() any     { return r["size"] }
 func (r ChecklistPhoto) SetSize(v int64)     { r["size"] = v }
 func (r ChecklistPhoto) SetSizeOrNull(v any) { r["size"] = v }
 
-func (r ChecklistPhoto) SHA256() string        { return text(r, "sha256") }
+func (r ChecklistPhoto) SHA256() string        { return readText(r, "sha256") }
 func (r ChecklistPhoto) SHA256OrNull() any     { return r["sha256"] }
 func (r ChecklistPhoto) SetSHA256(v string)    { r["sha256"] = v }
 func (r ChecklistPhoto) SetSHA256OrNull(v any) { r["sha256"] = v }
 
-func (r ChecklistPhoto) BlobKey() string        { return text(r, "blob_key") }
+func (r ChecklistPhoto) BlobKey() string        { return readText(r, "blob_key") }
 func (r ChecklistPhoto) BlobKeyOrNull() any     { return r["blob_key"] }
 func (r ChecklistPhoto) SetBlobKey(v string)    { r["blob_key"] = v }
 func (r ChecklistPhoto) SetBlobKeyOrNull(v any) { r["blob_key"] = v }
 
-func (r ChecklistPhoto) CreatedAt() string        { return text(r, "created_at") }
+func (r ChecklistPhoto) CreatedAt() string        { return readText(r, "created_at") }
 func (r ChecklistPhoto) CreatedAtOrNull() any     { return r["created_at"] }
 func (r ChecklistPhoto) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r ChecklistPhoto) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r ChecklistPhoto) UpdatedAt() string        { return text(r, "updated_at") }
+func (r ChecklistPhoto) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r ChecklistPhoto) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r ChecklistPhoto) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r ChecklistPhoto) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r ChecklistPhoto) CreatedBy() string        { return text(r, "created_by") }
+func (r ChecklistPhoto) CreatedBy() string        { return readText(r, "created_by") }
 func (r ChecklistPhoto) CreatedByOrNull() any     { return r["created_by"] }
 func (r ChecklistPhoto) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r ChecklistPhoto) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r ChecklistPhoto) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r ChecklistPhoto) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r ChecklistPhoto) Version() int64         { return integer(r, "version") }
+func (r ChecklistPhoto) Version() int64         { return readInteger(r, "version") }
 func (r ChecklistPhoto) VersionOrNull() any     { return r["version"] }
 func (r ChecklistPhoto) SetVersion(v int64)     { r["version"] = v }
 func (r ChecklistPhoto) SetVersionOrNull(v any) { r["version"] = v }
@@ -713,194 +715,194 @@ type ChecklistRun store.Row
 // ResourceName is checklist_runs.
 func (ChecklistRun) ResourceName() string { return "checklist_runs" }
 
-func (r ChecklistRun) TenantID() string        { return text(r, "tenant_id") }
+func (r ChecklistRun) TenantID() string        { return readText(r, "tenant_id") }
 func (r ChecklistRun) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r ChecklistRun) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r ChecklistRun) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r ChecklistRun) ID() string        { return text(r, "id") }
+func (r ChecklistRun) ID() string        { return readText(r, "id") }
 func (r ChecklistRun) IDOrNull() any     { return r["id"] }
 func (r ChecklistRun) SetID(v string)    { r["id"] = v }
 func (r ChecklistRun) SetIDOrNull(v any) { r["id"] = v }
 
-func (r ChecklistRun) Title() string        { return text(r, "title") }
+func (r ChecklistRun) Title() string        { return readText(r, "title") }
 func (r ChecklistRun) TitleOrNull() any     { return r["title"] }
 func (r ChecklistRun) SetTitle(v string)    { r["title"] = v }
 func (r ChecklistRun) SetTitleOrNull(v any) { r["title"] = v }
 
-func (r ChecklistRun) TemplateID() string        { return text(r, "template_id") }
+func (r ChecklistRun) TemplateID() string        { return readText(r, "template_id") }
 func (r ChecklistRun) TemplateIDOrNull() any     { return r["template_id"] }
 func (r ChecklistRun) SetTemplateID(v string)    { r["template_id"] = v }
 func (r ChecklistRun) SetTemplateIDOrNull(v any) { r["template_id"] = v }
 func (r ChecklistRun) HasTemplateID() bool       { return r["template_id"] != nil }
 func (r ChecklistRun) ClearTemplateID()          { r["template_id"] = nil }
 
-func (r ChecklistRun) ScheduleID() string        { return text(r, "schedule_id") }
+func (r ChecklistRun) ScheduleID() string        { return readText(r, "schedule_id") }
 func (r ChecklistRun) ScheduleIDOrNull() any     { return r["schedule_id"] }
 func (r ChecklistRun) SetScheduleID(v string)    { r["schedule_id"] = v }
 func (r ChecklistRun) SetScheduleIDOrNull(v any) { r["schedule_id"] = v }
 func (r ChecklistRun) HasScheduleID() bool       { return r["schedule_id"] != nil }
 func (r ChecklistRun) ClearScheduleID()          { r["schedule_id"] = nil }
 
-func (r ChecklistRun) SiteID() string        { return text(r, "site_id") }
+func (r ChecklistRun) SiteID() string        { return readText(r, "site_id") }
 func (r ChecklistRun) SiteIDOrNull() any     { return r["site_id"] }
 func (r ChecklistRun) SetSiteID(v string)    { r["site_id"] = v }
 func (r ChecklistRun) SetSiteIDOrNull(v any) { r["site_id"] = v }
 func (r ChecklistRun) HasSiteID() bool       { return r["site_id"] != nil }
 func (r ChecklistRun) ClearSiteID()          { r["site_id"] = nil }
 
-func (r ChecklistRun) ZoneID() string        { return text(r, "zone_id") }
+func (r ChecklistRun) ZoneID() string        { return readText(r, "zone_id") }
 func (r ChecklistRun) ZoneIDOrNull() any     { return r["zone_id"] }
 func (r ChecklistRun) SetZoneID(v string)    { r["zone_id"] = v }
 func (r ChecklistRun) SetZoneIDOrNull(v any) { r["zone_id"] = v }
 func (r ChecklistRun) HasZoneID() bool       { return r["zone_id"] != nil }
 func (r ChecklistRun) ClearZoneID()          { r["zone_id"] = nil }
 
-func (r ChecklistRun) EquipmentID() string        { return text(r, "equipment_id") }
+func (r ChecklistRun) EquipmentID() string        { return readText(r, "equipment_id") }
 func (r ChecklistRun) EquipmentIDOrNull() any     { return r["equipment_id"] }
 func (r ChecklistRun) SetEquipmentID(v string)    { r["equipment_id"] = v }
 func (r ChecklistRun) SetEquipmentIDOrNull(v any) { r["equipment_id"] = v }
 func (r ChecklistRun) HasEquipmentID() bool       { return r["equipment_id"] != nil }
 func (r ChecklistRun) ClearEquipmentID()          { r["equipment_id"] = nil }
 
-func (r ChecklistRun) VehicleID() string        { return text(r, "vehicle_id") }
+func (r ChecklistRun) VehicleID() string        { return readText(r, "vehicle_id") }
 func (r ChecklistRun) VehicleIDOrNull() any     { return r["vehicle_id"] }
 func (r ChecklistRun) SetVehicleID(v string)    { r["vehicle_id"] = v }
 func (r ChecklistRun) SetVehicleIDOrNull(v any) { r["vehicle_id"] = v }
 func (r ChecklistRun) HasVehicleID() bool       { return r["vehicle_id"] != nil }
 func (r ChecklistRun) ClearVehicleID()          { r["vehicle_id"] = nil }
 
-func (r ChecklistRun) WorkerID() string        { return text(r, "worker_id") }
+func (r ChecklistRun) WorkerID() string        { return readText(r, "worker_id") }
 func (r ChecklistRun) WorkerIDOrNull() any     { return r["worker_id"] }
 func (r ChecklistRun) SetWorkerID(v string)    { r["worker_id"] = v }
 func (r ChecklistRun) SetWorkerIDOrNull(v any) { r["worker_id"] = v }
 func (r ChecklistRun) HasWorkerID() bool       { return r["worker_id"] != nil }
 func (r ChecklistRun) ClearWorkerID()          { r["worker_id"] = nil }
 
-func (r ChecklistRun) AssigneeUserID() string        { return text(r, "assignee_user_id") }
+func (r ChecklistRun) AssigneeUserID() string        { return readText(r, "assignee_user_id") }
 func (r ChecklistRun) AssigneeUserIDOrNull() any     { return r["assignee_user_id"] }
 func (r ChecklistRun) SetAssigneeUserID(v string)    { r["assignee_user_id"] = v }
 func (r ChecklistRun) SetAssigneeUserIDOrNull(v any) { r["assignee_user_id"] = v }
 func (r ChecklistRun) HasAssigneeUserID() bool       { return r["assignee_user_id"] != nil }
 func (r ChecklistRun) ClearAssigneeUserID()          { r["assignee_user_id"] = nil }
 
-func (r ChecklistRun) DueAt() string        { return text(r, "due_at") }
+func (r ChecklistRun) DueAt() string        { return readText(r, "due_at") }
 func (r ChecklistRun) DueAtOrNull() any     { return r["due_at"] }
 func (r ChecklistRun) SetDueAt(v string)    { r["due_at"] = v }
 func (r ChecklistRun) SetDueAtOrNull(v any) { r["due_at"] = v }
 
-func (r ChecklistRun) GraceMinutes() int64         { return integer(r, "grace_minutes") }
+func (r ChecklistRun) GraceMinutes() int64         { return readInteger(r, "grace_minutes") }
 func (r ChecklistRun) GraceMinutesOrNull() any     { return r["grace_minutes"] }
 func (r ChecklistRun) SetGraceMinutes(v int64)     { r["grace_minutes"] = v }
 func (r ChecklistRun) SetGraceMinutesOrNull(v any) { r["grace_minutes"] = v }
 
-func (r ChecklistRun) DeadlineAt() string        { return text(r, "deadline_at") }
+func (r ChecklistRun) DeadlineAt() string        { return readText(r, "deadline_at") }
 func (r ChecklistRun) DeadlineAtOrNull() any     { return r["deadline_at"] }
 func (r ChecklistRun) SetDeadlineAt(v string)    { r["deadline_at"] = v }
 func (r ChecklistRun) SetDeadlineAtOrNull(v any) { r["deadline_at"] = v }
 func (r ChecklistRun) HasDeadlineAt() bool       { return r["deadline_at"] != nil }
 func (r ChecklistRun) ClearDeadlineAt()          { r["deadline_at"] = nil }
 
-func (r ChecklistRun) StartedAt() string        { return text(r, "started_at") }
+func (r ChecklistRun) StartedAt() string        { return readText(r, "started_at") }
 func (r ChecklistRun) StartedAtOrNull() any     { return r["started_at"] }
 func (r ChecklistRun) SetStartedAt(v string)    { r["started_at"] = v }
 func (r ChecklistRun) SetStartedAtOrNull(v any) { r["started_at"] = v }
 func (r ChecklistRun) HasStartedAt() bool       { return r["started_at"] != nil }
 func (r ChecklistRun) ClearStartedAt()          { r["started_at"] = nil }
 
-func (r ChecklistRun) CompletedAt() string        { return text(r, "completed_at") }
+func (r ChecklistRun) CompletedAt() string        { return readText(r, "completed_at") }
 func (r ChecklistRun) CompletedAtOrNull() any     { return r["completed_at"] }
 func (r ChecklistRun) SetCompletedAt(v string)    { r["completed_at"] = v }
 func (r ChecklistRun) SetCompletedAtOrNull(v any) { r["completed_at"] = v }
 func (r ChecklistRun) HasCompletedAt() bool       { return r["completed_at"] != nil }
 func (r ChecklistRun) ClearCompletedAt()          { r["completed_at"] = nil }
 
-func (r ChecklistRun) CompletedBy() string        { return text(r, "completed_by") }
+func (r ChecklistRun) CompletedBy() string        { return readText(r, "completed_by") }
 func (r ChecklistRun) CompletedByOrNull() any     { return r["completed_by"] }
 func (r ChecklistRun) SetCompletedBy(v string)    { r["completed_by"] = v }
 func (r ChecklistRun) SetCompletedByOrNull(v any) { r["completed_by"] = v }
 func (r ChecklistRun) HasCompletedBy() bool       { return r["completed_by"] != nil }
 func (r ChecklistRun) ClearCompletedBy()          { r["completed_by"] = nil }
 
-func (r ChecklistRun) OnTime() bool          { return boolean(r, "on_time") }
+func (r ChecklistRun) OnTime() bool          { return readBoolean(r, "on_time") }
 func (r ChecklistRun) OnTimeOrNull() any     { return r["on_time"] }
 func (r ChecklistRun) SetOnTime(v bool)      { r["on_time"] = v }
 func (r ChecklistRun) SetOnTimeOrNull(v any) { r["on_time"] = v }
 func (r ChecklistRun) HasOnTime() bool       { return r["on_time"] != nil }
 func (r ChecklistRun) ClearOnTime()          { r["on_time"] = nil }
 
-func (r ChecklistRun) Score() decimal.Dec     { return dec(r, "score") }
+func (r ChecklistRun) Score() decimal.Dec     { return readDecimal(r, "score") }
 func (r ChecklistRun) ScoreOrNull() any       { return r["score"] }
 func (r ChecklistRun) SetScore(v decimal.Dec) { r["score"] = v }
 func (r ChecklistRun) SetScoreOrNull(v any)   { r["score"] = v }
 func (r ChecklistRun) HasScore() bool         { return r["score"] != nil }
 func (r ChecklistRun) ClearScore()            { r["score"] = nil }
 
-func (r ChecklistRun) Passed() int64         { return integer(r, "passed") }
+func (r ChecklistRun) Passed() int64         { return readInteger(r, "passed") }
 func (r ChecklistRun) PassedOrNull() any     { return r["passed"] }
 func (r ChecklistRun) SetPassed(v int64)     { r["passed"] = v }
 func (r ChecklistRun) SetPassedOrNull(v any) { r["passed"] = v }
 func (r ChecklistRun) HasPassed() bool       { return r["passed"] != nil }
 func (r ChecklistRun) ClearPassed()          { r["passed"] = nil }
 
-func (r ChecklistRun) Failed() int64         { return integer(r, "failed") }
+func (r ChecklistRun) Failed() int64         { return readInteger(r, "failed") }
 func (r ChecklistRun) FailedOrNull() any     { return r["failed"] }
 func (r ChecklistRun) SetFailed(v int64)     { r["failed"] = v }
 func (r ChecklistRun) SetFailedOrNull(v any) { r["failed"] = v }
 func (r ChecklistRun) HasFailed() bool       { return r["failed"] != nil }
 func (r ChecklistRun) ClearFailed()          { r["failed"] = nil }
 
-func (r ChecklistRun) FailedCritical() int64         { return integer(r, "failed_critical") }
+func (r ChecklistRun) FailedCritical() int64         { return readInteger(r, "failed_critical") }
 func (r ChecklistRun) FailedCriticalOrNull() any     { return r["failed_critical"] }
 func (r ChecklistRun) SetFailedCritical(v int64)     { r["failed_critical"] = v }
 func (r ChecklistRun) SetFailedCriticalOrNull(v any) { r["failed_critical"] = v }
 func (r ChecklistRun) HasFailedCritical() bool       { return r["failed_critical"] != nil }
 func (r ChecklistRun) ClearFailedCritical()          { r["failed_critical"] = nil }
 
-func (r ChecklistRun) PassedWeight() int64         { return integer(r, "passed_weight") }
+func (r ChecklistRun) PassedWeight() int64         { return readInteger(r, "passed_weight") }
 func (r ChecklistRun) PassedWeightOrNull() any     { return r["passed_weight"] }
 func (r ChecklistRun) SetPassedWeight(v int64)     { r["passed_weight"] = v }
 func (r ChecklistRun) SetPassedWeightOrNull(v any) { r["passed_weight"] = v }
 func (r ChecklistRun) HasPassedWeight() bool       { return r["passed_weight"] != nil }
 func (r ChecklistRun) ClearPassedWeight()          { r["passed_weight"] = nil }
 
-func (r ChecklistRun) FailedWeight() int64         { return integer(r, "failed_weight") }
+func (r ChecklistRun) FailedWeight() int64         { return readInteger(r, "failed_weight") }
 func (r ChecklistRun) FailedWeightOrNull() any     { return r["failed_weight"] }
 func (r ChecklistRun) SetFailedWeight(v int64)     { r["failed_weight"] = v }
 func (r ChecklistRun) SetFailedWeightOrNull(v any) { r["failed_weight"] = v }
 func (r ChecklistRun) HasFailedWeight() bool       { return r["failed_weight"] != nil }
 func (r ChecklistRun) ClearFailedWeight()          { r["failed_weight"] = nil }
 
-func (r ChecklistRun) CancelReason() string        { return text(r, "cancel_reason") }
+func (r ChecklistRun) CancelReason() string        { return readText(r, "cancel_reason") }
 func (r ChecklistRun) CancelReasonOrNull() any     { return r["cancel_reason"] }
 func (r ChecklistRun) SetCancelReason(v string)    { r["cancel_reason"] = v }
 func (r ChecklistRun) SetCancelReasonOrNull(v any) { r["cancel_reason"] = v }
 func (r ChecklistRun) HasCancelReason() bool       { return r["cancel_reason"] != nil }
 func (r ChecklistRun) ClearCancelReason()          { r["cancel_reason"] = nil }
 
-func (r ChecklistRun) Status() string        { return text(r, "status") }
+func (r ChecklistRun) Status() string        { return readText(r, "status") }
 func (r ChecklistRun) StatusOrNull() any     { return r["status"] }
 func (r ChecklistRun) SetStatus(v string)    { r["status"] = v }
 func (r ChecklistRun) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r ChecklistRun) CreatedAt() string        { return text(r, "created_at") }
+func (r ChecklistRun) CreatedAt() string        { return readText(r, "created_at") }
 func (r ChecklistRun) CreatedAtOrNull() any     { return r["created_at"] }
 func (r ChecklistRun) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r ChecklistRun) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r ChecklistRun) UpdatedAt() string        { return text(r, "updated_at") }
+func (r ChecklistRun) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r ChecklistRun) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r ChecklistRun) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r ChecklistRun) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r ChecklistRun) CreatedBy() string        { return text(r, "created_by") }
+func (r ChecklistRun) CreatedBy() string        { return readText(r, "created_by") }
 func (r ChecklistRun) CreatedByOrNull() any     { return r["created_by"] }
 func (r ChecklistRun) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r ChecklistRun) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r ChecklistRun) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r ChecklistRun) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r ChecklistRun) Version() int64         { return integer(r, "version") }
+func (r ChecklistRun) Version() int64         { return readInteger(r, "version") }
 func (r ChecklistRun) VersionOrNull() any     { return r["version"] }
 func (r ChecklistRun) SetVersion(v int64)     { r["version"] = v }
 func (r ChecklistRun) SetVersionOrNull(v any) { r["version"] = v }
@@ -911,134 +913,134 @@ type ChecklistSchedule store.Row
 // ResourceName is checklist_schedules.
 func (ChecklistSchedule) ResourceName() string { return "checklist_schedules" }
 
-func (r ChecklistSchedule) TenantID() string        { return text(r, "tenant_id") }
+func (r ChecklistSchedule) TenantID() string        { return readText(r, "tenant_id") }
 func (r ChecklistSchedule) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r ChecklistSchedule) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r ChecklistSchedule) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r ChecklistSchedule) ID() string        { return text(r, "id") }
+func (r ChecklistSchedule) ID() string        { return readText(r, "id") }
 func (r ChecklistSchedule) IDOrNull() any     { return r["id"] }
 func (r ChecklistSchedule) SetID(v string)    { r["id"] = v }
 func (r ChecklistSchedule) SetIDOrNull(v any) { r["id"] = v }
 
-func (r ChecklistSchedule) TemplateID() string        { return text(r, "template_id") }
+func (r ChecklistSchedule) TemplateID() string        { return readText(r, "template_id") }
 func (r ChecklistSchedule) TemplateIDOrNull() any     { return r["template_id"] }
 func (r ChecklistSchedule) SetTemplateID(v string)    { r["template_id"] = v }
 func (r ChecklistSchedule) SetTemplateIDOrNull(v any) { r["template_id"] = v }
 
-func (r ChecklistSchedule) Title() string        { return text(r, "title") }
+func (r ChecklistSchedule) Title() string        { return readText(r, "title") }
 func (r ChecklistSchedule) TitleOrNull() any     { return r["title"] }
 func (r ChecklistSchedule) SetTitle(v string)    { r["title"] = v }
 func (r ChecklistSchedule) SetTitleOrNull(v any) { r["title"] = v }
 func (r ChecklistSchedule) HasTitle() bool       { return r["title"] != nil }
 func (r ChecklistSchedule) ClearTitle()          { r["title"] = nil }
 
-func (r ChecklistSchedule) SiteID() string        { return text(r, "site_id") }
+func (r ChecklistSchedule) SiteID() string        { return readText(r, "site_id") }
 func (r ChecklistSchedule) SiteIDOrNull() any     { return r["site_id"] }
 func (r ChecklistSchedule) SetSiteID(v string)    { r["site_id"] = v }
 func (r ChecklistSchedule) SetSiteIDOrNull(v any) { r["site_id"] = v }
 func (r ChecklistSchedule) HasSiteID() bool       { return r["site_id"] != nil }
 func (r ChecklistSchedule) ClearSiteID()          { r["site_id"] = nil }
 
-func (r ChecklistSchedule) ZoneID() string        { return text(r, "zone_id") }
+func (r ChecklistSchedule) ZoneID() string        { return readText(r, "zone_id") }
 func (r ChecklistSchedule) ZoneIDOrNull() any     { return r["zone_id"] }
 func (r ChecklistSchedule) SetZoneID(v string)    { r["zone_id"] = v }
 func (r ChecklistSchedule) SetZoneIDOrNull(v any) { r["zone_id"] = v }
 func (r ChecklistSchedule) HasZoneID() bool       { return r["zone_id"] != nil }
 func (r ChecklistSchedule) ClearZoneID()          { r["zone_id"] = nil }
 
-func (r ChecklistSchedule) EquipmentID() string        { return text(r, "equipment_id") }
+func (r ChecklistSchedule) EquipmentID() string        { return readText(r, "equipment_id") }
 func (r ChecklistSchedule) EquipmentIDOrNull() any     { return r["equipment_id"] }
 func (r ChecklistSchedule) SetEquipmentID(v string)    { r["equipment_id"] = v }
 func (r ChecklistSchedule) SetEquipmentIDOrNull(v any) { r["equipment_id"] = v }
 func (r ChecklistSchedule) HasEquipmentID() bool       { return r["equipment_id"] != nil }
 func (r ChecklistSchedule) ClearEquipmentID()          { r["equipment_id"] = nil }
 
-func (r ChecklistSchedule) VehicleID() string        { return text(r, "vehicle_id") }
+func (r ChecklistSchedule) VehicleID() string        { return readText(r, "vehicle_id") }
 func (r ChecklistSchedule) VehicleIDOrNull() any     { return r["vehicle_id"] }
 func (r ChecklistSchedule) SetVehicleID(v string)    { r["vehicle_id"] = v }
 func (r ChecklistSchedule) SetVehicleIDOrNull(v any) { r["vehicle_id"] = v }
 func (r ChecklistSchedule) HasVehicleID() bool       { return r["vehicle_id"] != nil }
 func (r ChecklistSchedule) ClearVehicleID()          { r["vehicle_id"] = nil }
 
-func (r ChecklistSchedule) WorkerID() string        { return text(r, "worker_id") }
+func (r ChecklistSchedule) WorkerID() string        { return readText(r, "worker_id") }
 func (r ChecklistSchedule) WorkerIDOrNull() any     { return r["worker_id"] }
 func (r ChecklistSchedule) SetWorkerID(v string)    { r["worker_id"] = v }
 func (r ChecklistSchedule) SetWorkerIDOrNull(v any) { r["worker_id"] = v }
 func (r ChecklistSchedule) HasWorkerID() bool       { return r["worker_id"] != nil }
 func (r ChecklistSchedule) ClearWorkerID()          { r["worker_id"] = nil }
 
-func (r ChecklistSchedule) AssigneeUserID() string        { return text(r, "assignee_user_id") }
+func (r ChecklistSchedule) AssigneeUserID() string        { return readText(r, "assignee_user_id") }
 func (r ChecklistSchedule) AssigneeUserIDOrNull() any     { return r["assignee_user_id"] }
 func (r ChecklistSchedule) SetAssigneeUserID(v string)    { r["assignee_user_id"] = v }
 func (r ChecklistSchedule) SetAssigneeUserIDOrNull(v any) { r["assignee_user_id"] = v }
 func (r ChecklistSchedule) HasAssigneeUserID() bool       { return r["assignee_user_id"] != nil }
 func (r ChecklistSchedule) ClearAssigneeUserID()          { r["assignee_user_id"] = nil }
 
-func (r ChecklistSchedule) Rrule() string        { return text(r, "rrule") }
+func (r ChecklistSchedule) Rrule() string        { return readText(r, "rrule") }
 func (r ChecklistSchedule) RruleOrNull() any     { return r["rrule"] }
 func (r ChecklistSchedule) SetRrule(v string)    { r["rrule"] = v }
 func (r ChecklistSchedule) SetRruleOrNull(v any) { r["rrule"] = v }
 
-func (r ChecklistSchedule) StartsOn() string        { return text(r, "starts_on") }
+func (r ChecklistSchedule) StartsOn() string        { return readText(r, "starts_on") }
 func (r ChecklistSchedule) StartsOnOrNull() any     { return r["starts_on"] }
 func (r ChecklistSchedule) SetStartsOn(v string)    { r["starts_on"] = v }
 func (r ChecklistSchedule) SetStartsOnOrNull(v any) { r["starts_on"] = v }
 
-func (r ChecklistSchedule) DueTime() string        { return text(r, "due_time") }
+func (r ChecklistSchedule) DueTime() string        { return readText(r, "due_time") }
 func (r ChecklistSchedule) DueTimeOrNull() any     { return r["due_time"] }
 func (r ChecklistSchedule) SetDueTime(v string)    { r["due_time"] = v }
 func (r ChecklistSchedule) SetDueTimeOrNull(v any) { r["due_time"] = v }
 
-func (r ChecklistSchedule) GraceMinutes() int64         { return integer(r, "grace_minutes") }
+func (r ChecklistSchedule) GraceMinutes() int64         { return readInteger(r, "grace_minutes") }
 func (r ChecklistSchedule) GraceMinutesOrNull() any     { return r["grace_minutes"] }
 func (r ChecklistSchedule) SetGraceMinutes(v int64)     { r["grace_minutes"] = v }
 func (r ChecklistSchedule) SetGraceMinutesOrNull(v any) { r["grace_minutes"] = v }
 
-func (r ChecklistSchedule) Timezone() string        { return text(r, "timezone") }
+func (r ChecklistSchedule) Timezone() string        { return readText(r, "timezone") }
 func (r ChecklistSchedule) TimezoneOrNull() any     { return r["timezone"] }
 func (r ChecklistSchedule) SetTimezone(v string)    { r["timezone"] = v }
 func (r ChecklistSchedule) SetTimezoneOrNull(v any) { r["timezone"] = v }
 func (r ChecklistSchedule) HasTimezone() bool       { return r["timezone"] != nil }
 func (r ChecklistSchedule) ClearTimezone()          { r["timezone"] = nil }
 
-func (r ChecklistSchedule) PlannedUntil() string        { return text(r, "planned_until") }
+func (r ChecklistSchedule) PlannedUntil() string        { return readText(r, "planned_until") }
 func (r ChecklistSchedule) PlannedUntilOrNull() any     { return r["planned_until"] }
 func (r ChecklistSchedule) SetPlannedUntil(v string)    { r["planned_until"] = v }
 func (r ChecklistSchedule) SetPlannedUntilOrNull(v any) { r["planned_until"] = v }
 func (r ChecklistSchedule) HasPlannedUntil() bool       { return r["planned_until"] != nil }
 func (r ChecklistSchedule) ClearPlannedUntil()          { r["planned_until"] = nil }
 
-func (r ChecklistSchedule) NextDueAt() string        { return text(r, "next_due_at") }
+func (r ChecklistSchedule) NextDueAt() string        { return readText(r, "next_due_at") }
 func (r ChecklistSchedule) NextDueAtOrNull() any     { return r["next_due_at"] }
 func (r ChecklistSchedule) SetNextDueAt(v string)    { r["next_due_at"] = v }
 func (r ChecklistSchedule) SetNextDueAtOrNull(v any) { r["next_due_at"] = v }
 func (r ChecklistSchedule) HasNextDueAt() bool       { return r["next_due_at"] != nil }
 func (r ChecklistSchedule) ClearNextDueAt()          { r["next_due_at"] = nil }
 
-func (r ChecklistSchedule) Status() string        { return text(r, "status") }
+func (r ChecklistSchedule) Status() string        { return readText(r, "status") }
 func (r ChecklistSchedule) StatusOrNull() any     { return r["status"] }
 func (r ChecklistSchedule) SetStatus(v string)    { r["status"] = v }
 func (r ChecklistSchedule) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r ChecklistSchedule) CreatedAt() string        { return text(r, "created_at") }
+func (r ChecklistSchedule) CreatedAt() string        { return readText(r, "created_at") }
 func (r ChecklistSchedule) CreatedAtOrNull() any     { return r["created_at"] }
 func (r ChecklistSchedule) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r ChecklistSchedule) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r ChecklistSchedule) UpdatedAt() string        { return text(r, "updated_at") }
+func (r ChecklistSchedule) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r ChecklistSchedule) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r ChecklistSchedule) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r ChecklistSchedule) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r ChecklistSchedule) CreatedBy() string        { return text(r, "created_by") }
+func (r ChecklistSchedule) CreatedBy() string        { return readText(r, "created_by") }
 func (r ChecklistSchedule) CreatedByOrNull() any     { return r["created_by"] }
 func (r ChecklistSchedule) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r ChecklistSchedule) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r ChecklistSchedule) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r ChecklistSchedule) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r ChecklistSchedule) Version() int64         { return integer(r, "version") }
+func (r ChecklistSchedule) Version() int64         { return readInteger(r, "version") }
 func (r ChecklistSchedule) VersionOrNull() any     { return r["version"] }
 func (r ChecklistSchedule) SetVersion(v int64)     { r["version"] = v }
 func (r ChecklistSchedule) SetVersionOrNull(v any) { r["version"] = v }
@@ -1049,90 +1051,90 @@ type ChecklistTemplate store.Row
 // ResourceName is checklist_templates.
 func (ChecklistTemplate) ResourceName() string { return "checklist_templates" }
 
-func (r ChecklistTemplate) TenantID() string        { return text(r, "tenant_id") }
+func (r ChecklistTemplate) TenantID() string        { return readText(r, "tenant_id") }
 func (r ChecklistTemplate) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r ChecklistTemplate) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r ChecklistTemplate) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r ChecklistTemplate) ID() string        { return text(r, "id") }
+func (r ChecklistTemplate) ID() string        { return readText(r, "id") }
 func (r ChecklistTemplate) IDOrNull() any     { return r["id"] }
 func (r ChecklistTemplate) SetID(v string)    { r["id"] = v }
 func (r ChecklistTemplate) SetIDOrNull(v any) { r["id"] = v }
 
-func (r ChecklistTemplate) Code() string        { return text(r, "code") }
+func (r ChecklistTemplate) Code() string        { return readText(r, "code") }
 func (r ChecklistTemplate) CodeOrNull() any     { return r["code"] }
 func (r ChecklistTemplate) SetCode(v string)    { r["code"] = v }
 func (r ChecklistTemplate) SetCodeOrNull(v any) { r["code"] = v }
 
-func (r ChecklistTemplate) Revision() int64         { return integer(r, "revision") }
+func (r ChecklistTemplate) Revision() int64         { return readInteger(r, "revision") }
 func (r ChecklistTemplate) RevisionOrNull() any     { return r["revision"] }
 func (r ChecklistTemplate) SetRevision(v int64)     { r["revision"] = v }
 func (r ChecklistTemplate) SetRevisionOrNull(v any) { r["revision"] = v }
 
-func (r ChecklistTemplate) Title() string        { return text(r, "title") }
+func (r ChecklistTemplate) Title() string        { return readText(r, "title") }
 func (r ChecklistTemplate) TitleOrNull() any     { return r["title"] }
 func (r ChecklistTemplate) SetTitle(v string)    { r["title"] = v }
 func (r ChecklistTemplate) SetTitleOrNull(v any) { r["title"] = v }
 
-func (r ChecklistTemplate) Description() string        { return text(r, "description") }
+func (r ChecklistTemplate) Description() string        { return readText(r, "description") }
 func (r ChecklistTemplate) DescriptionOrNull() any     { return r["description"] }
 func (r ChecklistTemplate) SetDescription(v string)    { r["description"] = v }
 func (r ChecklistTemplate) SetDescriptionOrNull(v any) { r["description"] = v }
 func (r ChecklistTemplate) HasDescription() bool       { return r["description"] != nil }
 func (r ChecklistTemplate) ClearDescription()          { r["description"] = nil }
 
-func (r ChecklistTemplate) AppliesTo() json.RawMessage     { return document(r, "applies_to") }
+func (r ChecklistTemplate) AppliesTo() json.RawMessage     { return readDocument(r, "applies_to") }
 func (r ChecklistTemplate) AppliesToOrNull() any           { return r["applies_to"] }
 func (r ChecklistTemplate) SetAppliesTo(v json.RawMessage) { r["applies_to"] = v }
 func (r ChecklistTemplate) SetAppliesToOrNull(v any)       { r["applies_to"] = v }
 
-func (r ChecklistTemplate) Kinds() json.RawMessage     { return document(r, "kinds") }
+func (r ChecklistTemplate) Kinds() json.RawMessage     { return readDocument(r, "kinds") }
 func (r ChecklistTemplate) KindsOrNull() any           { return r["kinds"] }
 func (r ChecklistTemplate) SetKinds(v json.RawMessage) { r["kinds"] = v }
 func (r ChecklistTemplate) SetKindsOrNull(v any)       { r["kinds"] = v }
 
-func (r ChecklistTemplate) Sections() json.RawMessage     { return document(r, "sections") }
+func (r ChecklistTemplate) Sections() json.RawMessage     { return readDocument(r, "sections") }
 func (r ChecklistTemplate) SectionsOrNull() any           { return r["sections"] }
 func (r ChecklistTemplate) SetSections(v json.RawMessage) { r["sections"] = v }
 func (r ChecklistTemplate) SetSectionsOrNull(v any)       { r["sections"] = v }
 
-func (r ChecklistTemplate) PublishedAt() string        { return text(r, "published_at") }
+func (r ChecklistTemplate) PublishedAt() string        { return readText(r, "published_at") }
 func (r ChecklistTemplate) PublishedAtOrNull() any     { return r["published_at"] }
 func (r ChecklistTemplate) SetPublishedAt(v string)    { r["published_at"] = v }
 func (r ChecklistTemplate) SetPublishedAtOrNull(v any) { r["published_at"] = v }
 func (r ChecklistTemplate) HasPublishedAt() bool       { return r["published_at"] != nil }
 func (r ChecklistTemplate) ClearPublishedAt()          { r["published_at"] = nil }
 
-func (r ChecklistTemplate) SupersedesID() string        { return text(r, "supersedes_id") }
+func (r ChecklistTemplate) SupersedesID() string        { return readText(r, "supersedes_id") }
 func (r ChecklistTemplate) SupersedesIDOrNull() any     { return r["supersedes_id"] }
 func (r ChecklistTemplate) SetSupersedesID(v string)    { r["supersedes_id"] = v }
 func (r ChecklistTemplate) SetSupersedesIDOrNull(v any) { r["supersedes_id"] = v }
 func (r ChecklistTemplate) HasSupersedesID() bool       { return r["supersedes_id"] != nil }
 func (r ChecklistTemplate) ClearSupersedesID()          { r["supersedes_id"] = nil }
 
-func (r ChecklistTemplate) Status() string        { return text(r, "status") }
+func (r ChecklistTemplate) Status() string        { return readText(r, "status") }
 func (r ChecklistTemplate) StatusOrNull() any     { return r["status"] }
 func (r ChecklistTemplate) SetStatus(v string)    { r["status"] = v }
 func (r ChecklistTemplate) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r ChecklistTemplate) CreatedAt() string        { return text(r, "created_at") }
+func (r ChecklistTemplate) CreatedAt() string        { return readText(r, "created_at") }
 func (r ChecklistTemplate) CreatedAtOrNull() any     { return r["created_at"] }
 func (r ChecklistTemplate) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r ChecklistTemplate) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r ChecklistTemplate) UpdatedAt() string        { return text(r, "updated_at") }
+func (r ChecklistTemplate) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r ChecklistTemplate) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r ChecklistTemplate) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r ChecklistTemplate) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r ChecklistTemplate) CreatedBy() string        { return text(r, "created_by") }
+func (r ChecklistTemplate) CreatedBy() string        { return readText(r, "created_by") }
 func (r ChecklistTemplate) CreatedByOrNull() any     { return r["created_by"] }
 func (r ChecklistTemplate) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r ChecklistTemplate) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r ChecklistTemplate) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r ChecklistTemplate) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r ChecklistTemplate) Version() int64         { return integer(r, "version") }
+func (r ChecklistTemplate) Version() int64         { return readInteger(r, "version") }
 func (r ChecklistTemplate) VersionOrNull() any     { return r["version"] }
 func (r ChecklistTemplate) SetVersion(v int64)     { r["version"] = v }
 func (r ChecklistTemplate) SetVersionOrNull(v any) { r["version"] = v }
@@ -1143,131 +1145,131 @@ type Comment store.Row
 // ResourceName is comments.
 func (Comment) ResourceName() string { return "comments" }
 
-func (r Comment) TenantID() string        { return text(r, "tenant_id") }
+func (r Comment) TenantID() string        { return readText(r, "tenant_id") }
 func (r Comment) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Comment) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Comment) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Comment) ID() string        { return text(r, "id") }
+func (r Comment) ID() string        { return readText(r, "id") }
 func (r Comment) IDOrNull() any     { return r["id"] }
 func (r Comment) SetID(v string)    { r["id"] = v }
 func (r Comment) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Comment) IncidentID() string        { return text(r, "incident_id") }
+func (r Comment) IncidentID() string        { return readText(r, "incident_id") }
 func (r Comment) IncidentIDOrNull() any     { return r["incident_id"] }
 func (r Comment) SetIncidentID(v string)    { r["incident_id"] = v }
 func (r Comment) SetIncidentIDOrNull(v any) { r["incident_id"] = v }
 func (r Comment) HasIncidentID() bool       { return r["incident_id"] != nil }
 func (r Comment) ClearIncidentID()          { r["incident_id"] = nil }
 
-func (r Comment) ClockID() string        { return text(r, "clock_id") }
+func (r Comment) ClockID() string        { return readText(r, "clock_id") }
 func (r Comment) ClockIDOrNull() any     { return r["clock_id"] }
 func (r Comment) SetClockID(v string)    { r["clock_id"] = v }
 func (r Comment) SetClockIDOrNull(v any) { r["clock_id"] = v }
 func (r Comment) HasClockID() bool       { return r["clock_id"] != nil }
 func (r Comment) ClearClockID()          { r["clock_id"] = nil }
 
-func (r Comment) ActionID() string        { return text(r, "action_id") }
+func (r Comment) ActionID() string        { return readText(r, "action_id") }
 func (r Comment) ActionIDOrNull() any     { return r["action_id"] }
 func (r Comment) SetActionID(v string)    { r["action_id"] = v }
 func (r Comment) SetActionIDOrNull(v any) { r["action_id"] = v }
 func (r Comment) HasActionID() bool       { return r["action_id"] != nil }
 func (r Comment) ClearActionID()          { r["action_id"] = nil }
 
-func (r Comment) RunID() string        { return text(r, "run_id") }
+func (r Comment) RunID() string        { return readText(r, "run_id") }
 func (r Comment) RunIDOrNull() any     { return r["run_id"] }
 func (r Comment) SetRunID(v string)    { r["run_id"] = v }
 func (r Comment) SetRunIDOrNull(v any) { r["run_id"] = v }
 func (r Comment) HasRunID() bool       { return r["run_id"] != nil }
 func (r Comment) ClearRunID()          { r["run_id"] = nil }
 
-func (r Comment) AssignmentID() string        { return text(r, "assignment_id") }
+func (r Comment) AssignmentID() string        { return readText(r, "assignment_id") }
 func (r Comment) AssignmentIDOrNull() any     { return r["assignment_id"] }
 func (r Comment) SetAssignmentID(v string)    { r["assignment_id"] = v }
 func (r Comment) SetAssignmentIDOrNull(v any) { r["assignment_id"] = v }
 func (r Comment) HasAssignmentID() bool       { return r["assignment_id"] != nil }
 func (r Comment) ClearAssignmentID()          { r["assignment_id"] = nil }
 
-func (r Comment) EquipmentID() string        { return text(r, "equipment_id") }
+func (r Comment) EquipmentID() string        { return readText(r, "equipment_id") }
 func (r Comment) EquipmentIDOrNull() any     { return r["equipment_id"] }
 func (r Comment) SetEquipmentID(v string)    { r["equipment_id"] = v }
 func (r Comment) SetEquipmentIDOrNull(v any) { r["equipment_id"] = v }
 func (r Comment) HasEquipmentID() bool       { return r["equipment_id"] != nil }
 func (r Comment) ClearEquipmentID()          { r["equipment_id"] = nil }
 
-func (r Comment) OrderID() string        { return text(r, "order_id") }
+func (r Comment) OrderID() string        { return readText(r, "order_id") }
 func (r Comment) OrderIDOrNull() any     { return r["order_id"] }
 func (r Comment) SetOrderID(v string)    { r["order_id"] = v }
 func (r Comment) SetOrderIDOrNull(v any) { r["order_id"] = v }
 func (r Comment) HasOrderID() bool       { return r["order_id"] != nil }
 func (r Comment) ClearOrderID()          { r["order_id"] = nil }
 
-func (r Comment) ShipmentID() string        { return text(r, "shipment_id") }
+func (r Comment) ShipmentID() string        { return readText(r, "shipment_id") }
 func (r Comment) ShipmentIDOrNull() any     { return r["shipment_id"] }
 func (r Comment) SetShipmentID(v string)    { r["shipment_id"] = v }
 func (r Comment) SetShipmentIDOrNull(v any) { r["shipment_id"] = v }
 func (r Comment) HasShipmentID() bool       { return r["shipment_id"] != nil }
 func (r Comment) ClearShipmentID()          { r["shipment_id"] = nil }
 
-func (r Comment) Text() string        { return text(r, "text") }
+func (r Comment) Text() string        { return readText(r, "text") }
 func (r Comment) TextOrNull() any     { return r["text"] }
 func (r Comment) SetText(v string)    { r["text"] = v }
 func (r Comment) SetTextOrNull(v any) { r["text"] = v }
 
-func (r Comment) Mentions() json.RawMessage     { return document(r, "mentions") }
+func (r Comment) Mentions() json.RawMessage     { return readDocument(r, "mentions") }
 func (r Comment) MentionsOrNull() any           { return r["mentions"] }
 func (r Comment) SetMentions(v json.RawMessage) { r["mentions"] = v }
 func (r Comment) SetMentionsOrNull(v any)       { r["mentions"] = v }
 
-func (r Comment) FromReporter() bool          { return boolean(r, "from_reporter") }
+func (r Comment) FromReporter() bool          { return readBoolean(r, "from_reporter") }
 func (r Comment) FromReporterOrNull() any     { return r["from_reporter"] }
 func (r Comment) SetFromReporter(v bool)      { r["from_reporter"] = v }
 func (r Comment) SetFromReporterOrNull(v any) { r["from_reporter"] = v }
 
-func (r Comment) EditedAt() string        { return text(r, "edited_at") }
+func (r Comment) EditedAt() string        { return readText(r, "edited_at") }
 func (r Comment) EditedAtOrNull() any     { return r["edited_at"] }
 func (r Comment) SetEditedAt(v string)    { r["edited_at"] = v }
 func (r Comment) SetEditedAtOrNull(v any) { r["edited_at"] = v }
 func (r Comment) HasEditedAt() bool       { return r["edited_at"] != nil }
 func (r Comment) ClearEditedAt()          { r["edited_at"] = nil }
 
-func (r Comment) Status() string        { return text(r, "status") }
+func (r Comment) Status() string        { return readText(r, "status") }
 func (r Comment) StatusOrNull() any     { return r["status"] }
 func (r Comment) SetStatus(v string)    { r["status"] = v }
 func (r Comment) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r Comment) StruckAt() string        { return text(r, "struck_at") }
+func (r Comment) StruckAt() string        { return readText(r, "struck_at") }
 func (r Comment) StruckAtOrNull() any     { return r["struck_at"] }
 func (r Comment) SetStruckAt(v string)    { r["struck_at"] = v }
 func (r Comment) SetStruckAtOrNull(v any) { r["struck_at"] = v }
 func (r Comment) HasStruckAt() bool       { return r["struck_at"] != nil }
 func (r Comment) ClearStruckAt()          { r["struck_at"] = nil }
 
-func (r Comment) StruckBy() string        { return text(r, "struck_by") }
+func (r Comment) StruckBy() string        { return readText(r, "struck_by") }
 func (r Comment) StruckByOrNull() any     { return r["struck_by"] }
 func (r Comment) SetStruckBy(v string)    { r["struck_by"] = v }
 func (r Comment) SetStruckByOrNull(v any) { r["struck_by"] = v }
 func (r Comment) HasStruckBy() bool       { return r["struck_by"] != nil }
 func (r Comment) ClearStruckBy()          { r["struck_by"] = nil }
 
-func (r Comment) CreatedAt() string        { return text(r, "created_at") }
+func (r Comment) CreatedAt() string        { return readText(r, "created_at") }
 func (r Comment) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Comment) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Comment) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Comment) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Comment) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Comment) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Comment) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Comment) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Comment) CreatedBy() string        { return text(r, "created_by") }
+func (r Comment) CreatedBy() string        { return readText(r, "created_by") }
 func (r Comment) CreatedByOrNull() any     { return r["created_by"] }
 func (r Comment) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Comment) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Comment) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Comment) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Comment) Version() int64         { return integer(r, "version") }
+func (r Comment) Version() int64         { return readInteger(r, "version") }
 func (r Comment) VersionOrNull() any     { return r["version"] }
 func (r Comment) SetVersion(v int64)     { r["version"] = v }
 func (r Comment) SetVersionOrNull(v any) { r["version"] = v }
@@ -1278,125 +1280,125 @@ type ComplianceEvent store.Row
 // ResourceName is compliance_events.
 func (ComplianceEvent) ResourceName() string { return "compliance_events" }
 
-func (r ComplianceEvent) TenantID() string        { return text(r, "tenant_id") }
+func (r ComplianceEvent) TenantID() string        { return readText(r, "tenant_id") }
 func (r ComplianceEvent) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r ComplianceEvent) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r ComplianceEvent) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r ComplianceEvent) ID() string        { return text(r, "id") }
+func (r ComplianceEvent) ID() string        { return readText(r, "id") }
 func (r ComplianceEvent) IDOrNull() any     { return r["id"] }
 func (r ComplianceEvent) SetID(v string)    { r["id"] = v }
 func (r ComplianceEvent) SetIDOrNull(v any) { r["id"] = v }
 
-func (r ComplianceEvent) RegulationID() string        { return text(r, "regulation_id") }
+func (r ComplianceEvent) RegulationID() string        { return readText(r, "regulation_id") }
 func (r ComplianceEvent) RegulationIDOrNull() any     { return r["regulation_id"] }
 func (r ComplianceEvent) SetRegulationID(v string)    { r["regulation_id"] = v }
 func (r ComplianceEvent) SetRegulationIDOrNull(v any) { r["regulation_id"] = v }
 
-func (r ComplianceEvent) EntityType() string        { return text(r, "entity_type") }
+func (r ComplianceEvent) EntityType() string        { return readText(r, "entity_type") }
 func (r ComplianceEvent) EntityTypeOrNull() any     { return r["entity_type"] }
 func (r ComplianceEvent) SetEntityType(v string)    { r["entity_type"] = v }
 func (r ComplianceEvent) SetEntityTypeOrNull(v any) { r["entity_type"] = v }
 
-func (r ComplianceEvent) EntityID() string        { return text(r, "entity_id") }
+func (r ComplianceEvent) EntityID() string        { return readText(r, "entity_id") }
 func (r ComplianceEvent) EntityIDOrNull() any     { return r["entity_id"] }
 func (r ComplianceEvent) SetEntityID(v string)    { r["entity_id"] = v }
 func (r ComplianceEvent) SetEntityIDOrNull(v any) { r["entity_id"] = v }
 
-func (r ComplianceEvent) About() string        { return text(r, "about") }
+func (r ComplianceEvent) About() string        { return readText(r, "about") }
 func (r ComplianceEvent) AboutOrNull() any     { return r["about"] }
 func (r ComplianceEvent) SetAbout(v string)    { r["about"] = v }
 func (r ComplianceEvent) SetAboutOrNull(v any) { r["about"] = v }
 
-func (r ComplianceEvent) Status() string        { return text(r, "status") }
+func (r ComplianceEvent) Status() string        { return readText(r, "status") }
 func (r ComplianceEvent) StatusOrNull() any     { return r["status"] }
 func (r ComplianceEvent) SetStatus(v string)    { r["status"] = v }
 func (r ComplianceEvent) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r ComplianceEvent) Value() decimal.Dec     { return dec(r, "value") }
+func (r ComplianceEvent) Value() decimal.Dec     { return readDecimal(r, "value") }
 func (r ComplianceEvent) ValueOrNull() any       { return r["value"] }
 func (r ComplianceEvent) SetValue(v decimal.Dec) { r["value"] = v }
 func (r ComplianceEvent) SetValueOrNull(v any)   { r["value"] = v }
 func (r ComplianceEvent) HasValue() bool         { return r["value"] != nil }
 func (r ComplianceEvent) ClearValue()            { r["value"] = nil }
 
-func (r ComplianceEvent) Threshold() decimal.Dec     { return dec(r, "threshold") }
+func (r ComplianceEvent) Threshold() decimal.Dec     { return readDecimal(r, "threshold") }
 func (r ComplianceEvent) ThresholdOrNull() any       { return r["threshold"] }
 func (r ComplianceEvent) SetThreshold(v decimal.Dec) { r["threshold"] = v }
 func (r ComplianceEvent) SetThresholdOrNull(v any)   { r["threshold"] = v }
 func (r ComplianceEvent) HasThreshold() bool         { return r["threshold"] != nil }
 func (r ComplianceEvent) ClearThreshold()            { r["threshold"] = nil }
 
-func (r ComplianceEvent) WindowStart() string        { return text(r, "window_start") }
+func (r ComplianceEvent) WindowStart() string        { return readText(r, "window_start") }
 func (r ComplianceEvent) WindowStartOrNull() any     { return r["window_start"] }
 func (r ComplianceEvent) SetWindowStart(v string)    { r["window_start"] = v }
 func (r ComplianceEvent) SetWindowStartOrNull(v any) { r["window_start"] = v }
 func (r ComplianceEvent) HasWindowStart() bool       { return r["window_start"] != nil }
 func (r ComplianceEvent) ClearWindowStart()          { r["window_start"] = nil }
 
-func (r ComplianceEvent) WindowEnd() string        { return text(r, "window_end") }
+func (r ComplianceEvent) WindowEnd() string        { return readText(r, "window_end") }
 func (r ComplianceEvent) WindowEndOrNull() any     { return r["window_end"] }
 func (r ComplianceEvent) SetWindowEnd(v string)    { r["window_end"] = v }
 func (r ComplianceEvent) SetWindowEndOrNull(v any) { r["window_end"] = v }
 func (r ComplianceEvent) HasWindowEnd() bool       { return r["window_end"] != nil }
 func (r ComplianceEvent) ClearWindowEnd()          { r["window_end"] = nil }
 
-func (r ComplianceEvent) Details() json.RawMessage     { return document(r, "details") }
+func (r ComplianceEvent) Details() json.RawMessage     { return readDocument(r, "details") }
 func (r ComplianceEvent) DetailsOrNull() any           { return r["details"] }
 func (r ComplianceEvent) SetDetails(v json.RawMessage) { r["details"] = v }
 func (r ComplianceEvent) SetDetailsOrNull(v any)       { r["details"] = v }
 
-func (r ComplianceEvent) EvaluatedAt() string        { return text(r, "evaluated_at") }
+func (r ComplianceEvent) EvaluatedAt() string        { return readText(r, "evaluated_at") }
 func (r ComplianceEvent) EvaluatedAtOrNull() any     { return r["evaluated_at"] }
 func (r ComplianceEvent) SetEvaluatedAt(v string)    { r["evaluated_at"] = v }
 func (r ComplianceEvent) SetEvaluatedAtOrNull(v any) { r["evaluated_at"] = v }
 
-func (r ComplianceEvent) AcknowledgedBy() string        { return text(r, "acknowledged_by") }
+func (r ComplianceEvent) AcknowledgedBy() string        { return readText(r, "acknowledged_by") }
 func (r ComplianceEvent) AcknowledgedByOrNull() any     { return r["acknowledged_by"] }
 func (r ComplianceEvent) SetAcknowledgedBy(v string)    { r["acknowledged_by"] = v }
 func (r ComplianceEvent) SetAcknowledgedByOrNull(v any) { r["acknowledged_by"] = v }
 func (r ComplianceEvent) HasAcknowledgedBy() bool       { return r["acknowledged_by"] != nil }
 func (r ComplianceEvent) ClearAcknowledgedBy()          { r["acknowledged_by"] = nil }
 
-func (r ComplianceEvent) AcknowledgedAt() string        { return text(r, "acknowledged_at") }
+func (r ComplianceEvent) AcknowledgedAt() string        { return readText(r, "acknowledged_at") }
 func (r ComplianceEvent) AcknowledgedAtOrNull() any     { return r["acknowledged_at"] }
 func (r ComplianceEvent) SetAcknowledgedAt(v string)    { r["acknowledged_at"] = v }
 func (r ComplianceEvent) SetAcknowledgedAtOrNull(v any) { r["acknowledged_at"] = v }
 func (r ComplianceEvent) HasAcknowledgedAt() bool       { return r["acknowledged_at"] != nil }
 func (r ComplianceEvent) ClearAcknowledgedAt()          { r["acknowledged_at"] = nil }
 
-func (r ComplianceEvent) WaivedUntil() string        { return text(r, "waived_until") }
+func (r ComplianceEvent) WaivedUntil() string        { return readText(r, "waived_until") }
 func (r ComplianceEvent) WaivedUntilOrNull() any     { return r["waived_until"] }
 func (r ComplianceEvent) SetWaivedUntil(v string)    { r["waived_until"] = v }
 func (r ComplianceEvent) SetWaivedUntilOrNull(v any) { r["waived_until"] = v }
 func (r ComplianceEvent) HasWaivedUntil() bool       { return r["waived_until"] != nil }
 func (r ComplianceEvent) ClearWaivedUntil()          { r["waived_until"] = nil }
 
-func (r ComplianceEvent) WaiveReason() string        { return text(r, "waive_reason") }
+func (r ComplianceEvent) WaiveReason() string        { return readText(r, "waive_reason") }
 func (r ComplianceEvent) WaiveReasonOrNull() any     { return r["waive_reason"] }
 func (r ComplianceEvent) SetWaiveReason(v string)    { r["waive_reason"] = v }
 func (r ComplianceEvent) SetWaiveReasonOrNull(v any) { r["waive_reason"] = v }
 func (r ComplianceEvent) HasWaiveReason() bool       { return r["waive_reason"] != nil }
 func (r ComplianceEvent) ClearWaiveReason()          { r["waive_reason"] = nil }
 
-func (r ComplianceEvent) CreatedAt() string        { return text(r, "created_at") }
+func (r ComplianceEvent) CreatedAt() string        { return readText(r, "created_at") }
 func (r ComplianceEvent) CreatedAtOrNull() any     { return r["created_at"] }
 func (r ComplianceEvent) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r ComplianceEvent) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r ComplianceEvent) UpdatedAt() string        { return text(r, "updated_at") }
+func (r ComplianceEvent) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r ComplianceEvent) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r ComplianceEvent) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r ComplianceEvent) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r ComplianceEvent) CreatedBy() string        { return text(r, "created_by") }
+func (r ComplianceEvent) CreatedBy() string        { return readText(r, "created_by") }
 func (r ComplianceEvent) CreatedByOrNull() any     { return r["created_by"] }
 func (r ComplianceEvent) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r ComplianceEvent) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r ComplianceEvent) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r ComplianceEvent) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r ComplianceEvent) Version() int64         { return integer(r, "version") }
+func (r ComplianceEvent) Version() int64         { return readInteger(r, "version") }
 func (r ComplianceEvent) VersionOrNull() any     { return r["version"] }
 func (r ComplianceEvent) SetVersion(v int64)     { r["version"] = v }
 func (r ComplianceEvent) SetVersionOrNull(v any) { r["version"] = v }
@@ -1407,68 +1409,68 @@ type ComplianceState store.Row
 // ResourceName is compliance_states.
 func (ComplianceState) ResourceName() string { return "compliance_states" }
 
-func (r ComplianceState) TenantID() string        { return text(r, "tenant_id") }
+func (r ComplianceState) TenantID() string        { return readText(r, "tenant_id") }
 func (r ComplianceState) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r ComplianceState) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r ComplianceState) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r ComplianceState) ID() string        { return text(r, "id") }
+func (r ComplianceState) ID() string        { return readText(r, "id") }
 func (r ComplianceState) IDOrNull() any     { return r["id"] }
 func (r ComplianceState) SetID(v string)    { r["id"] = v }
 func (r ComplianceState) SetIDOrNull(v any) { r["id"] = v }
 
-func (r ComplianceState) RegulationID() string        { return text(r, "regulation_id") }
+func (r ComplianceState) RegulationID() string        { return readText(r, "regulation_id") }
 func (r ComplianceState) RegulationIDOrNull() any     { return r["regulation_id"] }
 func (r ComplianceState) SetRegulationID(v string)    { r["regulation_id"] = v }
 func (r ComplianceState) SetRegulationIDOrNull(v any) { r["regulation_id"] = v }
 
-func (r ComplianceState) EntityType() string        { return text(r, "entity_type") }
+func (r ComplianceState) EntityType() string        { return readText(r, "entity_type") }
 func (r ComplianceState) EntityTypeOrNull() any     { return r["entity_type"] }
 func (r ComplianceState) SetEntityType(v string)    { r["entity_type"] = v }
 func (r ComplianceState) SetEntityTypeOrNull(v any) { r["entity_type"] = v }
 
-func (r ComplianceState) EntityID() string        { return text(r, "entity_id") }
+func (r ComplianceState) EntityID() string        { return readText(r, "entity_id") }
 func (r ComplianceState) EntityIDOrNull() any     { return r["entity_id"] }
 func (r ComplianceState) SetEntityID(v string)    { r["entity_id"] = v }
 func (r ComplianceState) SetEntityIDOrNull(v any) { r["entity_id"] = v }
 
-func (r ComplianceState) About() string        { return text(r, "about") }
+func (r ComplianceState) About() string        { return readText(r, "about") }
 func (r ComplianceState) AboutOrNull() any     { return r["about"] }
 func (r ComplianceState) SetAbout(v string)    { r["about"] = v }
 func (r ComplianceState) SetAboutOrNull(v any) { r["about"] = v }
 
-func (r ComplianceState) Status() string        { return text(r, "status") }
+func (r ComplianceState) Status() string        { return readText(r, "status") }
 func (r ComplianceState) StatusOrNull() any     { return r["status"] }
 func (r ComplianceState) SetStatus(v string)    { r["status"] = v }
 func (r ComplianceState) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r ComplianceState) Value() decimal.Dec     { return dec(r, "value") }
+func (r ComplianceState) Value() decimal.Dec     { return readDecimal(r, "value") }
 func (r ComplianceState) ValueOrNull() any       { return r["value"] }
 func (r ComplianceState) SetValue(v decimal.Dec) { r["value"] = v }
 func (r ComplianceState) SetValueOrNull(v any)   { r["value"] = v }
 func (r ComplianceState) HasValue() bool         { return r["value"] != nil }
 func (r ComplianceState) ClearValue()            { r["value"] = nil }
 
-func (r ComplianceState) Threshold() decimal.Dec     { return dec(r, "threshold") }
+func (r ComplianceState) Threshold() decimal.Dec     { return readDecimal(r, "threshold") }
 func (r ComplianceState) ThresholdOrNull() any       { return r["threshold"] }
 func (r ComplianceState) SetThreshold(v decimal.Dec) { r["threshold"] = v }
 func (r ComplianceState) SetThresholdOrNull(v any)   { r["threshold"] = v }
 func (r ComplianceState) HasThreshold() bool         { return r["threshold"] != nil }
 func (r ComplianceState) ClearThreshold()            { r["threshold"] = nil }
 
-func (r ComplianceState) Evidence() json.RawMessage     { return document(r, "evidence") }
+func (r ComplianceState) Evidence() json.RawMessage     { return readDocument(r, "evidence") }
 func (r ComplianceState) EvidenceOrNull() any           { return r["evidence"] }
 func (r ComplianceState) SetEvidence(v json.RawMessage) { r["evidence"] = v }
 func (r ComplianceState) SetEvidenceOrNull(v any)       { r["evidence"] = v }
 
-func (r ComplianceState) EventID() string        { return text(r, "event_id") }
+func (r ComplianceState) EventID() string        { return readText(r, "event_id") }
 func (r ComplianceState) EventIDOrNull() any     { return r["event_id"] }
 func (r ComplianceState) SetEventID(v string)    { r["event_id"] = v }
 func (r ComplianceState) SetEventIDOrNull(v any) { r["event_id"] = v }
 func (r ComplianceState) HasEventID() bool       { return r["event_id"] != nil }
 func (r ComplianceState) ClearEventID()          { r["event_id"] = nil }
 
-func (r ComplianceState) LastEvaluatedAt() string        { return text(r, "last_evaluated_at") }
+func (r ComplianceState) LastEvaluatedAt() string        { return readText(r, "last_evaluated_at") }
 func (r ComplianceState) LastEvaluatedAtOrNull() any     { return r["last_evaluated_at"] }
 func (r ComplianceState) SetLastEvaluatedAt(v string)    { r["last_evaluated_at"] = v }
 func (r ComplianceState) SetLastEvaluatedAtOrNull(v any) { r["last_evaluated_at"] = v }
@@ -1479,99 +1481,99 @@ type CountLine store.Row
 // ResourceName is count_lines.
 func (CountLine) ResourceName() string { return "count_lines" }
 
-func (r CountLine) TenantID() string        { return text(r, "tenant_id") }
+func (r CountLine) TenantID() string        { return readText(r, "tenant_id") }
 func (r CountLine) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r CountLine) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r CountLine) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r CountLine) ID() string        { return text(r, "id") }
+func (r CountLine) ID() string        { return readText(r, "id") }
 func (r CountLine) IDOrNull() any     { return r["id"] }
 func (r CountLine) SetID(v string)    { r["id"] = v }
 func (r CountLine) SetIDOrNull(v any) { r["id"] = v }
 
-func (r CountLine) CountTaskID() string        { return text(r, "count_task_id") }
+func (r CountLine) CountTaskID() string        { return readText(r, "count_task_id") }
 func (r CountLine) CountTaskIDOrNull() any     { return r["count_task_id"] }
 func (r CountLine) SetCountTaskID(v string)    { r["count_task_id"] = v }
 func (r CountLine) SetCountTaskIDOrNull(v any) { r["count_task_id"] = v }
 
-func (r CountLine) ItemID() string        { return text(r, "item_id") }
+func (r CountLine) ItemID() string        { return readText(r, "item_id") }
 func (r CountLine) ItemIDOrNull() any     { return r["item_id"] }
 func (r CountLine) SetItemID(v string)    { r["item_id"] = v }
 func (r CountLine) SetItemIDOrNull(v any) { r["item_id"] = v }
 
-func (r CountLine) LotID() string        { return text(r, "lot_id") }
+func (r CountLine) LotID() string        { return readText(r, "lot_id") }
 func (r CountLine) LotIDOrNull() any     { return r["lot_id"] }
 func (r CountLine) SetLotID(v string)    { r["lot_id"] = v }
 func (r CountLine) SetLotIDOrNull(v any) { r["lot_id"] = v }
 func (r CountLine) HasLotID() bool       { return r["lot_id"] != nil }
 func (r CountLine) ClearLotID()          { r["lot_id"] = nil }
 
-func (r CountLine) Serial() string        { return text(r, "serial") }
+func (r CountLine) Serial() string        { return readText(r, "serial") }
 func (r CountLine) SerialOrNull() any     { return r["serial"] }
 func (r CountLine) SetSerial(v string)    { r["serial"] = v }
 func (r CountLine) SetSerialOrNull(v any) { r["serial"] = v }
 func (r CountLine) HasSerial() bool       { return r["serial"] != nil }
 func (r CountLine) ClearSerial()          { r["serial"] = nil }
 
-func (r CountLine) OwnerID() string        { return text(r, "owner_id") }
+func (r CountLine) OwnerID() string        { return readText(r, "owner_id") }
 func (r CountLine) OwnerIDOrNull() any     { return r["owner_id"] }
 func (r CountLine) SetOwnerID(v string)    { r["owner_id"] = v }
 func (r CountLine) SetOwnerIDOrNull(v any) { r["owner_id"] = v }
 func (r CountLine) HasOwnerID() bool       { return r["owner_id"] != nil }
 func (r CountLine) ClearOwnerID()          { r["owner_id"] = nil }
 
-func (r CountLine) LPN() string        { return text(r, "lpn") }
+func (r CountLine) LPN() string        { return readText(r, "lpn") }
 func (r CountLine) LPNOrNull() any     { return r["lpn"] }
 func (r CountLine) SetLPN(v string)    { r["lpn"] = v }
 func (r CountLine) SetLPNOrNull(v any) { r["lpn"] = v }
 func (r CountLine) HasLPN() bool       { return r["lpn"] != nil }
 func (r CountLine) ClearLPN()          { r["lpn"] = nil }
 
-func (r CountLine) StockStatus() string        { return text(r, "stock_status") }
+func (r CountLine) StockStatus() string        { return readText(r, "stock_status") }
 func (r CountLine) StockStatusOrNull() any     { return r["stock_status"] }
 func (r CountLine) SetStockStatus(v string)    { r["stock_status"] = v }
 func (r CountLine) SetStockStatusOrNull(v any) { r["stock_status"] = v }
 
-func (r CountLine) Counted() decimal.Dec     { return dec(r, "counted") }
+func (r CountLine) Counted() decimal.Dec     { return readDecimal(r, "counted") }
 func (r CountLine) CountedOrNull() any       { return r["counted"] }
 func (r CountLine) SetCounted(v decimal.Dec) { r["counted"] = v }
 func (r CountLine) SetCountedOrNull(v any)   { r["counted"] = v }
 
-func (r CountLine) Expected() decimal.Dec     { return dec(r, "expected") }
+func (r CountLine) Expected() decimal.Dec     { return readDecimal(r, "expected") }
 func (r CountLine) ExpectedOrNull() any       { return r["expected"] }
 func (r CountLine) SetExpected(v decimal.Dec) { r["expected"] = v }
 func (r CountLine) SetExpectedOrNull(v any)   { r["expected"] = v }
 
-func (r CountLine) Variance() decimal.Dec     { return dec(r, "variance") }
+func (r CountLine) Variance() decimal.Dec     { return readDecimal(r, "variance") }
 func (r CountLine) VarianceOrNull() any       { return r["variance"] }
 func (r CountLine) SetVariance(v decimal.Dec) { r["variance"] = v }
 func (r CountLine) SetVarianceOrNull(v any)   { r["variance"] = v }
 
-func (r CountLine) ReasonCode() string        { return text(r, "reason_code") }
+func (r CountLine) ReasonCode() string        { return readText(r, "reason_code") }
 func (r CountLine) ReasonCodeOrNull() any     { return r["reason_code"] }
 func (r CountLine) SetReasonCode(v string)    { r["reason_code"] = v }
 func (r CountLine) SetReasonCodeOrNull(v any) { r["reason_code"] = v }
 func (r CountLine) HasReasonCode() bool       { return r["reason_code"] != nil }
 func (r CountLine) ClearReasonCode()          { r["reason_code"] = nil }
 
-func (r CountLine) CreatedAt() string        { return text(r, "created_at") }
+func (r CountLine) CreatedAt() string        { return readText(r, "created_at") }
 func (r CountLine) CreatedAtOrNull() any     { return r["created_at"] }
 func (r CountLine) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r CountLine) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r CountLine) UpdatedAt() string        { return text(r, "updated_at") }
+func (r CountLine) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r CountLine) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r CountLine) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r CountLine) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r CountLine) CreatedBy() string        { return text(r, "created_by") }
+func (r CountLine) CreatedBy() string        { return readText(r, "created_by") }
 func (r CountLine) CreatedByOrNull() any     { return r["created_by"] }
 func (r CountLine) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r CountLine) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r CountLine) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r CountLine) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r CountLine) Version() int64         { return integer(r, "version") }
+func (r CountLine) Version() int64         { return readInteger(r, "version") }
 func (r CountLine) VersionOrNull() any     { return r["version"] }
 func (r CountLine) SetVersion(v int64)     { r["version"] = v }
 func (r CountLine) SetVersionOrNull(v any) { r["version"] = v }
@@ -1582,136 +1584,136 @@ type CountTask store.Row
 // ResourceName is count_tasks.
 func (CountTask) ResourceName() string { return "count_tasks" }
 
-func (r CountTask) TenantID() string        { return text(r, "tenant_id") }
+func (r CountTask) TenantID() string        { return readText(r, "tenant_id") }
 func (r CountTask) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r CountTask) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r CountTask) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r CountTask) ID() string        { return text(r, "id") }
+func (r CountTask) ID() string        { return readText(r, "id") }
 func (r CountTask) IDOrNull() any     { return r["id"] }
 func (r CountTask) SetID(v string)    { r["id"] = v }
 func (r CountTask) SetIDOrNull(v any) { r["id"] = v }
 
-func (r CountTask) CountNo() string        { return text(r, "count_no") }
+func (r CountTask) CountNo() string        { return readText(r, "count_no") }
 func (r CountTask) CountNoOrNull() any     { return r["count_no"] }
 func (r CountTask) SetCountNo(v string)    { r["count_no"] = v }
 func (r CountTask) SetCountNoOrNull(v any) { r["count_no"] = v }
 
-func (r CountTask) ZoneID() string        { return text(r, "zone_id") }
+func (r CountTask) ZoneID() string        { return readText(r, "zone_id") }
 func (r CountTask) ZoneIDOrNull() any     { return r["zone_id"] }
 func (r CountTask) SetZoneID(v string)    { r["zone_id"] = v }
 func (r CountTask) SetZoneIDOrNull(v any) { r["zone_id"] = v }
 
-func (r CountTask) ItemID() string        { return text(r, "item_id") }
+func (r CountTask) ItemID() string        { return readText(r, "item_id") }
 func (r CountTask) ItemIDOrNull() any     { return r["item_id"] }
 func (r CountTask) SetItemID(v string)    { r["item_id"] = v }
 func (r CountTask) SetItemIDOrNull(v any) { r["item_id"] = v }
 func (r CountTask) HasItemID() bool       { return r["item_id"] != nil }
 func (r CountTask) ClearItemID()          { r["item_id"] = nil }
 
-func (r CountTask) Method() string        { return text(r, "method") }
+func (r CountTask) Method() string        { return readText(r, "method") }
 func (r CountTask) MethodOrNull() any     { return r["method"] }
 func (r CountTask) SetMethod(v string)    { r["method"] = v }
 func (r CountTask) SetMethodOrNull(v any) { r["method"] = v }
 
-func (r CountTask) Blind() bool          { return boolean(r, "blind") }
+func (r CountTask) Blind() bool          { return readBoolean(r, "blind") }
 func (r CountTask) BlindOrNull() any     { return r["blind"] }
 func (r CountTask) SetBlind(v bool)      { r["blind"] = v }
 func (r CountTask) SetBlindOrNull(v any) { r["blind"] = v }
 
-func (r CountTask) Status() string        { return text(r, "status") }
+func (r CountTask) Status() string        { return readText(r, "status") }
 func (r CountTask) StatusOrNull() any     { return r["status"] }
 func (r CountTask) SetStatus(v string)    { r["status"] = v }
 func (r CountTask) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r CountTask) OpenKey() string        { return text(r, "open_key") }
+func (r CountTask) OpenKey() string        { return readText(r, "open_key") }
 func (r CountTask) OpenKeyOrNull() any     { return r["open_key"] }
 func (r CountTask) SetOpenKey(v string)    { r["open_key"] = v }
 func (r CountTask) SetOpenKeyOrNull(v any) { r["open_key"] = v }
 func (r CountTask) HasOpenKey() bool       { return r["open_key"] != nil }
 func (r CountTask) ClearOpenKey()          { r["open_key"] = nil }
 
-func (r CountTask) AssignedWorkerID() string        { return text(r, "assigned_worker_id") }
+func (r CountTask) AssignedWorkerID() string        { return readText(r, "assigned_worker_id") }
 func (r CountTask) AssignedWorkerIDOrNull() any     { return r["assigned_worker_id"] }
 func (r CountTask) SetAssignedWorkerID(v string)    { r["assigned_worker_id"] = v }
 func (r CountTask) SetAssignedWorkerIDOrNull(v any) { r["assigned_worker_id"] = v }
 func (r CountTask) HasAssignedWorkerID() bool       { return r["assigned_worker_id"] != nil }
 func (r CountTask) ClearAssignedWorkerID()          { r["assigned_worker_id"] = nil }
 
-func (r CountTask) DueOn() string        { return text(r, "due_on") }
+func (r CountTask) DueOn() string        { return readText(r, "due_on") }
 func (r CountTask) DueOnOrNull() any     { return r["due_on"] }
 func (r CountTask) SetDueOn(v string)    { r["due_on"] = v }
 func (r CountTask) SetDueOnOrNull(v any) { r["due_on"] = v }
 func (r CountTask) HasDueOn() bool       { return r["due_on"] != nil }
 func (r CountTask) ClearDueOn()          { r["due_on"] = nil }
 
-func (r CountTask) Reason() string        { return text(r, "reason") }
+func (r CountTask) Reason() string        { return readText(r, "reason") }
 func (r CountTask) ReasonOrNull() any     { return r["reason"] }
 func (r CountTask) SetReason(v string)    { r["reason"] = v }
 func (r CountTask) SetReasonOrNull(v any) { r["reason"] = v }
 func (r CountTask) HasReason() bool       { return r["reason"] != nil }
 func (r CountTask) ClearReason()          { r["reason"] = nil }
 
-func (r CountTask) RecountOf() string        { return text(r, "recount_of") }
+func (r CountTask) RecountOf() string        { return readText(r, "recount_of") }
 func (r CountTask) RecountOfOrNull() any     { return r["recount_of"] }
 func (r CountTask) SetRecountOf(v string)    { r["recount_of"] = v }
 func (r CountTask) SetRecountOfOrNull(v any) { r["recount_of"] = v }
 func (r CountTask) HasRecountOf() bool       { return r["recount_of"] != nil }
 func (r CountTask) ClearRecountOf()          { r["recount_of"] = nil }
 
-func (r CountTask) VarianceValue() decimal.Dec     { return dec(r, "variance_value") }
+func (r CountTask) VarianceValue() decimal.Dec     { return readDecimal(r, "variance_value") }
 func (r CountTask) VarianceValueOrNull() any       { return r["variance_value"] }
 func (r CountTask) SetVarianceValue(v decimal.Dec) { r["variance_value"] = v }
 func (r CountTask) SetVarianceValueOrNull(v any)   { r["variance_value"] = v }
 func (r CountTask) HasVarianceValue() bool         { return r["variance_value"] != nil }
 func (r CountTask) ClearVarianceValue()            { r["variance_value"] = nil }
 
-func (r CountTask) CountedBy() string        { return text(r, "counted_by") }
+func (r CountTask) CountedBy() string        { return readText(r, "counted_by") }
 func (r CountTask) CountedByOrNull() any     { return r["counted_by"] }
 func (r CountTask) SetCountedBy(v string)    { r["counted_by"] = v }
 func (r CountTask) SetCountedByOrNull(v any) { r["counted_by"] = v }
 func (r CountTask) HasCountedBy() bool       { return r["counted_by"] != nil }
 func (r CountTask) ClearCountedBy()          { r["counted_by"] = nil }
 
-func (r CountTask) CountedAt() string        { return text(r, "counted_at") }
+func (r CountTask) CountedAt() string        { return readText(r, "counted_at") }
 func (r CountTask) CountedAtOrNull() any     { return r["counted_at"] }
 func (r CountTask) SetCountedAt(v string)    { r["counted_at"] = v }
 func (r CountTask) SetCountedAtOrNull(v any) { r["counted_at"] = v }
 func (r CountTask) HasCountedAt() bool       { return r["counted_at"] != nil }
 func (r CountTask) ClearCountedAt()          { r["counted_at"] = nil }
 
-func (r CountTask) ApprovedBy() string        { return text(r, "approved_by") }
+func (r CountTask) ApprovedBy() string        { return readText(r, "approved_by") }
 func (r CountTask) ApprovedByOrNull() any     { return r["approved_by"] }
 func (r CountTask) SetApprovedBy(v string)    { r["approved_by"] = v }
 func (r CountTask) SetApprovedByOrNull(v any) { r["approved_by"] = v }
 func (r CountTask) HasApprovedBy() bool       { return r["approved_by"] != nil }
 func (r CountTask) ClearApprovedBy()          { r["approved_by"] = nil }
 
-func (r CountTask) ApprovedAt() string        { return text(r, "approved_at") }
+func (r CountTask) ApprovedAt() string        { return readText(r, "approved_at") }
 func (r CountTask) ApprovedAtOrNull() any     { return r["approved_at"] }
 func (r CountTask) SetApprovedAt(v string)    { r["approved_at"] = v }
 func (r CountTask) SetApprovedAtOrNull(v any) { r["approved_at"] = v }
 func (r CountTask) HasApprovedAt() bool       { return r["approved_at"] != nil }
 func (r CountTask) ClearApprovedAt()          { r["approved_at"] = nil }
 
-func (r CountTask) CreatedAt() string        { return text(r, "created_at") }
+func (r CountTask) CreatedAt() string        { return readText(r, "created_at") }
 func (r CountTask) CreatedAtOrNull() any     { return r["created_at"] }
 func (r CountTask) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r CountTask) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r CountTask) UpdatedAt() string        { return text(r, "updated_at") }
+func (r CountTask) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r CountTask) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r CountTask) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r CountTask) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r CountTask) CreatedBy() string        { return text(r, "created_by") }
+func (r CountTask) CreatedBy() string        { return readText(r, "created_by") }
 func (r CountTask) CreatedByOrNull() any     { return r["created_by"] }
 func (r CountTask) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r CountTask) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r CountTask) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r CountTask) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r CountTask) Version() int64         { return integer(r, "version") }
+func (r CountTask) Version() int64         { return readInteger(r, "version") }
 func (r CountTask) VersionOrNull() any     { return r["version"] }
 func (r CountTask) SetVersion(v int64)     { r["version"] = v }
 func (r CountTask) SetVersionOrNull(v any) { r["version"] = v }
@@ -1722,114 +1724,114 @@ type Course store.Row
 // ResourceName is courses.
 func (Course) ResourceName() string { return "courses" }
 
-func (r Course) TenantID() string        { return text(r, "tenant_id") }
+func (r Course) TenantID() string        { return readText(r, "tenant_id") }
 func (r Course) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Course) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Course) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Course) ID() string        { return text(r, "id") }
+func (r Course) ID() string        { return readText(r, "id") }
 func (r Course) IDOrNull() any     { return r["id"] }
 func (r Course) SetID(v string)    { r["id"] = v }
 func (r Course) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Course) Code() string        { return text(r, "code") }
+func (r Course) Code() string        { return readText(r, "code") }
 func (r Course) CodeOrNull() any     { return r["code"] }
 func (r Course) SetCode(v string)    { r["code"] = v }
 func (r Course) SetCodeOrNull(v any) { r["code"] = v }
 
-func (r Course) Title() string        { return text(r, "title") }
+func (r Course) Title() string        { return readText(r, "title") }
 func (r Course) TitleOrNull() any     { return r["title"] }
 func (r Course) SetTitle(v string)    { r["title"] = v }
 func (r Course) SetTitleOrNull(v any) { r["title"] = v }
 
-func (r Course) Kind() string        { return text(r, "kind") }
+func (r Course) Kind() string        { return readText(r, "kind") }
 func (r Course) KindOrNull() any     { return r["kind"] }
 func (r Course) SetKind(v string)    { r["kind"] = v }
 func (r Course) SetKindOrNull(v any) { r["kind"] = v }
 
-func (r Course) Minutes() int64         { return integer(r, "minutes") }
+func (r Course) Minutes() int64         { return readInteger(r, "minutes") }
 func (r Course) MinutesOrNull() any     { return r["minutes"] }
 func (r Course) SetMinutes(v int64)     { r["minutes"] = v }
 func (r Course) SetMinutesOrNull(v any) { r["minutes"] = v }
 func (r Course) HasMinutes() bool       { return r["minutes"] != nil }
 func (r Course) ClearMinutes()          { r["minutes"] = nil }
 
-func (r Course) ValidityMonths() int64         { return integer(r, "validity_months") }
+func (r Course) ValidityMonths() int64         { return readInteger(r, "validity_months") }
 func (r Course) ValidityMonthsOrNull() any     { return r["validity_months"] }
 func (r Course) SetValidityMonths(v int64)     { r["validity_months"] = v }
 func (r Course) SetValidityMonthsOrNull(v any) { r["validity_months"] = v }
 func (r Course) HasValidityMonths() bool       { return r["validity_months"] != nil }
 func (r Course) ClearValidityMonths()          { r["validity_months"] = nil }
 
-func (r Course) RiskThreshold() decimal.Dec     { return dec(r, "risk_threshold") }
+func (r Course) RiskThreshold() decimal.Dec     { return readDecimal(r, "risk_threshold") }
 func (r Course) RiskThresholdOrNull() any       { return r["risk_threshold"] }
 func (r Course) SetRiskThreshold(v decimal.Dec) { r["risk_threshold"] = v }
 func (r Course) SetRiskThresholdOrNull(v any)   { r["risk_threshold"] = v }
 func (r Course) HasRiskThreshold() bool         { return r["risk_threshold"] != nil }
 func (r Course) ClearRiskThreshold()            { r["risk_threshold"] = nil }
 
-func (r Course) EntityTypes() json.RawMessage     { return document(r, "entity_types") }
+func (r Course) EntityTypes() json.RawMessage     { return readDocument(r, "entity_types") }
 func (r Course) EntityTypesOrNull() any           { return r["entity_types"] }
 func (r Course) SetEntityTypes(v json.RawMessage) { r["entity_types"] = v }
 func (r Course) SetEntityTypesOrNull(v any)       { r["entity_types"] = v }
 
-func (r Course) Categories() json.RawMessage     { return document(r, "categories") }
+func (r Course) Categories() json.RawMessage     { return readDocument(r, "categories") }
 func (r Course) CategoriesOrNull() any           { return r["categories"] }
 func (r Course) SetCategories(v json.RawMessage) { r["categories"] = v }
 func (r Course) SetCategoriesOrNull(v any)       { r["categories"] = v }
 
-func (r Course) Jurisdictions() json.RawMessage     { return document(r, "jurisdictions") }
+func (r Course) Jurisdictions() json.RawMessage     { return readDocument(r, "jurisdictions") }
 func (r Course) JurisdictionsOrNull() any           { return r["jurisdictions"] }
 func (r Course) SetJurisdictions(v json.RawMessage) { r["jurisdictions"] = v }
 func (r Course) SetJurisdictionsOrNull(v any)       { r["jurisdictions"] = v }
 
-func (r Course) PassMark() decimal.Dec     { return dec(r, "pass_mark") }
+func (r Course) PassMark() decimal.Dec     { return readDecimal(r, "pass_mark") }
 func (r Course) PassMarkOrNull() any       { return r["pass_mark"] }
 func (r Course) SetPassMark(v decimal.Dec) { r["pass_mark"] = v }
 func (r Course) SetPassMarkOrNull(v any)   { r["pass_mark"] = v }
 func (r Course) HasPassMark() bool         { return r["pass_mark"] != nil }
 func (r Course) ClearPassMark()            { r["pass_mark"] = nil }
 
-func (r Course) NeedsEvaluation() bool          { return boolean(r, "needs_evaluation") }
+func (r Course) NeedsEvaluation() bool          { return readBoolean(r, "needs_evaluation") }
 func (r Course) NeedsEvaluationOrNull() any     { return r["needs_evaluation"] }
 func (r Course) SetNeedsEvaluation(v bool)      { r["needs_evaluation"] = v }
 func (r Course) SetNeedsEvaluationOrNull(v any) { r["needs_evaluation"] = v }
 
-func (r Course) RequiredFor() json.RawMessage     { return document(r, "required_for") }
+func (r Course) RequiredFor() json.RawMessage     { return readDocument(r, "required_for") }
 func (r Course) RequiredForOrNull() any           { return r["required_for"] }
 func (r Course) SetRequiredFor(v json.RawMessage) { r["required_for"] = v }
 func (r Course) SetRequiredForOrNull(v any)       { r["required_for"] = v }
 
-func (r Course) Status() string        { return text(r, "status") }
+func (r Course) Status() string        { return readText(r, "status") }
 func (r Course) StatusOrNull() any     { return r["status"] }
 func (r Course) SetStatus(v string)    { r["status"] = v }
 func (r Course) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r Course) ArchivedAt() string        { return text(r, "archived_at") }
+func (r Course) ArchivedAt() string        { return readText(r, "archived_at") }
 func (r Course) ArchivedAtOrNull() any     { return r["archived_at"] }
 func (r Course) SetArchivedAt(v string)    { r["archived_at"] = v }
 func (r Course) SetArchivedAtOrNull(v any) { r["archived_at"] = v }
 func (r Course) HasArchivedAt() bool       { return r["archived_at"] != nil }
 func (r Course) ClearArchivedAt()          { r["archived_at"] = nil }
 
-func (r Course) CreatedAt() string        { return text(r, "created_at") }
+func (r Course) CreatedAt() string        { return readText(r, "created_at") }
 func (r Course) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Course) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Course) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Course) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Course) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Course) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Course) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Course) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Course) CreatedBy() string        { return text(r, "created_by") }
+func (r Course) CreatedBy() string        { return readText(r, "created_by") }
 func (r Course) CreatedByOrNull() any     { return r["created_by"] }
 func (r Course) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Course) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Course) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Course) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Course) Version() int64         { return integer(r, "version") }
+func (r Course) Version() int64         { return readInteger(r, "version") }
 func (r Course) VersionOrNull() any     { return r["version"] }
 func (r Course) SetVersion(v int64)     { r["version"] = v }
 func (r Course) SetVersionOrNull(v any) { r["version"] = v }
@@ -1840,107 +1842,107 @@ type Driver store.Row
 // ResourceName is drivers.
 func (Driver) ResourceName() string { return "drivers" }
 
-func (r Driver) TenantID() string        { return text(r, "tenant_id") }
+func (r Driver) TenantID() string        { return readText(r, "tenant_id") }
 func (r Driver) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Driver) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Driver) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Driver) ID() string        { return text(r, "id") }
+func (r Driver) ID() string        { return readText(r, "id") }
 func (r Driver) IDOrNull() any     { return r["id"] }
 func (r Driver) SetID(v string)    { r["id"] = v }
 func (r Driver) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Driver) WorkerID() string        { return text(r, "worker_id") }
+func (r Driver) WorkerID() string        { return readText(r, "worker_id") }
 func (r Driver) WorkerIDOrNull() any     { return r["worker_id"] }
 func (r Driver) SetWorkerID(v string)    { r["worker_id"] = v }
 func (r Driver) SetWorkerIDOrNull(v any) { r["worker_id"] = v }
 
-func (r Driver) LicenceNo() string        { return text(r, "licence_no") }
+func (r Driver) LicenceNo() string        { return readText(r, "licence_no") }
 func (r Driver) LicenceNoOrNull() any     { return r["licence_no"] }
 func (r Driver) SetLicenceNo(v string)    { r["licence_no"] = v }
 func (r Driver) SetLicenceNoOrNull(v any) { r["licence_no"] = v }
 func (r Driver) HasLicenceNo() bool       { return r["licence_no"] != nil }
 func (r Driver) ClearLicenceNo()          { r["licence_no"] = nil }
 
-func (r Driver) LicenceClass() string        { return text(r, "licence_class") }
+func (r Driver) LicenceClass() string        { return readText(r, "licence_class") }
 func (r Driver) LicenceClassOrNull() any     { return r["licence_class"] }
 func (r Driver) SetLicenceClass(v string)    { r["licence_class"] = v }
 func (r Driver) SetLicenceClassOrNull(v any) { r["licence_class"] = v }
 func (r Driver) HasLicenceClass() bool       { return r["licence_class"] != nil }
 func (r Driver) ClearLicenceClass()          { r["licence_class"] = nil }
 
-func (r Driver) LicenceExpiresOn() string        { return text(r, "licence_expires_on") }
+func (r Driver) LicenceExpiresOn() string        { return readText(r, "licence_expires_on") }
 func (r Driver) LicenceExpiresOnOrNull() any     { return r["licence_expires_on"] }
 func (r Driver) SetLicenceExpiresOn(v string)    { r["licence_expires_on"] = v }
 func (r Driver) SetLicenceExpiresOnOrNull(v any) { r["licence_expires_on"] = v }
 func (r Driver) HasLicenceExpiresOn() bool       { return r["licence_expires_on"] != nil }
 func (r Driver) ClearLicenceExpiresOn()          { r["licence_expires_on"] = nil }
 
-func (r Driver) VehicleID() string        { return text(r, "vehicle_id") }
+func (r Driver) VehicleID() string        { return readText(r, "vehicle_id") }
 func (r Driver) VehicleIDOrNull() any     { return r["vehicle_id"] }
 func (r Driver) SetVehicleID(v string)    { r["vehicle_id"] = v }
 func (r Driver) SetVehicleIDOrNull(v any) { r["vehicle_id"] = v }
 func (r Driver) HasVehicleID() bool       { return r["vehicle_id"] != nil }
 func (r Driver) ClearVehicleID()          { r["vehicle_id"] = nil }
 
-func (r Driver) Phone() string        { return text(r, "phone") }
+func (r Driver) Phone() string        { return readText(r, "phone") }
 func (r Driver) PhoneOrNull() any     { return r["phone"] }
 func (r Driver) SetPhone(v string)    { r["phone"] = v }
 func (r Driver) SetPhoneOrNull(v any) { r["phone"] = v }
 func (r Driver) HasPhone() bool       { return r["phone"] != nil }
 func (r Driver) ClearPhone()          { r["phone"] = nil }
 
-func (r Driver) LastLat() float64       { return float(r, "last_lat") }
+func (r Driver) LastLat() float64       { return readFloat(r, "last_lat") }
 func (r Driver) LastLatOrNull() any     { return r["last_lat"] }
 func (r Driver) SetLastLat(v float64)   { r["last_lat"] = v }
 func (r Driver) SetLastLatOrNull(v any) { r["last_lat"] = v }
 func (r Driver) HasLastLat() bool       { return r["last_lat"] != nil }
 func (r Driver) ClearLastLat()          { r["last_lat"] = nil }
 
-func (r Driver) LastLon() float64       { return float(r, "last_lon") }
+func (r Driver) LastLon() float64       { return readFloat(r, "last_lon") }
 func (r Driver) LastLonOrNull() any     { return r["last_lon"] }
 func (r Driver) SetLastLon(v float64)   { r["last_lon"] = v }
 func (r Driver) SetLastLonOrNull(v any) { r["last_lon"] = v }
 func (r Driver) HasLastLon() bool       { return r["last_lon"] != nil }
 func (r Driver) ClearLastLon()          { r["last_lon"] = nil }
 
-func (r Driver) LastSeenAt() string        { return text(r, "last_seen_at") }
+func (r Driver) LastSeenAt() string        { return readText(r, "last_seen_at") }
 func (r Driver) LastSeenAtOrNull() any     { return r["last_seen_at"] }
 func (r Driver) SetLastSeenAt(v string)    { r["last_seen_at"] = v }
 func (r Driver) SetLastSeenAtOrNull(v any) { r["last_seen_at"] = v }
 func (r Driver) HasLastSeenAt() bool       { return r["last_seen_at"] != nil }
 func (r Driver) ClearLastSeenAt()          { r["last_seen_at"] = nil }
 
-func (r Driver) Status() string        { return text(r, "status") }
+func (r Driver) Status() string        { return readText(r, "status") }
 func (r Driver) StatusOrNull() any     { return r["status"] }
 func (r Driver) SetStatus(v string)    { r["status"] = v }
 func (r Driver) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r Driver) ArchivedAt() string        { return text(r, "archived_at") }
+func (r Driver) ArchivedAt() string        { return readText(r, "archived_at") }
 func (r Driver) ArchivedAtOrNull() any     { return r["archived_at"] }
 func (r Driver) SetArchivedAt(v string)    { r["archived_at"] = v }
 func (r Driver) SetArchivedAtOrNull(v any) { r["archived_at"] = v }
 func (r Driver) HasArchivedAt() bool       { return r["archived_at"] != nil }
 func (r Driver) ClearArchivedAt()          { r["archived_at"] = nil }
 
-func (r Driver) CreatedAt() string        { return text(r, "created_at") }
+func (r Driver) CreatedAt() string        { return readText(r, "created_at") }
 func (r Driver) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Driver) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Driver) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Driver) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Driver) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Driver) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Driver) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Driver) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Driver) CreatedBy() string        { return text(r, "created_by") }
+func (r Driver) CreatedBy() string        { return readText(r, "created_by") }
 func (r Driver) CreatedByOrNull() any     { return r["created_by"] }
 func (r Driver) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Driver) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Driver) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Driver) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Driver) Version() int64         { return integer(r, "version") }
+func (r Driver) Version() int64         { return readInteger(r, "version") }
 func (r Driver) VersionOrNull() any     { return r["version"] }
 func (r Driver) SetVersion(v int64)     { r["version"] = v }
 func (r Driver) SetVersionOrNull(v any) { r["version"] = v }
@@ -1951,98 +1953,98 @@ type Equipment store.Row
 // ResourceName is equipment.
 func (Equipment) ResourceName() string { return "equipment" }
 
-func (r Equipment) TenantID() string        { return text(r, "tenant_id") }
+func (r Equipment) TenantID() string        { return readText(r, "tenant_id") }
 func (r Equipment) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Equipment) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Equipment) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Equipment) ID() string        { return text(r, "id") }
+func (r Equipment) ID() string        { return readText(r, "id") }
 func (r Equipment) IDOrNull() any     { return r["id"] }
 func (r Equipment) SetID(v string)    { r["id"] = v }
 func (r Equipment) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Equipment) AssetNo() string        { return text(r, "asset_no") }
+func (r Equipment) AssetNo() string        { return readText(r, "asset_no") }
 func (r Equipment) AssetNoOrNull() any     { return r["asset_no"] }
 func (r Equipment) SetAssetNo(v string)    { r["asset_no"] = v }
 func (r Equipment) SetAssetNoOrNull(v any) { r["asset_no"] = v }
 
-func (r Equipment) Name() string        { return text(r, "name") }
+func (r Equipment) Name() string        { return readText(r, "name") }
 func (r Equipment) NameOrNull() any     { return r["name"] }
 func (r Equipment) SetName(v string)    { r["name"] = v }
 func (r Equipment) SetNameOrNull(v any) { r["name"] = v }
 func (r Equipment) HasName() bool       { return r["name"] != nil }
 func (r Equipment) ClearName()          { r["name"] = nil }
 
-func (r Equipment) Kind() string        { return text(r, "kind") }
+func (r Equipment) Kind() string        { return readText(r, "kind") }
 func (r Equipment) KindOrNull() any     { return r["kind"] }
 func (r Equipment) SetKind(v string)    { r["kind"] = v }
 func (r Equipment) SetKindOrNull(v any) { r["kind"] = v }
 
-func (r Equipment) SerialNo() string        { return text(r, "serial_no") }
+func (r Equipment) SerialNo() string        { return readText(r, "serial_no") }
 func (r Equipment) SerialNoOrNull() any     { return r["serial_no"] }
 func (r Equipment) SetSerialNo(v string)    { r["serial_no"] = v }
 func (r Equipment) SetSerialNoOrNull(v any) { r["serial_no"] = v }
 func (r Equipment) HasSerialNo() bool       { return r["serial_no"] != nil }
 func (r Equipment) ClearSerialNo()          { r["serial_no"] = nil }
 
-func (r Equipment) ZoneID() string        { return text(r, "zone_id") }
+func (r Equipment) ZoneID() string        { return readText(r, "zone_id") }
 func (r Equipment) ZoneIDOrNull() any     { return r["zone_id"] }
 func (r Equipment) SetZoneID(v string)    { r["zone_id"] = v }
 func (r Equipment) SetZoneIDOrNull(v any) { r["zone_id"] = v }
 func (r Equipment) HasZoneID() bool       { return r["zone_id"] != nil }
 func (r Equipment) ClearZoneID()          { r["zone_id"] = nil }
 
-func (r Equipment) HoursMeter() decimal.Dec     { return dec(r, "hours_meter") }
+func (r Equipment) HoursMeter() decimal.Dec     { return readDecimal(r, "hours_meter") }
 func (r Equipment) HoursMeterOrNull() any       { return r["hours_meter"] }
 func (r Equipment) SetHoursMeter(v decimal.Dec) { r["hours_meter"] = v }
 func (r Equipment) SetHoursMeterOrNull(v any)   { r["hours_meter"] = v }
 func (r Equipment) HasHoursMeter() bool         { return r["hours_meter"] != nil }
 func (r Equipment) ClearHoursMeter()            { r["hours_meter"] = nil }
 
-func (r Equipment) ServiceDueOn() string        { return text(r, "service_due_on") }
+func (r Equipment) ServiceDueOn() string        { return readText(r, "service_due_on") }
 func (r Equipment) ServiceDueOnOrNull() any     { return r["service_due_on"] }
 func (r Equipment) SetServiceDueOn(v string)    { r["service_due_on"] = v }
 func (r Equipment) SetServiceDueOnOrNull(v any) { r["service_due_on"] = v }
 func (r Equipment) HasServiceDueOn() bool       { return r["service_due_on"] != nil }
 func (r Equipment) ClearServiceDueOn()          { r["service_due_on"] = nil }
 
-func (r Equipment) RequiredCourseID() string        { return text(r, "required_course_id") }
+func (r Equipment) RequiredCourseID() string        { return readText(r, "required_course_id") }
 func (r Equipment) RequiredCourseIDOrNull() any     { return r["required_course_id"] }
 func (r Equipment) SetRequiredCourseID(v string)    { r["required_course_id"] = v }
 func (r Equipment) SetRequiredCourseIDOrNull(v any) { r["required_course_id"] = v }
 func (r Equipment) HasRequiredCourseID() bool       { return r["required_course_id"] != nil }
 func (r Equipment) ClearRequiredCourseID()          { r["required_course_id"] = nil }
 
-func (r Equipment) Status() string        { return text(r, "status") }
+func (r Equipment) Status() string        { return readText(r, "status") }
 func (r Equipment) StatusOrNull() any     { return r["status"] }
 func (r Equipment) SetStatus(v string)    { r["status"] = v }
 func (r Equipment) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r Equipment) ArchivedAt() string        { return text(r, "archived_at") }
+func (r Equipment) ArchivedAt() string        { return readText(r, "archived_at") }
 func (r Equipment) ArchivedAtOrNull() any     { return r["archived_at"] }
 func (r Equipment) SetArchivedAt(v string)    { r["archived_at"] = v }
 func (r Equipment) SetArchivedAtOrNull(v any) { r["archived_at"] = v }
 func (r Equipment) HasArchivedAt() bool       { return r["archived_at"] != nil }
 func (r Equipment) ClearArchivedAt()          { r["archived_at"] = nil }
 
-func (r Equipment) CreatedAt() string        { return text(r, "created_at") }
+func (r Equipment) CreatedAt() string        { return readText(r, "created_at") }
 func (r Equipment) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Equipment) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Equipment) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Equipment) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Equipment) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Equipment) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Equipment) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Equipment) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Equipment) CreatedBy() string        { return text(r, "created_by") }
+func (r Equipment) CreatedBy() string        { return readText(r, "created_by") }
 func (r Equipment) CreatedByOrNull() any     { return r["created_by"] }
 func (r Equipment) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Equipment) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Equipment) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Equipment) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Equipment) Version() int64         { return integer(r, "version") }
+func (r Equipment) Version() int64         { return readInteger(r, "version") }
 func (r Equipment) VersionOrNull() any     { return r["version"] }
 func (r Equipment) SetVersion(v int64)     { r["version"] = v }
 func (r Equipment) SetVersionOrNull(v any) { r["version"] = v }
@@ -2053,148 +2055,148 @@ type File store.Row
 // ResourceName is files.
 func (File) ResourceName() string { return "files" }
 
-func (r File) TenantID() string        { return text(r, "tenant_id") }
+func (r File) TenantID() string        { return readText(r, "tenant_id") }
 func (r File) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r File) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r File) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r File) ID() string        { return text(r, "id") }
+func (r File) ID() string        { return readText(r, "id") }
 func (r File) IDOrNull() any     { return r["id"] }
 func (r File) SetID(v string)    { r["id"] = v }
 func (r File) SetIDOrNull(v any) { r["id"] = v }
 
-func (r File) IncidentID() string        { return text(r, "incident_id") }
+func (r File) IncidentID() string        { return readText(r, "incident_id") }
 func (r File) IncidentIDOrNull() any     { return r["incident_id"] }
 func (r File) SetIncidentID(v string)    { r["incident_id"] = v }
 func (r File) SetIncidentIDOrNull(v any) { r["incident_id"] = v }
 func (r File) HasIncidentID() bool       { return r["incident_id"] != nil }
 func (r File) ClearIncidentID()          { r["incident_id"] = nil }
 
-func (r File) ClockID() string        { return text(r, "clock_id") }
+func (r File) ClockID() string        { return readText(r, "clock_id") }
 func (r File) ClockIDOrNull() any     { return r["clock_id"] }
 func (r File) SetClockID(v string)    { r["clock_id"] = v }
 func (r File) SetClockIDOrNull(v any) { r["clock_id"] = v }
 func (r File) HasClockID() bool       { return r["clock_id"] != nil }
 func (r File) ClearClockID()          { r["clock_id"] = nil }
 
-func (r File) ActionID() string        { return text(r, "action_id") }
+func (r File) ActionID() string        { return readText(r, "action_id") }
 func (r File) ActionIDOrNull() any     { return r["action_id"] }
 func (r File) SetActionID(v string)    { r["action_id"] = v }
 func (r File) SetActionIDOrNull(v any) { r["action_id"] = v }
 func (r File) HasActionID() bool       { return r["action_id"] != nil }
 func (r File) ClearActionID()          { r["action_id"] = nil }
 
-func (r File) RunID() string        { return text(r, "run_id") }
+func (r File) RunID() string        { return readText(r, "run_id") }
 func (r File) RunIDOrNull() any     { return r["run_id"] }
 func (r File) SetRunID(v string)    { r["run_id"] = v }
 func (r File) SetRunIDOrNull(v any) { r["run_id"] = v }
 func (r File) HasRunID() bool       { return r["run_id"] != nil }
 func (r File) ClearRunID()          { r["run_id"] = nil }
 
-func (r File) AssignmentID() string        { return text(r, "assignment_id") }
+func (r File) AssignmentID() string        { return readText(r, "assignment_id") }
 func (r File) AssignmentIDOrNull() any     { return r["assignment_id"] }
 func (r File) SetAssignmentID(v string)    { r["assignment_id"] = v }
 func (r File) SetAssignmentIDOrNull(v any) { r["assignment_id"] = v }
 func (r File) HasAssignmentID() bool       { return r["assignment_id"] != nil }
 func (r File) ClearAssignmentID()          { r["assignment_id"] = nil }
 
-func (r File) EquipmentID() string        { return text(r, "equipment_id") }
+func (r File) EquipmentID() string        { return readText(r, "equipment_id") }
 func (r File) EquipmentIDOrNull() any     { return r["equipment_id"] }
 func (r File) SetEquipmentID(v string)    { r["equipment_id"] = v }
 func (r File) SetEquipmentIDOrNull(v any) { r["equipment_id"] = v }
 func (r File) HasEquipmentID() bool       { return r["equipment_id"] != nil }
 func (r File) ClearEquipmentID()          { r["equipment_id"] = nil }
 
-func (r File) OrderID() string        { return text(r, "order_id") }
+func (r File) OrderID() string        { return readText(r, "order_id") }
 func (r File) OrderIDOrNull() any     { return r["order_id"] }
 func (r File) SetOrderID(v string)    { r["order_id"] = v }
 func (r File) SetOrderIDOrNull(v any) { r["order_id"] = v }
 func (r File) HasOrderID() bool       { return r["order_id"] != nil }
 func (r File) ClearOrderID()          { r["order_id"] = nil }
 
-func (r File) ShipmentID() string        { return text(r, "shipment_id") }
+func (r File) ShipmentID() string        { return readText(r, "shipment_id") }
 func (r File) ShipmentIDOrNull() any     { return r["shipment_id"] }
 func (r File) SetShipmentID(v string)    { r["shipment_id"] = v }
 func (r File) SetShipmentIDOrNull(v any) { r["shipment_id"] = v }
 func (r File) HasShipmentID() bool       { return r["shipment_id"] != nil }
 func (r File) ClearShipmentID()          { r["shipment_id"] = nil }
 
-func (r File) Name() string        { return text(r, "name") }
+func (r File) Name() string        { return readText(r, "name") }
 func (r File) NameOrNull() any     { return r["name"] }
 func (r File) SetName(v string)    { r["name"] = v }
 func (r File) SetNameOrNull(v any) { r["name"] = v }
 
-func (r File) Note() string        { return text(r, "note") }
+func (r File) Note() string        { return readText(r, "note") }
 func (r File) NoteOrNull() any     { return r["note"] }
 func (r File) SetNote(v string)    { r["note"] = v }
 func (r File) SetNoteOrNull(v any) { r["note"] = v }
 func (r File) HasNote() bool       { return r["note"] != nil }
 func (r File) ClearNote()          { r["note"] = nil }
 
-func (r File) Kind() string        { return text(r, "kind") }
+func (r File) Kind() string        { return readText(r, "kind") }
 func (r File) KindOrNull() any     { return r["kind"] }
 func (r File) SetKind(v string)    { r["kind"] = v }
 func (r File) SetKindOrNull(v any) { r["kind"] = v }
 
-func (r File) MediaType() string        { return text(r, "media_type") }
+func (r File) MediaType() string        { return readText(r, "media_type") }
 func (r File) MediaTypeOrNull() any     { return r["media_type"] }
 func (r File) SetMediaType(v string)    { r["media_type"] = v }
 func (r File) SetMediaTypeOrNull(v any) { r["media_type"] = v }
 
-func (r File) Size() int64         { return integer(r, "size") }
+func (r File) Size() int64         { return readInteger(r, "size") }
 func (r File) SizeOrNull() any     { return r["size"] }
 func (r File) SetSize(v int64)     { r["size"] = v }
 func (r File) SetSizeOrNull(v any) { r["size"] = v }
 
-func (r File) SHA256() string        { return text(r, "sha256") }
+func (r File) SHA256() string        { return readText(r, "sha256") }
 func (r File) SHA256OrNull() any     { return r["sha256"] }
 func (r File) SetSHA256(v string)    { r["sha256"] = v }
 func (r File) SetSHA256OrNull(v any) { r["sha256"] = v }
 
-func (r File) Width() int64         { return integer(r, "width") }
+func (r File) Width() int64         { return readInteger(r, "width") }
 func (r File) WidthOrNull() any     { return r["width"] }
 func (r File) SetWidth(v int64)     { r["width"] = v }
 func (r File) SetWidthOrNull(v any) { r["width"] = v }
 func (r File) HasWidth() bool       { return r["width"] != nil }
 func (r File) ClearWidth()          { r["width"] = nil }
 
-func (r File) Height() int64         { return integer(r, "height") }
+func (r File) Height() int64         { return readInteger(r, "height") }
 func (r File) HeightOrNull() any     { return r["height"] }
 func (r File) SetHeight(v int64)     { r["height"] = v }
 func (r File) SetHeightOrNull(v any) { r["height"] = v }
 func (r File) HasHeight() bool       { return r["height"] != nil }
 func (r File) ClearHeight()          { r["height"] = nil }
 
-func (r File) BlobKey() string        { return text(r, "blob_key") }
+func (r File) BlobKey() string        { return readText(r, "blob_key") }
 func (r File) BlobKeyOrNull() any     { return r["blob_key"] }
 func (r File) SetBlobKey(v string)    { r["blob_key"] = v }
 func (r File) SetBlobKeyOrNull(v any) { r["blob_key"] = v }
 
-func (r File) ThumbnailKey() string        { return text(r, "thumbnail_key") }
+func (r File) ThumbnailKey() string        { return readText(r, "thumbnail_key") }
 func (r File) ThumbnailKeyOrNull() any     { return r["thumbnail_key"] }
 func (r File) SetThumbnailKey(v string)    { r["thumbnail_key"] = v }
 func (r File) SetThumbnailKeyOrNull(v any) { r["thumbnail_key"] = v }
 func (r File) HasThumbnailKey() bool       { return r["thumbnail_key"] != nil }
 func (r File) ClearThumbnailKey()          { r["thumbnail_key"] = nil }
 
-func (r File) CreatedAt() string        { return text(r, "created_at") }
+func (r File) CreatedAt() string        { return readText(r, "created_at") }
 func (r File) CreatedAtOrNull() any     { return r["created_at"] }
 func (r File) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r File) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r File) UpdatedAt() string        { return text(r, "updated_at") }
+func (r File) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r File) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r File) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r File) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r File) CreatedBy() string        { return text(r, "created_by") }
+func (r File) CreatedBy() string        { return readText(r, "created_by") }
 func (r File) CreatedByOrNull() any     { return r["created_by"] }
 func (r File) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r File) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r File) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r File) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r File) Version() int64         { return integer(r, "version") }
+func (r File) Version() int64         { return readInteger(r, "version") }
 func (r File) VersionOrNull() any     { return r["version"] }
 func (r File) SetVersion(v int64)     { r["version"] = v }
 func (r File) SetVersionOrNull(v any) { r["version"] = v }
@@ -2205,58 +2207,58 @@ type GoodsOwner store.Row
 // ResourceName is goods_owners.
 func (GoodsOwner) ResourceName() string { return "goods_owners" }
 
-func (r GoodsOwner) TenantID() string        { return text(r, "tenant_id") }
+func (r GoodsOwner) TenantID() string        { return readText(r, "tenant_id") }
 func (r GoodsOwner) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r GoodsOwner) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r GoodsOwner) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r GoodsOwner) ID() string        { return text(r, "id") }
+func (r GoodsOwner) ID() string        { return readText(r, "id") }
 func (r GoodsOwner) IDOrNull() any     { return r["id"] }
 func (r GoodsOwner) SetID(v string)    { r["id"] = v }
 func (r GoodsOwner) SetIDOrNull(v any) { r["id"] = v }
 
-func (r GoodsOwner) Code() string        { return text(r, "code") }
+func (r GoodsOwner) Code() string        { return readText(r, "code") }
 func (r GoodsOwner) CodeOrNull() any     { return r["code"] }
 func (r GoodsOwner) SetCode(v string)    { r["code"] = v }
 func (r GoodsOwner) SetCodeOrNull(v any) { r["code"] = v }
 
-func (r GoodsOwner) Name() string        { return text(r, "name") }
+func (r GoodsOwner) Name() string        { return readText(r, "name") }
 func (r GoodsOwner) NameOrNull() any     { return r["name"] }
 func (r GoodsOwner) SetName(v string)    { r["name"] = v }
 func (r GoodsOwner) SetNameOrNull(v any) { r["name"] = v }
 
-func (r GoodsOwner) BillingRef() string        { return text(r, "billing_ref") }
+func (r GoodsOwner) BillingRef() string        { return readText(r, "billing_ref") }
 func (r GoodsOwner) BillingRefOrNull() any     { return r["billing_ref"] }
 func (r GoodsOwner) SetBillingRef(v string)    { r["billing_ref"] = v }
 func (r GoodsOwner) SetBillingRefOrNull(v any) { r["billing_ref"] = v }
 func (r GoodsOwner) HasBillingRef() bool       { return r["billing_ref"] != nil }
 func (r GoodsOwner) ClearBillingRef()          { r["billing_ref"] = nil }
 
-func (r GoodsOwner) ArchivedAt() string        { return text(r, "archived_at") }
+func (r GoodsOwner) ArchivedAt() string        { return readText(r, "archived_at") }
 func (r GoodsOwner) ArchivedAtOrNull() any     { return r["archived_at"] }
 func (r GoodsOwner) SetArchivedAt(v string)    { r["archived_at"] = v }
 func (r GoodsOwner) SetArchivedAtOrNull(v any) { r["archived_at"] = v }
 func (r GoodsOwner) HasArchivedAt() bool       { return r["archived_at"] != nil }
 func (r GoodsOwner) ClearArchivedAt()          { r["archived_at"] = nil }
 
-func (r GoodsOwner) CreatedAt() string        { return text(r, "created_at") }
+func (r GoodsOwner) CreatedAt() string        { return readText(r, "created_at") }
 func (r GoodsOwner) CreatedAtOrNull() any     { return r["created_at"] }
 func (r GoodsOwner) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r GoodsOwner) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r GoodsOwner) UpdatedAt() string        { return text(r, "updated_at") }
+func (r GoodsOwner) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r GoodsOwner) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r GoodsOwner) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r GoodsOwner) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r GoodsOwner) CreatedBy() string        { return text(r, "created_by") }
+func (r GoodsOwner) CreatedBy() string        { return readText(r, "created_by") }
 func (r GoodsOwner) CreatedByOrNull() any     { return r["created_by"] }
 func (r GoodsOwner) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r GoodsOwner) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r GoodsOwner) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r GoodsOwner) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r GoodsOwner) Version() int64         { return integer(r, "version") }
+func (r GoodsOwner) Version() int64         { return readInteger(r, "version") }
 func (r GoodsOwner) VersionOrNull() any     { return r["version"] }
 func (r GoodsOwner) SetVersion(v int64)     { r["version"] = v }
 func (r GoodsOwner) SetVersionOrNull(v any) { r["version"] = v }
@@ -2267,184 +2269,184 @@ type ImportJob store.Row
 // ResourceName is import_jobs.
 func (ImportJob) ResourceName() string { return "import_jobs" }
 
-func (r ImportJob) TenantID() string        { return text(r, "tenant_id") }
+func (r ImportJob) TenantID() string        { return readText(r, "tenant_id") }
 func (r ImportJob) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r ImportJob) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r ImportJob) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r ImportJob) ID() string        { return text(r, "id") }
+func (r ImportJob) ID() string        { return readText(r, "id") }
 func (r ImportJob) IDOrNull() any     { return r["id"] }
 func (r ImportJob) SetID(v string)    { r["id"] = v }
 func (r ImportJob) SetIDOrNull(v any) { r["id"] = v }
 
-func (r ImportJob) JobNo() string        { return text(r, "job_no") }
+func (r ImportJob) JobNo() string        { return readText(r, "job_no") }
 func (r ImportJob) JobNoOrNull() any     { return r["job_no"] }
 func (r ImportJob) SetJobNo(v string)    { r["job_no"] = v }
 func (r ImportJob) SetJobNoOrNull(v any) { r["job_no"] = v }
 
-func (r ImportJob) Target() string        { return text(r, "target") }
+func (r ImportJob) Target() string        { return readText(r, "target") }
 func (r ImportJob) TargetOrNull() any     { return r["target"] }
 func (r ImportJob) SetTarget(v string)    { r["target"] = v }
 func (r ImportJob) SetTargetOrNull(v any) { r["target"] = v }
 
-func (r ImportJob) FileName() string        { return text(r, "file_name") }
+func (r ImportJob) FileName() string        { return readText(r, "file_name") }
 func (r ImportJob) FileNameOrNull() any     { return r["file_name"] }
 func (r ImportJob) SetFileName(v string)    { r["file_name"] = v }
 func (r ImportJob) SetFileNameOrNull(v any) { r["file_name"] = v }
 func (r ImportJob) HasFileName() bool       { return r["file_name"] != nil }
 func (r ImportJob) ClearFileName()          { r["file_name"] = nil }
 
-func (r ImportJob) FileType() string        { return text(r, "file_type") }
+func (r ImportJob) FileType() string        { return readText(r, "file_type") }
 func (r ImportJob) FileTypeOrNull() any     { return r["file_type"] }
 func (r ImportJob) SetFileType(v string)    { r["file_type"] = v }
 func (r ImportJob) SetFileTypeOrNull(v any) { r["file_type"] = v }
 func (r ImportJob) HasFileType() bool       { return r["file_type"] != nil }
 func (r ImportJob) ClearFileType()          { r["file_type"] = nil }
 
-func (r ImportJob) Size() int64         { return integer(r, "size") }
+func (r ImportJob) Size() int64         { return readInteger(r, "size") }
 func (r ImportJob) SizeOrNull() any     { return r["size"] }
 func (r ImportJob) SetSize(v int64)     { r["size"] = v }
 func (r ImportJob) SetSizeOrNull(v any) { r["size"] = v }
 func (r ImportJob) HasSize() bool       { return r["size"] != nil }
 func (r ImportJob) ClearSize()          { r["size"] = nil }
 
-func (r ImportJob) SHA256() string        { return text(r, "sha256") }
+func (r ImportJob) SHA256() string        { return readText(r, "sha256") }
 func (r ImportJob) SHA256OrNull() any     { return r["sha256"] }
 func (r ImportJob) SetSHA256(v string)    { r["sha256"] = v }
 func (r ImportJob) SetSHA256OrNull(v any) { r["sha256"] = v }
 func (r ImportJob) HasSHA256() bool       { return r["sha256"] != nil }
 func (r ImportJob) ClearSHA256()          { r["sha256"] = nil }
 
-func (r ImportJob) Encoding() string        { return text(r, "encoding") }
+func (r ImportJob) Encoding() string        { return readText(r, "encoding") }
 func (r ImportJob) EncodingOrNull() any     { return r["encoding"] }
 func (r ImportJob) SetEncoding(v string)    { r["encoding"] = v }
 func (r ImportJob) SetEncodingOrNull(v any) { r["encoding"] = v }
 func (r ImportJob) HasEncoding() bool       { return r["encoding"] != nil }
 func (r ImportJob) ClearEncoding()          { r["encoding"] = nil }
 
-func (r ImportJob) Delimiter() string        { return text(r, "delimiter") }
+func (r ImportJob) Delimiter() string        { return readText(r, "delimiter") }
 func (r ImportJob) DelimiterOrNull() any     { return r["delimiter"] }
 func (r ImportJob) SetDelimiter(v string)    { r["delimiter"] = v }
 func (r ImportJob) SetDelimiterOrNull(v any) { r["delimiter"] = v }
 func (r ImportJob) HasDelimiter() bool       { return r["delimiter"] != nil }
 func (r ImportJob) ClearDelimiter()          { r["delimiter"] = nil }
 
-func (r ImportJob) HeaderRow() int64         { return integer(r, "header_row") }
+func (r ImportJob) HeaderRow() int64         { return readInteger(r, "header_row") }
 func (r ImportJob) HeaderRowOrNull() any     { return r["header_row"] }
 func (r ImportJob) SetHeaderRow(v int64)     { r["header_row"] = v }
 func (r ImportJob) SetHeaderRowOrNull(v any) { r["header_row"] = v }
 func (r ImportJob) HasHeaderRow() bool       { return r["header_row"] != nil }
 func (r ImportJob) ClearHeaderRow()          { r["header_row"] = nil }
 
-func (r ImportJob) Mapping() json.RawMessage     { return document(r, "mapping") }
+func (r ImportJob) Mapping() json.RawMessage     { return readDocument(r, "mapping") }
 func (r ImportJob) MappingOrNull() any           { return r["mapping"] }
 func (r ImportJob) SetMapping(v json.RawMessage) { r["mapping"] = v }
 func (r ImportJob) SetMappingOrNull(v any)       { r["mapping"] = v }
 func (r ImportJob) HasMapping() bool             { return r["mapping"] != nil }
 func (r ImportJob) ClearMapping()                { r["mapping"] = nil }
 
-func (r ImportJob) Options() json.RawMessage     { return document(r, "options") }
+func (r ImportJob) Options() json.RawMessage     { return readDocument(r, "options") }
 func (r ImportJob) OptionsOrNull() any           { return r["options"] }
 func (r ImportJob) SetOptions(v json.RawMessage) { r["options"] = v }
 func (r ImportJob) SetOptionsOrNull(v any)       { r["options"] = v }
 
-func (r ImportJob) TotalRows() int64         { return integer(r, "total_rows") }
+func (r ImportJob) TotalRows() int64         { return readInteger(r, "total_rows") }
 func (r ImportJob) TotalRowsOrNull() any     { return r["total_rows"] }
 func (r ImportJob) SetTotalRows(v int64)     { r["total_rows"] = v }
 func (r ImportJob) SetTotalRowsOrNull(v any) { r["total_rows"] = v }
 
-func (r ImportJob) ValidRows() int64         { return integer(r, "valid_rows") }
+func (r ImportJob) ValidRows() int64         { return readInteger(r, "valid_rows") }
 func (r ImportJob) ValidRowsOrNull() any     { return r["valid_rows"] }
 func (r ImportJob) SetValidRows(v int64)     { r["valid_rows"] = v }
 func (r ImportJob) SetValidRowsOrNull(v any) { r["valid_rows"] = v }
 
-func (r ImportJob) InvalidRows() int64         { return integer(r, "invalid_rows") }
+func (r ImportJob) InvalidRows() int64         { return readInteger(r, "invalid_rows") }
 func (r ImportJob) InvalidRowsOrNull() any     { return r["invalid_rows"] }
 func (r ImportJob) SetInvalidRows(v int64)     { r["invalid_rows"] = v }
 func (r ImportJob) SetInvalidRowsOrNull(v any) { r["invalid_rows"] = v }
 
-func (r ImportJob) ImportedCount() int64         { return integer(r, "imported_count") }
+func (r ImportJob) ImportedCount() int64         { return readInteger(r, "imported_count") }
 func (r ImportJob) ImportedCountOrNull() any     { return r["imported_count"] }
 func (r ImportJob) SetImportedCount(v int64)     { r["imported_count"] = v }
 func (r ImportJob) SetImportedCountOrNull(v any) { r["imported_count"] = v }
 
-func (r ImportJob) RolledBackCount() int64         { return integer(r, "rolled_back_count") }
+func (r ImportJob) RolledBackCount() int64         { return readInteger(r, "rolled_back_count") }
 func (r ImportJob) RolledBackCountOrNull() any     { return r["rolled_back_count"] }
 func (r ImportJob) SetRolledBackCount(v int64)     { r["rolled_back_count"] = v }
 func (r ImportJob) SetRolledBackCountOrNull(v any) { r["rolled_back_count"] = v }
 
-func (r ImportJob) Message() string        { return text(r, "message") }
+func (r ImportJob) Message() string        { return readText(r, "message") }
 func (r ImportJob) MessageOrNull() any     { return r["message"] }
 func (r ImportJob) SetMessage(v string)    { r["message"] = v }
 func (r ImportJob) SetMessageOrNull(v any) { r["message"] = v }
 func (r ImportJob) HasMessage() bool       { return r["message"] != nil }
 func (r ImportJob) ClearMessage()          { r["message"] = nil }
 
-func (r ImportJob) BlobKey() string        { return text(r, "blob_key") }
+func (r ImportJob) BlobKey() string        { return readText(r, "blob_key") }
 func (r ImportJob) BlobKeyOrNull() any     { return r["blob_key"] }
 func (r ImportJob) SetBlobKey(v string)    { r["blob_key"] = v }
 func (r ImportJob) SetBlobKeyOrNull(v any) { r["blob_key"] = v }
 func (r ImportJob) HasBlobKey() bool       { return r["blob_key"] != nil }
 func (r ImportJob) ClearBlobKey()          { r["blob_key"] = nil }
 
-func (r ImportJob) LeaseUntil() string        { return text(r, "lease_until") }
+func (r ImportJob) LeaseUntil() string        { return readText(r, "lease_until") }
 func (r ImportJob) LeaseUntilOrNull() any     { return r["lease_until"] }
 func (r ImportJob) SetLeaseUntil(v string)    { r["lease_until"] = v }
 func (r ImportJob) SetLeaseUntilOrNull(v any) { r["lease_until"] = v }
 func (r ImportJob) HasLeaseUntil() bool       { return r["lease_until"] != nil }
 func (r ImportJob) ClearLeaseUntil()          { r["lease_until"] = nil }
 
-func (r ImportJob) LeaseClaim() int64         { return integer(r, "lease_claim") }
+func (r ImportJob) LeaseClaim() int64         { return readInteger(r, "lease_claim") }
 func (r ImportJob) LeaseClaimOrNull() any     { return r["lease_claim"] }
 func (r ImportJob) SetLeaseClaim(v int64)     { r["lease_claim"] = v }
 func (r ImportJob) SetLeaseClaimOrNull(v any) { r["lease_claim"] = v }
 func (r ImportJob) HasLeaseClaim() bool       { return r["lease_claim"] != nil }
 func (r ImportJob) ClearLeaseClaim()          { r["lease_claim"] = nil }
 
-func (r ImportJob) Status() string        { return text(r, "status") }
+func (r ImportJob) Status() string        { return readText(r, "status") }
 func (r ImportJob) StatusOrNull() any     { return r["status"] }
 func (r ImportJob) SetStatus(v string)    { r["status"] = v }
 func (r ImportJob) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r ImportJob) ProcessedAt() string        { return text(r, "processed_at") }
+func (r ImportJob) ProcessedAt() string        { return readText(r, "processed_at") }
 func (r ImportJob) ProcessedAtOrNull() any     { return r["processed_at"] }
 func (r ImportJob) SetProcessedAt(v string)    { r["processed_at"] = v }
 func (r ImportJob) SetProcessedAtOrNull(v any) { r["processed_at"] = v }
 func (r ImportJob) HasProcessedAt() bool       { return r["processed_at"] != nil }
 func (r ImportJob) ClearProcessedAt()          { r["processed_at"] = nil }
 
-func (r ImportJob) AppliedAt() string        { return text(r, "applied_at") }
+func (r ImportJob) AppliedAt() string        { return readText(r, "applied_at") }
 func (r ImportJob) AppliedAtOrNull() any     { return r["applied_at"] }
 func (r ImportJob) SetAppliedAt(v string)    { r["applied_at"] = v }
 func (r ImportJob) SetAppliedAtOrNull(v any) { r["applied_at"] = v }
 func (r ImportJob) HasAppliedAt() bool       { return r["applied_at"] != nil }
 func (r ImportJob) ClearAppliedAt()          { r["applied_at"] = nil }
 
-func (r ImportJob) RolledBackAt() string        { return text(r, "rolled_back_at") }
+func (r ImportJob) RolledBackAt() string        { return readText(r, "rolled_back_at") }
 func (r ImportJob) RolledBackAtOrNull() any     { return r["rolled_back_at"] }
 func (r ImportJob) SetRolledBackAt(v string)    { r["rolled_back_at"] = v }
 func (r ImportJob) SetRolledBackAtOrNull(v any) { r["rolled_back_at"] = v }
 func (r ImportJob) HasRolledBackAt() bool       { return r["rolled_back_at"] != nil }
 func (r ImportJob) ClearRolledBackAt()          { r["rolled_back_at"] = nil }
 
-func (r ImportJob) CreatedAt() string        { return text(r, "created_at") }
+func (r ImportJob) CreatedAt() string        { return readText(r, "created_at") }
 func (r ImportJob) CreatedAtOrNull() any     { return r["created_at"] }
 func (r ImportJob) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r ImportJob) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r ImportJob) UpdatedAt() string        { return text(r, "updated_at") }
+func (r ImportJob) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r ImportJob) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r ImportJob) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r ImportJob) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r ImportJob) CreatedBy() string        { return text(r, "created_by") }
+func (r ImportJob) CreatedBy() string        { return readText(r, "created_by") }
 func (r ImportJob) CreatedByOrNull() any     { return r["created_by"] }
 func (r ImportJob) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r ImportJob) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r ImportJob) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r ImportJob) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r ImportJob) Version() int64         { return integer(r, "version") }
+func (r ImportJob) Version() int64         { return readInteger(r, "version") }
 func (r ImportJob) VersionOrNull() any     { return r["version"] }
 func (r ImportJob) SetVersion(v int64)     { r["version"] = v }
 func (r ImportJob) SetVersionOrNull(v any) { r["version"] = v }
@@ -2455,71 +2457,71 @@ type IncidentPhoto store.Row
 // ResourceName is incident_photos.
 func (IncidentPhoto) ResourceName() string { return "incident_photos" }
 
-func (r IncidentPhoto) TenantID() string        { return text(r, "tenant_id") }
+func (r IncidentPhoto) TenantID() string        { return readText(r, "tenant_id") }
 func (r IncidentPhoto) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r IncidentPhoto) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r IncidentPhoto) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r IncidentPhoto) ID() string        { return text(r, "id") }
+func (r IncidentPhoto) ID() string        { return readText(r, "id") }
 func (r IncidentPhoto) IDOrNull() any     { return r["id"] }
 func (r IncidentPhoto) SetID(v string)    { r["id"] = v }
 func (r IncidentPhoto) SetIDOrNull(v any) { r["id"] = v }
 
-func (r IncidentPhoto) IncidentID() string        { return text(r, "incident_id") }
+func (r IncidentPhoto) IncidentID() string        { return readText(r, "incident_id") }
 func (r IncidentPhoto) IncidentIDOrNull() any     { return r["incident_id"] }
 func (r IncidentPhoto) SetIncidentID(v string)    { r["incident_id"] = v }
 func (r IncidentPhoto) SetIncidentIDOrNull(v any) { r["incident_id"] = v }
 
-func (r IncidentPhoto) Caption() string        { return text(r, "caption") }
+func (r IncidentPhoto) Caption() string        { return readText(r, "caption") }
 func (r IncidentPhoto) CaptionOrNull() any     { return r["caption"] }
 func (r IncidentPhoto) SetCaption(v string)    { r["caption"] = v }
 func (r IncidentPhoto) SetCaptionOrNull(v any) { r["caption"] = v }
 func (r IncidentPhoto) HasCaption() bool       { return r["caption"] != nil }
 func (r IncidentPhoto) ClearCaption()          { r["caption"] = nil }
 
-func (r IncidentPhoto) Width() int64         { return integer(r, "width") }
+func (r IncidentPhoto) Width() int64         { return readInteger(r, "width") }
 func (r IncidentPhoto) WidthOrNull() any     { return r["width"] }
 func (r IncidentPhoto) SetWidth(v int64)     { r["width"] = v }
 func (r IncidentPhoto) SetWidthOrNull(v any) { r["width"] = v }
 
-func (r IncidentPhoto) Height() int64         { return integer(r, "height") }
+func (r IncidentPhoto) Height() int64         { return readInteger(r, "height") }
 func (r IncidentPhoto) HeightOrNull() any     { return r["height"] }
 func (r IncidentPhoto) SetHeight(v int64)     { r["height"] = v }
 func (r IncidentPhoto) SetHeightOrNull(v any) { r["height"] = v }
 
-func (r IncidentPhoto) Size() int64         { return integer(r, "size") }
+func (r IncidentPhoto) Size() int64         { return readInteger(r, "size") }
 func (r IncidentPhoto) SizeOrNull() any     { return r["size"] }
 func (r IncidentPhoto) SetSize(v int64)     { r["size"] = v }
 func (r IncidentPhoto) SetSizeOrNull(v any) { r["size"] = v }
 
-func (r IncidentPhoto) SHA256() string        { return text(r, "sha256") }
+func (r IncidentPhoto) SHA256() string        { return readText(r, "sha256") }
 func (r IncidentPhoto) SHA256OrNull() any     { return r["sha256"] }
 func (r IncidentPhoto) SetSHA256(v string)    { r["sha256"] = v }
 func (r IncidentPhoto) SetSHA256OrNull(v any) { r["sha256"] = v }
 
-func (r IncidentPhoto) BlobKey() string        { return text(r, "blob_key") }
+func (r IncidentPhoto) BlobKey() string        { return readText(r, "blob_key") }
 func (r IncidentPhoto) BlobKeyOrNull() any     { return r["blob_key"] }
 func (r IncidentPhoto) SetBlobKey(v string)    { r["blob_key"] = v }
 func (r IncidentPhoto) SetBlobKeyOrNull(v any) { r["blob_key"] = v }
 
-func (r IncidentPhoto) CreatedAt() string        { return text(r, "created_at") }
+func (r IncidentPhoto) CreatedAt() string        { return readText(r, "created_at") }
 func (r IncidentPhoto) CreatedAtOrNull() any     { return r["created_at"] }
 func (r IncidentPhoto) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r IncidentPhoto) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r IncidentPhoto) UpdatedAt() string        { return text(r, "updated_at") }
+func (r IncidentPhoto) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r IncidentPhoto) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r IncidentPhoto) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r IncidentPhoto) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r IncidentPhoto) CreatedBy() string        { return text(r, "created_by") }
+func (r IncidentPhoto) CreatedBy() string        { return readText(r, "created_by") }
 func (r IncidentPhoto) CreatedByOrNull() any     { return r["created_by"] }
 func (r IncidentPhoto) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r IncidentPhoto) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r IncidentPhoto) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r IncidentPhoto) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r IncidentPhoto) Version() int64         { return integer(r, "version") }
+func (r IncidentPhoto) Version() int64         { return readInteger(r, "version") }
 func (r IncidentPhoto) VersionOrNull() any     { return r["version"] }
 func (r IncidentPhoto) SetVersion(v int64)     { r["version"] = v }
 func (r IncidentPhoto) SetVersionOrNull(v any) { r["version"] = v }
@@ -2530,266 +2532,266 @@ type Incident store.Row
 // ResourceName is incidents.
 func (Incident) ResourceName() string { return "incidents" }
 
-func (r Incident) TenantID() string        { return text(r, "tenant_id") }
+func (r Incident) TenantID() string        { return readText(r, "tenant_id") }
 func (r Incident) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Incident) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Incident) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Incident) ID() string        { return text(r, "id") }
+func (r Incident) ID() string        { return readText(r, "id") }
 func (r Incident) IDOrNull() any     { return r["id"] }
 func (r Incident) SetID(v string)    { r["id"] = v }
 func (r Incident) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Incident) IncidentNo() string        { return text(r, "incident_no") }
+func (r Incident) IncidentNo() string        { return readText(r, "incident_no") }
 func (r Incident) IncidentNoOrNull() any     { return r["incident_no"] }
 func (r Incident) SetIncidentNo(v string)    { r["incident_no"] = v }
 func (r Incident) SetIncidentNoOrNull(v any) { r["incident_no"] = v }
 
-func (r Incident) Kind() string        { return text(r, "kind") }
+func (r Incident) Kind() string        { return readText(r, "kind") }
 func (r Incident) KindOrNull() any     { return r["kind"] }
 func (r Incident) SetKind(v string)    { r["kind"] = v }
 func (r Incident) SetKindOrNull(v any) { r["kind"] = v }
 
-func (r Incident) Severity() string        { return text(r, "severity") }
+func (r Incident) Severity() string        { return readText(r, "severity") }
 func (r Incident) SeverityOrNull() any     { return r["severity"] }
 func (r Incident) SetSeverity(v string)    { r["severity"] = v }
 func (r Incident) SetSeverityOrNull(v any) { r["severity"] = v }
 
-func (r Incident) PotentialSeverity() string        { return text(r, "potential_severity") }
+func (r Incident) PotentialSeverity() string        { return readText(r, "potential_severity") }
 func (r Incident) PotentialSeverityOrNull() any     { return r["potential_severity"] }
 func (r Incident) SetPotentialSeverity(v string)    { r["potential_severity"] = v }
 func (r Incident) SetPotentialSeverityOrNull(v any) { r["potential_severity"] = v }
 func (r Incident) HasPotentialSeverity() bool       { return r["potential_severity"] != nil }
 func (r Incident) ClearPotentialSeverity()          { r["potential_severity"] = nil }
 
-func (r Incident) Status() string        { return text(r, "status") }
+func (r Incident) Status() string        { return readText(r, "status") }
 func (r Incident) StatusOrNull() any     { return r["status"] }
 func (r Incident) SetStatus(v string)    { r["status"] = v }
 func (r Incident) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r Incident) Title() string        { return text(r, "title") }
+func (r Incident) Title() string        { return readText(r, "title") }
 func (r Incident) TitleOrNull() any     { return r["title"] }
 func (r Incident) SetTitle(v string)    { r["title"] = v }
 func (r Incident) SetTitleOrNull(v any) { r["title"] = v }
 
-func (r Incident) Description() string        { return text(r, "description") }
+func (r Incident) Description() string        { return readText(r, "description") }
 func (r Incident) DescriptionOrNull() any     { return r["description"] }
 func (r Incident) SetDescription(v string)    { r["description"] = v }
 func (r Incident) SetDescriptionOrNull(v any) { r["description"] = v }
 func (r Incident) HasDescription() bool       { return r["description"] != nil }
 func (r Incident) ClearDescription()          { r["description"] = nil }
 
-func (r Incident) ImmediateAction() string        { return text(r, "immediate_action") }
+func (r Incident) ImmediateAction() string        { return readText(r, "immediate_action") }
 func (r Incident) ImmediateActionOrNull() any     { return r["immediate_action"] }
 func (r Incident) SetImmediateAction(v string)    { r["immediate_action"] = v }
 func (r Incident) SetImmediateActionOrNull(v any) { r["immediate_action"] = v }
 func (r Incident) HasImmediateAction() bool       { return r["immediate_action"] != nil }
 func (r Incident) ClearImmediateAction()          { r["immediate_action"] = nil }
 
-func (r Incident) OccurredAt() string        { return text(r, "occurred_at") }
+func (r Incident) OccurredAt() string        { return readText(r, "occurred_at") }
 func (r Incident) OccurredAtOrNull() any     { return r["occurred_at"] }
 func (r Incident) SetOccurredAt(v string)    { r["occurred_at"] = v }
 func (r Incident) SetOccurredAtOrNull(v any) { r["occurred_at"] = v }
 
-func (r Incident) OccurredTz() string        { return text(r, "occurred_tz") }
+func (r Incident) OccurredTz() string        { return readText(r, "occurred_tz") }
 func (r Incident) OccurredTzOrNull() any     { return r["occurred_tz"] }
 func (r Incident) SetOccurredTz(v string)    { r["occurred_tz"] = v }
 func (r Incident) SetOccurredTzOrNull(v any) { r["occurred_tz"] = v }
 func (r Incident) HasOccurredTz() bool       { return r["occurred_tz"] != nil }
 func (r Incident) ClearOccurredTz()          { r["occurred_tz"] = nil }
 
-func (r Incident) ReportedAt() string        { return text(r, "reported_at") }
+func (r Incident) ReportedAt() string        { return readText(r, "reported_at") }
 func (r Incident) ReportedAtOrNull() any     { return r["reported_at"] }
 func (r Incident) SetReportedAt(v string)    { r["reported_at"] = v }
 func (r Incident) SetReportedAtOrNull(v any) { r["reported_at"] = v }
 func (r Incident) HasReportedAt() bool       { return r["reported_at"] != nil }
 func (r Incident) ClearReportedAt()          { r["reported_at"] = nil }
 
-func (r Incident) KnownAt() string        { return text(r, "known_at") }
+func (r Incident) KnownAt() string        { return readText(r, "known_at") }
 func (r Incident) KnownAtOrNull() any     { return r["known_at"] }
 func (r Incident) SetKnownAt(v string)    { r["known_at"] = v }
 func (r Incident) SetKnownAtOrNull(v any) { r["known_at"] = v }
 func (r Incident) HasKnownAt() bool       { return r["known_at"] != nil }
 func (r Incident) ClearKnownAt()          { r["known_at"] = nil }
 
-func (r Incident) ReportedBy() string        { return text(r, "reported_by") }
+func (r Incident) ReportedBy() string        { return readText(r, "reported_by") }
 func (r Incident) ReportedByOrNull() any     { return r["reported_by"] }
 func (r Incident) SetReportedBy(v string)    { r["reported_by"] = v }
 func (r Incident) SetReportedByOrNull(v any) { r["reported_by"] = v }
 func (r Incident) HasReportedBy() bool       { return r["reported_by"] != nil }
 func (r Incident) ClearReportedBy()          { r["reported_by"] = nil }
 
-func (r Incident) ReporterName() string        { return text(r, "reporter_name") }
+func (r Incident) ReporterName() string        { return readText(r, "reporter_name") }
 func (r Incident) ReporterNameOrNull() any     { return r["reporter_name"] }
 func (r Incident) SetReporterName(v string)    { r["reporter_name"] = v }
 func (r Incident) SetReporterNameOrNull(v any) { r["reporter_name"] = v }
 func (r Incident) HasReporterName() bool       { return r["reporter_name"] != nil }
 func (r Incident) ClearReporterName()          { r["reporter_name"] = nil }
 
-func (r Incident) Anonymous() bool          { return boolean(r, "anonymous") }
+func (r Incident) Anonymous() bool          { return readBoolean(r, "anonymous") }
 func (r Incident) AnonymousOrNull() any     { return r["anonymous"] }
 func (r Incident) SetAnonymous(v bool)      { r["anonymous"] = v }
 func (r Incident) SetAnonymousOrNull(v any) { r["anonymous"] = v }
 
-func (r Incident) SiteID() string        { return text(r, "site_id") }
+func (r Incident) SiteID() string        { return readText(r, "site_id") }
 func (r Incident) SiteIDOrNull() any     { return r["site_id"] }
 func (r Incident) SetSiteID(v string)    { r["site_id"] = v }
 func (r Incident) SetSiteIDOrNull(v any) { r["site_id"] = v }
 func (r Incident) HasSiteID() bool       { return r["site_id"] != nil }
 func (r Incident) ClearSiteID()          { r["site_id"] = nil }
 
-func (r Incident) ZoneID() string        { return text(r, "zone_id") }
+func (r Incident) ZoneID() string        { return readText(r, "zone_id") }
 func (r Incident) ZoneIDOrNull() any     { return r["zone_id"] }
 func (r Incident) SetZoneID(v string)    { r["zone_id"] = v }
 func (r Incident) SetZoneIDOrNull(v any) { r["zone_id"] = v }
 func (r Incident) HasZoneID() bool       { return r["zone_id"] != nil }
 func (r Incident) ClearZoneID()          { r["zone_id"] = nil }
 
-func (r Incident) Entities() json.RawMessage     { return document(r, "entities") }
+func (r Incident) Entities() json.RawMessage     { return readDocument(r, "entities") }
 func (r Incident) EntitiesOrNull() any           { return r["entities"] }
 func (r Incident) SetEntities(v json.RawMessage) { r["entities"] = v }
 func (r Incident) SetEntitiesOrNull(v any)       { r["entities"] = v }
 
-func (r Incident) CategoryTags() json.RawMessage     { return document(r, "category_tags") }
+func (r Incident) CategoryTags() json.RawMessage     { return readDocument(r, "category_tags") }
 func (r Incident) CategoryTagsOrNull() any           { return r["category_tags"] }
 func (r Incident) SetCategoryTags(v json.RawMessage) { r["category_tags"] = v }
 func (r Incident) SetCategoryTagsOrNull(v any)       { r["category_tags"] = v }
 
-func (r Incident) Likelihood() int64         { return integer(r, "likelihood") }
+func (r Incident) Likelihood() int64         { return readInteger(r, "likelihood") }
 func (r Incident) LikelihoodOrNull() any     { return r["likelihood"] }
 func (r Incident) SetLikelihood(v int64)     { r["likelihood"] = v }
 func (r Incident) SetLikelihoodOrNull(v any) { r["likelihood"] = v }
 func (r Incident) HasLikelihood() bool       { return r["likelihood"] != nil }
 func (r Incident) ClearLikelihood()          { r["likelihood"] = nil }
 
-func (r Incident) RiskRating() int64         { return integer(r, "risk_rating") }
+func (r Incident) RiskRating() int64         { return readInteger(r, "risk_rating") }
 func (r Incident) RiskRatingOrNull() any     { return r["risk_rating"] }
 func (r Incident) SetRiskRating(v int64)     { r["risk_rating"] = v }
 func (r Incident) SetRiskRatingOrNull(v any) { r["risk_rating"] = v }
 func (r Incident) HasRiskRating() bool       { return r["risk_rating"] != nil }
 func (r Incident) ClearRiskRating()          { r["risk_rating"] = nil }
 
-func (r Incident) Lat() float64       { return float(r, "lat") }
+func (r Incident) Lat() float64       { return readFloat(r, "lat") }
 func (r Incident) LatOrNull() any     { return r["lat"] }
 func (r Incident) SetLat(v float64)   { r["lat"] = v }
 func (r Incident) SetLatOrNull(v any) { r["lat"] = v }
 func (r Incident) HasLat() bool       { return r["lat"] != nil }
 func (r Incident) ClearLat()          { r["lat"] = nil }
 
-func (r Incident) Lon() float64       { return float(r, "lon") }
+func (r Incident) Lon() float64       { return readFloat(r, "lon") }
 func (r Incident) LonOrNull() any     { return r["lon"] }
 func (r Incident) SetLon(v float64)   { r["lon"] = v }
 func (r Incident) SetLonOrNull(v any) { r["lon"] = v }
 func (r Incident) HasLon() bool       { return r["lon"] != nil }
 func (r Incident) ClearLon()          { r["lon"] = nil }
 
-func (r Incident) Journey() string        { return text(r, "journey") }
+func (r Incident) Journey() string        { return readText(r, "journey") }
 func (r Incident) JourneyOrNull() any     { return r["journey"] }
 func (r Incident) SetJourney(v string)    { r["journey"] = v }
 func (r Incident) SetJourneyOrNull(v any) { r["journey"] = v }
 func (r Incident) HasJourney() bool       { return r["journey"] != nil }
 func (r Incident) ClearJourney()          { r["journey"] = nil }
 
-func (r Incident) DuplicateOf() string        { return text(r, "duplicate_of") }
+func (r Incident) DuplicateOf() string        { return readText(r, "duplicate_of") }
 func (r Incident) DuplicateOfOrNull() any     { return r["duplicate_of"] }
 func (r Incident) SetDuplicateOf(v string)    { r["duplicate_of"] = v }
 func (r Incident) SetDuplicateOfOrNull(v any) { r["duplicate_of"] = v }
 func (r Incident) HasDuplicateOf() bool       { return r["duplicate_of"] != nil }
 func (r Incident) ClearDuplicateOf()          { r["duplicate_of"] = nil }
 
-func (r Incident) VoidReason() string        { return text(r, "void_reason") }
+func (r Incident) VoidReason() string        { return readText(r, "void_reason") }
 func (r Incident) VoidReasonOrNull() any     { return r["void_reason"] }
 func (r Incident) SetVoidReason(v string)    { r["void_reason"] = v }
 func (r Incident) SetVoidReasonOrNull(v any) { r["void_reason"] = v }
 func (r Incident) HasVoidReason() bool       { return r["void_reason"] != nil }
 func (r Incident) ClearVoidReason()          { r["void_reason"] = nil }
 
-func (r Incident) RootCauses() json.RawMessage     { return document(r, "root_causes") }
+func (r Incident) RootCauses() json.RawMessage     { return readDocument(r, "root_causes") }
 func (r Incident) RootCausesOrNull() any           { return r["root_causes"] }
 func (r Incident) SetRootCauses(v json.RawMessage) { r["root_causes"] = v }
 func (r Incident) SetRootCausesOrNull(v any)       { r["root_causes"] = v }
 
-func (r Incident) Lessons() string        { return text(r, "lessons") }
+func (r Incident) Lessons() string        { return readText(r, "lessons") }
 func (r Incident) LessonsOrNull() any     { return r["lessons"] }
 func (r Incident) SetLessons(v string)    { r["lessons"] = v }
 func (r Incident) SetLessonsOrNull(v any) { r["lessons"] = v }
 func (r Incident) HasLessons() bool       { return r["lessons"] != nil }
 func (r Incident) ClearLessons()          { r["lessons"] = nil }
 
-func (r Incident) LeadUserID() string        { return text(r, "lead_user_id") }
+func (r Incident) LeadUserID() string        { return readText(r, "lead_user_id") }
 func (r Incident) LeadUserIDOrNull() any     { return r["lead_user_id"] }
 func (r Incident) SetLeadUserID(v string)    { r["lead_user_id"] = v }
 func (r Incident) SetLeadUserIDOrNull(v any) { r["lead_user_id"] = v }
 func (r Incident) HasLeadUserID() bool       { return r["lead_user_id"] != nil }
 func (r Incident) ClearLeadUserID()          { r["lead_user_id"] = nil }
 
-func (r Incident) DueOn() string        { return text(r, "due_on") }
+func (r Incident) DueOn() string        { return readText(r, "due_on") }
 func (r Incident) DueOnOrNull() any     { return r["due_on"] }
 func (r Incident) SetDueOn(v string)    { r["due_on"] = v }
 func (r Incident) SetDueOnOrNull(v any) { r["due_on"] = v }
 func (r Incident) HasDueOn() bool       { return r["due_on"] != nil }
 func (r Incident) ClearDueOn()          { r["due_on"] = nil }
 
-func (r Incident) InvestigatedAt() string        { return text(r, "investigated_at") }
+func (r Incident) InvestigatedAt() string        { return readText(r, "investigated_at") }
 func (r Incident) InvestigatedAtOrNull() any     { return r["investigated_at"] }
 func (r Incident) SetInvestigatedAt(v string)    { r["investigated_at"] = v }
 func (r Incident) SetInvestigatedAtOrNull(v any) { r["investigated_at"] = v }
 func (r Incident) HasInvestigatedAt() bool       { return r["investigated_at"] != nil }
 func (r Incident) ClearInvestigatedAt()          { r["investigated_at"] = nil }
 
-func (r Incident) ClosedAt() string        { return text(r, "closed_at") }
+func (r Incident) ClosedAt() string        { return readText(r, "closed_at") }
 func (r Incident) ClosedAtOrNull() any     { return r["closed_at"] }
 func (r Incident) SetClosedAt(v string)    { r["closed_at"] = v }
 func (r Incident) SetClosedAtOrNull(v any) { r["closed_at"] = v }
 func (r Incident) HasClosedAt() bool       { return r["closed_at"] != nil }
 func (r Incident) ClearClosedAt()          { r["closed_at"] = nil }
 
-func (r Incident) ReopenReason() string        { return text(r, "reopen_reason") }
+func (r Incident) ReopenReason() string        { return readText(r, "reopen_reason") }
 func (r Incident) ReopenReasonOrNull() any     { return r["reopen_reason"] }
 func (r Incident) SetReopenReason(v string)    { r["reopen_reason"] = v }
 func (r Incident) SetReopenReasonOrNull(v any) { r["reopen_reason"] = v }
 func (r Incident) HasReopenReason() bool       { return r["reopen_reason"] != nil }
 func (r Incident) ClearReopenReason()          { r["reopen_reason"] = nil }
 
-func (r Incident) ChangeReason() string        { return text(r, "change_reason") }
+func (r Incident) ChangeReason() string        { return readText(r, "change_reason") }
 func (r Incident) ChangeReasonOrNull() any     { return r["change_reason"] }
 func (r Incident) SetChangeReason(v string)    { r["change_reason"] = v }
 func (r Incident) SetChangeReasonOrNull(v any) { r["change_reason"] = v }
 func (r Incident) HasChangeReason() bool       { return r["change_reason"] != nil }
 func (r Incident) ClearChangeReason()          { r["change_reason"] = nil }
 
-func (r Incident) ExternalRef() string        { return text(r, "external_ref") }
+func (r Incident) ExternalRef() string        { return readText(r, "external_ref") }
 func (r Incident) ExternalRefOrNull() any     { return r["external_ref"] }
 func (r Incident) SetExternalRef(v string)    { r["external_ref"] = v }
 func (r Incident) SetExternalRefOrNull(v any) { r["external_ref"] = v }
 func (r Incident) HasExternalRef() bool       { return r["external_ref"] != nil }
 func (r Incident) ClearExternalRef()          { r["external_ref"] = nil }
 
-func (r Incident) FollowHash() string        { return text(r, "follow_hash") }
+func (r Incident) FollowHash() string        { return readText(r, "follow_hash") }
 func (r Incident) FollowHashOrNull() any     { return r["follow_hash"] }
 func (r Incident) SetFollowHash(v string)    { r["follow_hash"] = v }
 func (r Incident) SetFollowHashOrNull(v any) { r["follow_hash"] = v }
 func (r Incident) HasFollowHash() bool       { return r["follow_hash"] != nil }
 func (r Incident) ClearFollowHash()          { r["follow_hash"] = nil }
 
-func (r Incident) CreatedAt() string        { return text(r, "created_at") }
+func (r Incident) CreatedAt() string        { return readText(r, "created_at") }
 func (r Incident) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Incident) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Incident) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Incident) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Incident) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Incident) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Incident) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Incident) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Incident) CreatedBy() string        { return text(r, "created_by") }
+func (r Incident) CreatedBy() string        { return readText(r, "created_by") }
 func (r Incident) CreatedByOrNull() any     { return r["created_by"] }
 func (r Incident) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Incident) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Incident) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Incident) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Incident) Version() int64         { return integer(r, "version") }
+func (r Incident) Version() int64         { return readInteger(r, "version") }
 func (r Incident) VersionOrNull() any     { return r["version"] }
 func (r Incident) SetVersion(v int64)     { r["version"] = v }
 func (r Incident) SetVersionOrNull(v any) { r["version"] = v }
@@ -2800,103 +2802,103 @@ type Invitation store.Row
 // ResourceName is invitations.
 func (Invitation) ResourceName() string { return "invitations" }
 
-func (r Invitation) TenantID() string        { return text(r, "tenant_id") }
+func (r Invitation) TenantID() string        { return readText(r, "tenant_id") }
 func (r Invitation) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Invitation) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Invitation) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Invitation) ID() string        { return text(r, "id") }
+func (r Invitation) ID() string        { return readText(r, "id") }
 func (r Invitation) IDOrNull() any     { return r["id"] }
 func (r Invitation) SetID(v string)    { r["id"] = v }
 func (r Invitation) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Invitation) Email() string        { return text(r, "email") }
+func (r Invitation) Email() string        { return readText(r, "email") }
 func (r Invitation) EmailOrNull() any     { return r["email"] }
 func (r Invitation) SetEmail(v string)    { r["email"] = v }
 func (r Invitation) SetEmailOrNull(v any) { r["email"] = v }
 
-func (r Invitation) Role() string        { return text(r, "role") }
+func (r Invitation) Role() string        { return readText(r, "role") }
 func (r Invitation) RoleOrNull() any     { return r["role"] }
 func (r Invitation) SetRole(v string)    { r["role"] = v }
 func (r Invitation) SetRoleOrNull(v any) { r["role"] = v }
 
-func (r Invitation) WorkerID() string        { return text(r, "worker_id") }
+func (r Invitation) WorkerID() string        { return readText(r, "worker_id") }
 func (r Invitation) WorkerIDOrNull() any     { return r["worker_id"] }
 func (r Invitation) SetWorkerID(v string)    { r["worker_id"] = v }
 func (r Invitation) SetWorkerIDOrNull(v any) { r["worker_id"] = v }
 func (r Invitation) HasWorkerID() bool       { return r["worker_id"] != nil }
 func (r Invitation) ClearWorkerID()          { r["worker_id"] = nil }
 
-func (r Invitation) ZoneIDs() json.RawMessage     { return document(r, "zone_ids") }
+func (r Invitation) ZoneIDs() json.RawMessage     { return readDocument(r, "zone_ids") }
 func (r Invitation) ZoneIDsOrNull() any           { return r["zone_ids"] }
 func (r Invitation) SetZoneIDs(v json.RawMessage) { r["zone_ids"] = v }
 func (r Invitation) SetZoneIDsOrNull(v any)       { r["zone_ids"] = v }
 
-func (r Invitation) OwnerID() string        { return text(r, "owner_id") }
+func (r Invitation) OwnerID() string        { return readText(r, "owner_id") }
 func (r Invitation) OwnerIDOrNull() any     { return r["owner_id"] }
 func (r Invitation) SetOwnerID(v string)    { r["owner_id"] = v }
 func (r Invitation) SetOwnerIDOrNull(v any) { r["owner_id"] = v }
 func (r Invitation) HasOwnerID() bool       { return r["owner_id"] != nil }
 func (r Invitation) ClearOwnerID()          { r["owner_id"] = nil }
 
-func (r Invitation) Status() string        { return text(r, "status") }
+func (r Invitation) Status() string        { return readText(r, "status") }
 func (r Invitation) StatusOrNull() any     { return r["status"] }
 func (r Invitation) SetStatus(v string)    { r["status"] = v }
 func (r Invitation) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r Invitation) TokenHash() string        { return text(r, "token_hash") }
+func (r Invitation) TokenHash() string        { return readText(r, "token_hash") }
 func (r Invitation) TokenHashOrNull() any     { return r["token_hash"] }
 func (r Invitation) SetTokenHash(v string)    { r["token_hash"] = v }
 func (r Invitation) SetTokenHashOrNull(v any) { r["token_hash"] = v }
 func (r Invitation) HasTokenHash() bool       { return r["token_hash"] != nil }
 func (r Invitation) ClearTokenHash()          { r["token_hash"] = nil }
 
-func (r Invitation) InvitedBy() string        { return text(r, "invited_by") }
+func (r Invitation) InvitedBy() string        { return readText(r, "invited_by") }
 func (r Invitation) InvitedByOrNull() any     { return r["invited_by"] }
 func (r Invitation) SetInvitedBy(v string)    { r["invited_by"] = v }
 func (r Invitation) SetInvitedByOrNull(v any) { r["invited_by"] = v }
 func (r Invitation) HasInvitedBy() bool       { return r["invited_by"] != nil }
 func (r Invitation) ClearInvitedBy()          { r["invited_by"] = nil }
 
-func (r Invitation) ExpiresAt() string        { return text(r, "expires_at") }
+func (r Invitation) ExpiresAt() string        { return readText(r, "expires_at") }
 func (r Invitation) ExpiresAtOrNull() any     { return r["expires_at"] }
 func (r Invitation) SetExpiresAt(v string)    { r["expires_at"] = v }
 func (r Invitation) SetExpiresAtOrNull(v any) { r["expires_at"] = v }
 func (r Invitation) HasExpiresAt() bool       { return r["expires_at"] != nil }
 func (r Invitation) ClearExpiresAt()          { r["expires_at"] = nil }
 
-func (r Invitation) AcceptedAt() string        { return text(r, "accepted_at") }
+func (r Invitation) AcceptedAt() string        { return readText(r, "accepted_at") }
 func (r Invitation) AcceptedAtOrNull() any     { return r["accepted_at"] }
 func (r Invitation) SetAcceptedAt(v string)    { r["accepted_at"] = v }
 func (r Invitation) SetAcceptedAtOrNull(v any) { r["accepted_at"] = v }
 func (r Invitation) HasAcceptedAt() bool       { return r["accepted_at"] != nil }
 func (r Invitation) ClearAcceptedAt()          { r["accepted_at"] = nil }
 
-func (r Invitation) DeclinedAt() string        { return text(r, "declined_at") }
+func (r Invitation) DeclinedAt() string        { return readText(r, "declined_at") }
 func (r Invitation) DeclinedAtOrNull() any     { return r["declined_at"] }
 func (r Invitation) SetDeclinedAt(v string)    { r["declined_at"] = v }
 func (r Invitation) SetDeclinedAtOrNull(v any) { r["declined_at"] = v }
 func (r Invitation) HasDeclinedAt() bool       { return r["declined_at"] != nil }
 func (r Invitation) ClearDeclinedAt()          { r["declined_at"] = nil }
 
-func (r Invitation) CreatedAt() string        { return text(r, "created_at") }
+func (r Invitation) CreatedAt() string        { return readText(r, "created_at") }
 func (r Invitation) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Invitation) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Invitation) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Invitation) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Invitation) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Invitation) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Invitation) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Invitation) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Invitation) CreatedBy() string        { return text(r, "created_by") }
+func (r Invitation) CreatedBy() string        { return readText(r, "created_by") }
 func (r Invitation) CreatedByOrNull() any     { return r["created_by"] }
 func (r Invitation) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Invitation) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Invitation) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Invitation) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Invitation) Version() int64         { return integer(r, "version") }
+func (r Invitation) Version() int64         { return readInteger(r, "version") }
 func (r Invitation) VersionOrNull() any     { return r["version"] }
 func (r Invitation) SetVersion(v int64)     { r["version"] = v }
 func (r Invitation) SetVersionOrNull(v any) { r["version"] = v }
@@ -2907,49 +2909,49 @@ type ItemBarcode store.Row
 // ResourceName is item_barcodes.
 func (ItemBarcode) ResourceName() string { return "item_barcodes" }
 
-func (r ItemBarcode) TenantID() string        { return text(r, "tenant_id") }
+func (r ItemBarcode) TenantID() string        { return readText(r, "tenant_id") }
 func (r ItemBarcode) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r ItemBarcode) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r ItemBarcode) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r ItemBarcode) ID() string        { return text(r, "id") }
+func (r ItemBarcode) ID() string        { return readText(r, "id") }
 func (r ItemBarcode) IDOrNull() any     { return r["id"] }
 func (r ItemBarcode) SetID(v string)    { r["id"] = v }
 func (r ItemBarcode) SetIDOrNull(v any) { r["id"] = v }
 
-func (r ItemBarcode) Value() string        { return text(r, "value") }
+func (r ItemBarcode) Value() string        { return readText(r, "value") }
 func (r ItemBarcode) ValueOrNull() any     { return r["value"] }
 func (r ItemBarcode) SetValue(v string)    { r["value"] = v }
 func (r ItemBarcode) SetValueOrNull(v any) { r["value"] = v }
 
-func (r ItemBarcode) ItemID() string        { return text(r, "item_id") }
+func (r ItemBarcode) ItemID() string        { return readText(r, "item_id") }
 func (r ItemBarcode) ItemIDOrNull() any     { return r["item_id"] }
 func (r ItemBarcode) SetItemID(v string)    { r["item_id"] = v }
 func (r ItemBarcode) SetItemIDOrNull(v any) { r["item_id"] = v }
 
-func (r ItemBarcode) UOM() string        { return text(r, "uom") }
+func (r ItemBarcode) UOM() string        { return readText(r, "uom") }
 func (r ItemBarcode) UOMOrNull() any     { return r["uom"] }
 func (r ItemBarcode) SetUOM(v string)    { r["uom"] = v }
 func (r ItemBarcode) SetUOMOrNull(v any) { r["uom"] = v }
 
-func (r ItemBarcode) CreatedAt() string        { return text(r, "created_at") }
+func (r ItemBarcode) CreatedAt() string        { return readText(r, "created_at") }
 func (r ItemBarcode) CreatedAtOrNull() any     { return r["created_at"] }
 func (r ItemBarcode) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r ItemBarcode) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r ItemBarcode) UpdatedAt() string        { return text(r, "updated_at") }
+func (r ItemBarcode) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r ItemBarcode) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r ItemBarcode) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r ItemBarcode) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r ItemBarcode) CreatedBy() string        { return text(r, "created_by") }
+func (r ItemBarcode) CreatedBy() string        { return readText(r, "created_by") }
 func (r ItemBarcode) CreatedByOrNull() any     { return r["created_by"] }
 func (r ItemBarcode) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r ItemBarcode) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r ItemBarcode) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r ItemBarcode) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r ItemBarcode) Version() int64         { return integer(r, "version") }
+func (r ItemBarcode) Version() int64         { return readInteger(r, "version") }
 func (r ItemBarcode) VersionOrNull() any     { return r["version"] }
 func (r ItemBarcode) SetVersion(v int64)     { r["version"] = v }
 func (r ItemBarcode) SetVersionOrNull(v any) { r["version"] = v }
@@ -2960,49 +2962,49 @@ type ItemComponent store.Row
 // ResourceName is item_components.
 func (ItemComponent) ResourceName() string { return "item_components" }
 
-func (r ItemComponent) TenantID() string        { return text(r, "tenant_id") }
+func (r ItemComponent) TenantID() string        { return readText(r, "tenant_id") }
 func (r ItemComponent) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r ItemComponent) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r ItemComponent) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r ItemComponent) ID() string        { return text(r, "id") }
+func (r ItemComponent) ID() string        { return readText(r, "id") }
 func (r ItemComponent) IDOrNull() any     { return r["id"] }
 func (r ItemComponent) SetID(v string)    { r["id"] = v }
 func (r ItemComponent) SetIDOrNull(v any) { r["id"] = v }
 
-func (r ItemComponent) KitID() string        { return text(r, "kit_id") }
+func (r ItemComponent) KitID() string        { return readText(r, "kit_id") }
 func (r ItemComponent) KitIDOrNull() any     { return r["kit_id"] }
 func (r ItemComponent) SetKitID(v string)    { r["kit_id"] = v }
 func (r ItemComponent) SetKitIDOrNull(v any) { r["kit_id"] = v }
 
-func (r ItemComponent) ItemID() string        { return text(r, "item_id") }
+func (r ItemComponent) ItemID() string        { return readText(r, "item_id") }
 func (r ItemComponent) ItemIDOrNull() any     { return r["item_id"] }
 func (r ItemComponent) SetItemID(v string)    { r["item_id"] = v }
 func (r ItemComponent) SetItemIDOrNull(v any) { r["item_id"] = v }
 
-func (r ItemComponent) Qty() decimal.Dec     { return dec(r, "qty") }
+func (r ItemComponent) Qty() decimal.Dec     { return readDecimal(r, "qty") }
 func (r ItemComponent) QtyOrNull() any       { return r["qty"] }
 func (r ItemComponent) SetQty(v decimal.Dec) { r["qty"] = v }
 func (r ItemComponent) SetQtyOrNull(v any)   { r["qty"] = v }
 
-func (r ItemComponent) CreatedAt() string        { return text(r, "created_at") }
+func (r ItemComponent) CreatedAt() string        { return readText(r, "created_at") }
 func (r ItemComponent) CreatedAtOrNull() any     { return r["created_at"] }
 func (r ItemComponent) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r ItemComponent) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r ItemComponent) UpdatedAt() string        { return text(r, "updated_at") }
+func (r ItemComponent) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r ItemComponent) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r ItemComponent) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r ItemComponent) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r ItemComponent) CreatedBy() string        { return text(r, "created_by") }
+func (r ItemComponent) CreatedBy() string        { return readText(r, "created_by") }
 func (r ItemComponent) CreatedByOrNull() any     { return r["created_by"] }
 func (r ItemComponent) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r ItemComponent) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r ItemComponent) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r ItemComponent) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r ItemComponent) Version() int64         { return integer(r, "version") }
+func (r ItemComponent) Version() int64         { return readInteger(r, "version") }
 func (r ItemComponent) VersionOrNull() any     { return r["version"] }
 func (r ItemComponent) SetVersion(v int64)     { r["version"] = v }
 func (r ItemComponent) SetVersionOrNull(v any) { r["version"] = v }
@@ -3013,63 +3015,63 @@ type ItemCost store.Row
 // ResourceName is item_costs.
 func (ItemCost) ResourceName() string { return "item_costs" }
 
-func (r ItemCost) TenantID() string        { return text(r, "tenant_id") }
+func (r ItemCost) TenantID() string        { return readText(r, "tenant_id") }
 func (r ItemCost) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r ItemCost) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r ItemCost) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r ItemCost) ID() string        { return text(r, "id") }
+func (r ItemCost) ID() string        { return readText(r, "id") }
 func (r ItemCost) IDOrNull() any     { return r["id"] }
 func (r ItemCost) SetID(v string)    { r["id"] = v }
 func (r ItemCost) SetIDOrNull(v any) { r["id"] = v }
 
-func (r ItemCost) ItemID() string        { return text(r, "item_id") }
+func (r ItemCost) ItemID() string        { return readText(r, "item_id") }
 func (r ItemCost) ItemIDOrNull() any     { return r["item_id"] }
 func (r ItemCost) SetItemID(v string)    { r["item_id"] = v }
 func (r ItemCost) SetItemIDOrNull(v any) { r["item_id"] = v }
 
-func (r ItemCost) OwnerID() string        { return text(r, "owner_id") }
+func (r ItemCost) OwnerID() string        { return readText(r, "owner_id") }
 func (r ItemCost) OwnerIDOrNull() any     { return r["owner_id"] }
 func (r ItemCost) SetOwnerID(v string)    { r["owner_id"] = v }
 func (r ItemCost) SetOwnerIDOrNull(v any) { r["owner_id"] = v }
 func (r ItemCost) HasOwnerID() bool       { return r["owner_id"] != nil }
 func (r ItemCost) ClearOwnerID()          { r["owner_id"] = nil }
 
-func (r ItemCost) Quantity() decimal.Dec     { return dec(r, "quantity") }
+func (r ItemCost) Quantity() decimal.Dec     { return readDecimal(r, "quantity") }
 func (r ItemCost) QuantityOrNull() any       { return r["quantity"] }
 func (r ItemCost) SetQuantity(v decimal.Dec) { r["quantity"] = v }
 func (r ItemCost) SetQuantityOrNull(v any)   { r["quantity"] = v }
 
-func (r ItemCost) AverageCost() decimal.Dec     { return dec(r, "average_cost") }
+func (r ItemCost) AverageCost() decimal.Dec     { return readDecimal(r, "average_cost") }
 func (r ItemCost) AverageCostOrNull() any       { return r["average_cost"] }
 func (r ItemCost) SetAverageCost(v decimal.Dec) { r["average_cost"] = v }
 func (r ItemCost) SetAverageCostOrNull(v any)   { r["average_cost"] = v }
 func (r ItemCost) HasAverageCost() bool         { return r["average_cost"] != nil }
 func (r ItemCost) ClearAverageCost()            { r["average_cost"] = nil }
 
-func (r ItemCost) Postings() int64         { return integer(r, "postings") }
+func (r ItemCost) Postings() int64         { return readInteger(r, "postings") }
 func (r ItemCost) PostingsOrNull() any     { return r["postings"] }
 func (r ItemCost) SetPostings(v int64)     { r["postings"] = v }
 func (r ItemCost) SetPostingsOrNull(v any) { r["postings"] = v }
 
-func (r ItemCost) CreatedAt() string        { return text(r, "created_at") }
+func (r ItemCost) CreatedAt() string        { return readText(r, "created_at") }
 func (r ItemCost) CreatedAtOrNull() any     { return r["created_at"] }
 func (r ItemCost) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r ItemCost) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r ItemCost) UpdatedAt() string        { return text(r, "updated_at") }
+func (r ItemCost) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r ItemCost) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r ItemCost) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r ItemCost) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r ItemCost) CreatedBy() string        { return text(r, "created_by") }
+func (r ItemCost) CreatedBy() string        { return readText(r, "created_by") }
 func (r ItemCost) CreatedByOrNull() any     { return r["created_by"] }
 func (r ItemCost) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r ItemCost) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r ItemCost) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r ItemCost) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r ItemCost) Version() int64         { return integer(r, "version") }
+func (r ItemCost) Version() int64         { return readInteger(r, "version") }
 func (r ItemCost) VersionOrNull() any     { return r["version"] }
 func (r ItemCost) SetVersion(v int64)     { r["version"] = v }
 func (r ItemCost) SetVersionOrNull(v any) { r["version"] = v }
@@ -3080,63 +3082,63 @@ type ItemUOM store.Row
 // ResourceName is item_uoms.
 func (ItemUOM) ResourceName() string { return "item_uoms" }
 
-func (r ItemUOM) TenantID() string        { return text(r, "tenant_id") }
+func (r ItemUOM) TenantID() string        { return readText(r, "tenant_id") }
 func (r ItemUOM) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r ItemUOM) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r ItemUOM) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r ItemUOM) ID() string        { return text(r, "id") }
+func (r ItemUOM) ID() string        { return readText(r, "id") }
 func (r ItemUOM) IDOrNull() any     { return r["id"] }
 func (r ItemUOM) SetID(v string)    { r["id"] = v }
 func (r ItemUOM) SetIDOrNull(v any) { r["id"] = v }
 
-func (r ItemUOM) ItemID() string        { return text(r, "item_id") }
+func (r ItemUOM) ItemID() string        { return readText(r, "item_id") }
 func (r ItemUOM) ItemIDOrNull() any     { return r["item_id"] }
 func (r ItemUOM) SetItemID(v string)    { r["item_id"] = v }
 func (r ItemUOM) SetItemIDOrNull(v any) { r["item_id"] = v }
 
-func (r ItemUOM) UOM() string        { return text(r, "uom") }
+func (r ItemUOM) UOM() string        { return readText(r, "uom") }
 func (r ItemUOM) UOMOrNull() any     { return r["uom"] }
 func (r ItemUOM) SetUOM(v string)    { r["uom"] = v }
 func (r ItemUOM) SetUOMOrNull(v any) { r["uom"] = v }
 
-func (r ItemUOM) Factor() decimal.Dec     { return dec(r, "factor") }
+func (r ItemUOM) Factor() decimal.Dec     { return readDecimal(r, "factor") }
 func (r ItemUOM) FactorOrNull() any       { return r["factor"] }
 func (r ItemUOM) SetFactor(v decimal.Dec) { r["factor"] = v }
 func (r ItemUOM) SetFactorOrNull(v any)   { r["factor"] = v }
 
-func (r ItemUOM) GTIN() string        { return text(r, "gtin") }
+func (r ItemUOM) GTIN() string        { return readText(r, "gtin") }
 func (r ItemUOM) GTINOrNull() any     { return r["gtin"] }
 func (r ItemUOM) SetGTIN(v string)    { r["gtin"] = v }
 func (r ItemUOM) SetGTINOrNull(v any) { r["gtin"] = v }
 func (r ItemUOM) HasGTIN() bool       { return r["gtin"] != nil }
 func (r ItemUOM) ClearGTIN()          { r["gtin"] = nil }
 
-func (r ItemUOM) Barcode() string        { return text(r, "barcode") }
+func (r ItemUOM) Barcode() string        { return readText(r, "barcode") }
 func (r ItemUOM) BarcodeOrNull() any     { return r["barcode"] }
 func (r ItemUOM) SetBarcode(v string)    { r["barcode"] = v }
 func (r ItemUOM) SetBarcodeOrNull(v any) { r["barcode"] = v }
 func (r ItemUOM) HasBarcode() bool       { return r["barcode"] != nil }
 func (r ItemUOM) ClearBarcode()          { r["barcode"] = nil }
 
-func (r ItemUOM) CreatedAt() string        { return text(r, "created_at") }
+func (r ItemUOM) CreatedAt() string        { return readText(r, "created_at") }
 func (r ItemUOM) CreatedAtOrNull() any     { return r["created_at"] }
 func (r ItemUOM) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r ItemUOM) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r ItemUOM) UpdatedAt() string        { return text(r, "updated_at") }
+func (r ItemUOM) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r ItemUOM) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r ItemUOM) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r ItemUOM) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r ItemUOM) CreatedBy() string        { return text(r, "created_by") }
+func (r ItemUOM) CreatedBy() string        { return readText(r, "created_by") }
 func (r ItemUOM) CreatedByOrNull() any     { return r["created_by"] }
 func (r ItemUOM) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r ItemUOM) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r ItemUOM) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r ItemUOM) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r ItemUOM) Version() int64         { return integer(r, "version") }
+func (r ItemUOM) Version() int64         { return readInteger(r, "version") }
 func (r ItemUOM) VersionOrNull() any     { return r["version"] }
 func (r ItemUOM) SetVersion(v int64)     { r["version"] = v }
 func (r ItemUOM) SetVersionOrNull(v any) { r["version"] = v }
@@ -3147,256 +3149,256 @@ type Item store.Row
 // ResourceName is items.
 func (Item) ResourceName() string { return "items" }
 
-func (r Item) TenantID() string        { return text(r, "tenant_id") }
+func (r Item) TenantID() string        { return readText(r, "tenant_id") }
 func (r Item) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Item) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Item) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Item) ID() string        { return text(r, "id") }
+func (r Item) ID() string        { return readText(r, "id") }
 func (r Item) IDOrNull() any     { return r["id"] }
 func (r Item) SetID(v string)    { r["id"] = v }
 func (r Item) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Item) SKU() string        { return text(r, "sku") }
+func (r Item) SKU() string        { return readText(r, "sku") }
 func (r Item) SKUOrNull() any     { return r["sku"] }
 func (r Item) SetSKU(v string)    { r["sku"] = v }
 func (r Item) SetSKUOrNull(v any) { r["sku"] = v }
 
-func (r Item) Name() string        { return text(r, "name") }
+func (r Item) Name() string        { return readText(r, "name") }
 func (r Item) NameOrNull() any     { return r["name"] }
 func (r Item) SetName(v string)    { r["name"] = v }
 func (r Item) SetNameOrNull(v any) { r["name"] = v }
 
-func (r Item) Description() string        { return text(r, "description") }
+func (r Item) Description() string        { return readText(r, "description") }
 func (r Item) DescriptionOrNull() any     { return r["description"] }
 func (r Item) SetDescription(v string)    { r["description"] = v }
 func (r Item) SetDescriptionOrNull(v any) { r["description"] = v }
 func (r Item) HasDescription() bool       { return r["description"] != nil }
 func (r Item) ClearDescription()          { r["description"] = nil }
 
-func (r Item) Category() string        { return text(r, "category") }
+func (r Item) Category() string        { return readText(r, "category") }
 func (r Item) CategoryOrNull() any     { return r["category"] }
 func (r Item) SetCategory(v string)    { r["category"] = v }
 func (r Item) SetCategoryOrNull(v any) { r["category"] = v }
 func (r Item) HasCategory() bool       { return r["category"] != nil }
 func (r Item) ClearCategory()          { r["category"] = nil }
 
-func (r Item) BaseUOM() string        { return text(r, "base_uom") }
+func (r Item) BaseUOM() string        { return readText(r, "base_uom") }
 func (r Item) BaseUOMOrNull() any     { return r["base_uom"] }
 func (r Item) SetBaseUOM(v string)    { r["base_uom"] = v }
 func (r Item) SetBaseUOMOrNull(v any) { r["base_uom"] = v }
 
-func (r Item) Barcodes() json.RawMessage     { return document(r, "barcodes") }
+func (r Item) Barcodes() json.RawMessage     { return readDocument(r, "barcodes") }
 func (r Item) BarcodesOrNull() any           { return r["barcodes"] }
 func (r Item) SetBarcodes(v json.RawMessage) { r["barcodes"] = v }
 func (r Item) SetBarcodesOrNull(v any)       { r["barcodes"] = v }
 
-func (r Item) GTIN() string        { return text(r, "gtin") }
+func (r Item) GTIN() string        { return readText(r, "gtin") }
 func (r Item) GTINOrNull() any     { return r["gtin"] }
 func (r Item) SetGTIN(v string)    { r["gtin"] = v }
 func (r Item) SetGTINOrNull(v any) { r["gtin"] = v }
 func (r Item) HasGTIN() bool       { return r["gtin"] != nil }
 func (r Item) ClearGTIN()          { r["gtin"] = nil }
 
-func (r Item) Tracking() string        { return text(r, "tracking") }
+func (r Item) Tracking() string        { return readText(r, "tracking") }
 func (r Item) TrackingOrNull() any     { return r["tracking"] }
 func (r Item) SetTracking(v string)    { r["tracking"] = v }
 func (r Item) SetTrackingOrNull(v any) { r["tracking"] = v }
 
-func (r Item) HasExpiry() bool          { return boolean(r, "has_expiry") }
+func (r Item) HasExpiry() bool          { return readBoolean(r, "has_expiry") }
 func (r Item) HasExpiryOrNull() any     { return r["has_expiry"] }
 func (r Item) SetHasExpiry(v bool)      { r["has_expiry"] = v }
 func (r Item) SetHasExpiryOrNull(v any) { r["has_expiry"] = v }
 
-func (r Item) ShelfLifeDays() int64         { return integer(r, "shelf_life_days") }
+func (r Item) ShelfLifeDays() int64         { return readInteger(r, "shelf_life_days") }
 func (r Item) ShelfLifeDaysOrNull() any     { return r["shelf_life_days"] }
 func (r Item) SetShelfLifeDays(v int64)     { r["shelf_life_days"] = v }
 func (r Item) SetShelfLifeDaysOrNull(v any) { r["shelf_life_days"] = v }
 func (r Item) HasShelfLifeDays() bool       { return r["shelf_life_days"] != nil }
 func (r Item) ClearShelfLifeDays()          { r["shelf_life_days"] = nil }
 
-func (r Item) MinRemainingDays() int64         { return integer(r, "min_remaining_days") }
+func (r Item) MinRemainingDays() int64         { return readInteger(r, "min_remaining_days") }
 func (r Item) MinRemainingDaysOrNull() any     { return r["min_remaining_days"] }
 func (r Item) SetMinRemainingDays(v int64)     { r["min_remaining_days"] = v }
 func (r Item) SetMinRemainingDaysOrNull(v any) { r["min_remaining_days"] = v }
 func (r Item) HasMinRemainingDays() bool       { return r["min_remaining_days"] != nil }
 func (r Item) ClearMinRemainingDays()          { r["min_remaining_days"] = nil }
 
-func (r Item) UnitCost() decimal.Dec     { return dec(r, "unit_cost") }
+func (r Item) UnitCost() decimal.Dec     { return readDecimal(r, "unit_cost") }
 func (r Item) UnitCostOrNull() any       { return r["unit_cost"] }
 func (r Item) SetUnitCost(v decimal.Dec) { r["unit_cost"] = v }
 func (r Item) SetUnitCostOrNull(v any)   { r["unit_cost"] = v }
 
-func (r Item) Price() decimal.Dec     { return dec(r, "price") }
+func (r Item) Price() decimal.Dec     { return readDecimal(r, "price") }
 func (r Item) PriceOrNull() any       { return r["price"] }
 func (r Item) SetPrice(v decimal.Dec) { r["price"] = v }
 func (r Item) SetPriceOrNull(v any)   { r["price"] = v }
 func (r Item) HasPrice() bool         { return r["price"] != nil }
 func (r Item) ClearPrice()            { r["price"] = nil }
 
-func (r Item) WeightKg() decimal.Dec     { return dec(r, "weight_kg") }
+func (r Item) WeightKg() decimal.Dec     { return readDecimal(r, "weight_kg") }
 func (r Item) WeightKgOrNull() any       { return r["weight_kg"] }
 func (r Item) SetWeightKg(v decimal.Dec) { r["weight_kg"] = v }
 func (r Item) SetWeightKgOrNull(v any)   { r["weight_kg"] = v }
 func (r Item) HasWeightKg() bool         { return r["weight_kg"] != nil }
 func (r Item) ClearWeightKg()            { r["weight_kg"] = nil }
 
-func (r Item) CatchWeight() bool          { return boolean(r, "catch_weight") }
+func (r Item) CatchWeight() bool          { return readBoolean(r, "catch_weight") }
 func (r Item) CatchWeightOrNull() any     { return r["catch_weight"] }
 func (r Item) SetCatchWeight(v bool)      { r["catch_weight"] = v }
 func (r Item) SetCatchWeightOrNull(v any) { r["catch_weight"] = v }
 func (r Item) HasCatchWeight() bool       { return r["catch_weight"] != nil }
 func (r Item) ClearCatchWeight()          { r["catch_weight"] = nil }
 
-func (r Item) WeightTolerancePct() decimal.Dec     { return dec(r, "weight_tolerance_pct") }
+func (r Item) WeightTolerancePct() decimal.Dec     { return readDecimal(r, "weight_tolerance_pct") }
 func (r Item) WeightTolerancePctOrNull() any       { return r["weight_tolerance_pct"] }
 func (r Item) SetWeightTolerancePct(v decimal.Dec) { r["weight_tolerance_pct"] = v }
 func (r Item) SetWeightTolerancePctOrNull(v any)   { r["weight_tolerance_pct"] = v }
 func (r Item) HasWeightTolerancePct() bool         { return r["weight_tolerance_pct"] != nil }
 func (r Item) ClearWeightTolerancePct()            { r["weight_tolerance_pct"] = nil }
 
-func (r Item) LengthMm() decimal.Dec     { return dec(r, "length_mm") }
+func (r Item) LengthMm() decimal.Dec     { return readDecimal(r, "length_mm") }
 func (r Item) LengthMmOrNull() any       { return r["length_mm"] }
 func (r Item) SetLengthMm(v decimal.Dec) { r["length_mm"] = v }
 func (r Item) SetLengthMmOrNull(v any)   { r["length_mm"] = v }
 func (r Item) HasLengthMm() bool         { return r["length_mm"] != nil }
 func (r Item) ClearLengthMm()            { r["length_mm"] = nil }
 
-func (r Item) WidthMm() decimal.Dec     { return dec(r, "width_mm") }
+func (r Item) WidthMm() decimal.Dec     { return readDecimal(r, "width_mm") }
 func (r Item) WidthMmOrNull() any       { return r["width_mm"] }
 func (r Item) SetWidthMm(v decimal.Dec) { r["width_mm"] = v }
 func (r Item) SetWidthMmOrNull(v any)   { r["width_mm"] = v }
 func (r Item) HasWidthMm() bool         { return r["width_mm"] != nil }
 func (r Item) ClearWidthMm()            { r["width_mm"] = nil }
 
-func (r Item) HeightMm() decimal.Dec     { return dec(r, "height_mm") }
+func (r Item) HeightMm() decimal.Dec     { return readDecimal(r, "height_mm") }
 func (r Item) HeightMmOrNull() any       { return r["height_mm"] }
 func (r Item) SetHeightMm(v decimal.Dec) { r["height_mm"] = v }
 func (r Item) SetHeightMmOrNull(v any)   { r["height_mm"] = v }
 func (r Item) HasHeightMm() bool         { return r["height_mm"] != nil }
 func (r Item) ClearHeightMm()            { r["height_mm"] = nil }
 
-func (r Item) CapacityUnits() decimal.Dec     { return dec(r, "capacity_units") }
+func (r Item) CapacityUnits() decimal.Dec     { return readDecimal(r, "capacity_units") }
 func (r Item) CapacityUnitsOrNull() any       { return r["capacity_units"] }
 func (r Item) SetCapacityUnits(v decimal.Dec) { r["capacity_units"] = v }
 func (r Item) SetCapacityUnitsOrNull(v any)   { r["capacity_units"] = v }
 
-func (r Item) ReorderPoint() decimal.Dec     { return dec(r, "reorder_point") }
+func (r Item) ReorderPoint() decimal.Dec     { return readDecimal(r, "reorder_point") }
 func (r Item) ReorderPointOrNull() any       { return r["reorder_point"] }
 func (r Item) SetReorderPoint(v decimal.Dec) { r["reorder_point"] = v }
 func (r Item) SetReorderPointOrNull(v any)   { r["reorder_point"] = v }
 
-func (r Item) SafetyStock() decimal.Dec     { return dec(r, "safety_stock") }
+func (r Item) SafetyStock() decimal.Dec     { return readDecimal(r, "safety_stock") }
 func (r Item) SafetyStockOrNull() any       { return r["safety_stock"] }
 func (r Item) SetSafetyStock(v decimal.Dec) { r["safety_stock"] = v }
 func (r Item) SetSafetyStockOrNull(v any)   { r["safety_stock"] = v }
 func (r Item) HasSafetyStock() bool         { return r["safety_stock"] != nil }
 func (r Item) ClearSafetyStock()            { r["safety_stock"] = nil }
 
-func (r Item) MaxStock() decimal.Dec     { return dec(r, "max_stock") }
+func (r Item) MaxStock() decimal.Dec     { return readDecimal(r, "max_stock") }
 func (r Item) MaxStockOrNull() any       { return r["max_stock"] }
 func (r Item) SetMaxStock(v decimal.Dec) { r["max_stock"] = v }
 func (r Item) SetMaxStockOrNull(v any)   { r["max_stock"] = v }
 func (r Item) HasMaxStock() bool         { return r["max_stock"] != nil }
 func (r Item) ClearMaxStock()            { r["max_stock"] = nil }
 
-func (r Item) ReorderQty() decimal.Dec     { return dec(r, "reorder_qty") }
+func (r Item) ReorderQty() decimal.Dec     { return readDecimal(r, "reorder_qty") }
 func (r Item) ReorderQtyOrNull() any       { return r["reorder_qty"] }
 func (r Item) SetReorderQty(v decimal.Dec) { r["reorder_qty"] = v }
 func (r Item) SetReorderQtyOrNull(v any)   { r["reorder_qty"] = v }
 func (r Item) HasReorderQty() bool         { return r["reorder_qty"] != nil }
 func (r Item) ClearReorderQty()            { r["reorder_qty"] = nil }
 
-func (r Item) LeadTimeDays() int64         { return integer(r, "lead_time_days") }
+func (r Item) LeadTimeDays() int64         { return readInteger(r, "lead_time_days") }
 func (r Item) LeadTimeDaysOrNull() any     { return r["lead_time_days"] }
 func (r Item) SetLeadTimeDays(v int64)     { r["lead_time_days"] = v }
 func (r Item) SetLeadTimeDaysOrNull(v any) { r["lead_time_days"] = v }
 func (r Item) HasLeadTimeDays() bool       { return r["lead_time_days"] != nil }
 func (r Item) ClearLeadTimeDays()          { r["lead_time_days"] = nil }
 
-func (r Item) ABCClass() string        { return text(r, "abc_class") }
+func (r Item) ABCClass() string        { return readText(r, "abc_class") }
 func (r Item) ABCClassOrNull() any     { return r["abc_class"] }
 func (r Item) SetABCClass(v string)    { r["abc_class"] = v }
 func (r Item) SetABCClassOrNull(v any) { r["abc_class"] = v }
 func (r Item) HasABCClass() bool       { return r["abc_class"] != nil }
 func (r Item) ClearABCClass()          { r["abc_class"] = nil }
 
-func (r Item) StorageClass() string        { return text(r, "storage_class") }
+func (r Item) StorageClass() string        { return readText(r, "storage_class") }
 func (r Item) StorageClassOrNull() any     { return r["storage_class"] }
 func (r Item) SetStorageClass(v string)    { r["storage_class"] = v }
 func (r Item) SetStorageClassOrNull(v any) { r["storage_class"] = v }
 
-func (r Item) HazmatUN() string        { return text(r, "hazmat_un") }
+func (r Item) HazmatUN() string        { return readText(r, "hazmat_un") }
 func (r Item) HazmatUNOrNull() any     { return r["hazmat_un"] }
 func (r Item) SetHazmatUN(v string)    { r["hazmat_un"] = v }
 func (r Item) SetHazmatUNOrNull(v any) { r["hazmat_un"] = v }
 func (r Item) HasHazmatUN() bool       { return r["hazmat_un"] != nil }
 func (r Item) ClearHazmatUN()          { r["hazmat_un"] = nil }
 
-func (r Item) Status() string        { return text(r, "status") }
+func (r Item) Status() string        { return readText(r, "status") }
 func (r Item) StatusOrNull() any     { return r["status"] }
 func (r Item) SetStatus(v string)    { r["status"] = v }
 func (r Item) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r Item) OnHand() decimal.Dec     { return dec(r, "on_hand") }
+func (r Item) OnHand() decimal.Dec     { return readDecimal(r, "on_hand") }
 func (r Item) OnHandOrNull() any       { return r["on_hand"] }
 func (r Item) SetOnHand(v decimal.Dec) { r["on_hand"] = v }
 func (r Item) SetOnHandOrNull(v any)   { r["on_hand"] = v }
 
-func (r Item) Available() decimal.Dec     { return dec(r, "available") }
+func (r Item) Available() decimal.Dec     { return readDecimal(r, "available") }
 func (r Item) AvailableOrNull() any       { return r["available"] }
 func (r Item) SetAvailable(v decimal.Dec) { r["available"] = v }
 func (r Item) SetAvailableOrNull(v any)   { r["available"] = v }
 
-func (r Item) StockValue() decimal.Dec     { return dec(r, "stock_value") }
+func (r Item) StockValue() decimal.Dec     { return readDecimal(r, "stock_value") }
 func (r Item) StockValueOrNull() any       { return r["stock_value"] }
 func (r Item) SetStockValue(v decimal.Dec) { r["stock_value"] = v }
 func (r Item) SetStockValueOrNull(v any)   { r["stock_value"] = v }
 
-func (r Item) OwnerID() string        { return text(r, "owner_id") }
+func (r Item) OwnerID() string        { return readText(r, "owner_id") }
 func (r Item) OwnerIDOrNull() any     { return r["owner_id"] }
 func (r Item) SetOwnerID(v string)    { r["owner_id"] = v }
 func (r Item) SetOwnerIDOrNull(v any) { r["owner_id"] = v }
 func (r Item) HasOwnerID() bool       { return r["owner_id"] != nil }
 func (r Item) ClearOwnerID()          { r["owner_id"] = nil }
 
-func (r Item) LowStock() bool          { return boolean(r, "low_stock") }
+func (r Item) LowStock() bool          { return readBoolean(r, "low_stock") }
 func (r Item) LowStockOrNull() any     { return r["low_stock"] }
 func (r Item) SetLowStock(v bool)      { r["low_stock"] = v }
 func (r Item) SetLowStockOrNull(v any) { r["low_stock"] = v }
 
-func (r Item) IsKit() bool          { return boolean(r, "is_kit") }
+func (r Item) IsKit() bool          { return readBoolean(r, "is_kit") }
 func (r Item) IsKitOrNull() any     { return r["is_kit"] }
 func (r Item) SetIsKit(v bool)      { r["is_kit"] = v }
 func (r Item) SetIsKitOrNull(v any) { r["is_kit"] = v }
 func (r Item) HasIsKit() bool       { return r["is_kit"] != nil }
 func (r Item) ClearIsKit()          { r["is_kit"] = nil }
 
-func (r Item) ArchivedAt() string        { return text(r, "archived_at") }
+func (r Item) ArchivedAt() string        { return readText(r, "archived_at") }
 func (r Item) ArchivedAtOrNull() any     { return r["archived_at"] }
 func (r Item) SetArchivedAt(v string)    { r["archived_at"] = v }
 func (r Item) SetArchivedAtOrNull(v any) { r["archived_at"] = v }
 func (r Item) HasArchivedAt() bool       { return r["archived_at"] != nil }
 func (r Item) ClearArchivedAt()          { r["archived_at"] = nil }
 
-func (r Item) CreatedAt() string        { return text(r, "created_at") }
+func (r Item) CreatedAt() string        { return readText(r, "created_at") }
 func (r Item) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Item) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Item) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Item) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Item) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Item) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Item) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Item) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Item) CreatedBy() string        { return text(r, "created_by") }
+func (r Item) CreatedBy() string        { return readText(r, "created_by") }
 func (r Item) CreatedByOrNull() any     { return r["created_by"] }
 func (r Item) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Item) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Item) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Item) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Item) Version() int64         { return integer(r, "version") }
+func (r Item) Version() int64         { return readInteger(r, "version") }
 func (r Item) VersionOrNull() any     { return r["version"] }
 func (r Item) SetVersion(v int64)     { r["version"] = v }
 func (r Item) SetVersionOrNull(v any) { r["version"] = v }
@@ -3407,104 +3409,104 @@ type LegalClock store.Row
 // ResourceName is legal_clocks.
 func (LegalClock) ResourceName() string { return "legal_clocks" }
 
-func (r LegalClock) TenantID() string        { return text(r, "tenant_id") }
+func (r LegalClock) TenantID() string        { return readText(r, "tenant_id") }
 func (r LegalClock) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r LegalClock) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r LegalClock) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r LegalClock) ID() string        { return text(r, "id") }
+func (r LegalClock) ID() string        { return readText(r, "id") }
 func (r LegalClock) IDOrNull() any     { return r["id"] }
 func (r LegalClock) SetID(v string)    { r["id"] = v }
 func (r LegalClock) SetIDOrNull(v any) { r["id"] = v }
 
-func (r LegalClock) Code() string        { return text(r, "code") }
+func (r LegalClock) Code() string        { return readText(r, "code") }
 func (r LegalClock) CodeOrNull() any     { return r["code"] }
 func (r LegalClock) SetCode(v string)    { r["code"] = v }
 func (r LegalClock) SetCodeOrNull(v any) { r["code"] = v }
 
-func (r LegalClock) IncidentID() string        { return text(r, "incident_id") }
+func (r LegalClock) IncidentID() string        { return readText(r, "incident_id") }
 func (r LegalClock) IncidentIDOrNull() any     { return r["incident_id"] }
 func (r LegalClock) SetIncidentID(v string)    { r["incident_id"] = v }
 func (r LegalClock) SetIncidentIDOrNull(v any) { r["incident_id"] = v }
 
-func (r LegalClock) SiteID() string        { return text(r, "site_id") }
+func (r LegalClock) SiteID() string        { return readText(r, "site_id") }
 func (r LegalClock) SiteIDOrNull() any     { return r["site_id"] }
 func (r LegalClock) SetSiteID(v string)    { r["site_id"] = v }
 func (r LegalClock) SetSiteIDOrNull(v any) { r["site_id"] = v }
 func (r LegalClock) HasSiteID() bool       { return r["site_id"] != nil }
 func (r LegalClock) ClearSiteID()          { r["site_id"] = nil }
 
-func (r LegalClock) StartsAt() string        { return text(r, "starts_at") }
+func (r LegalClock) StartsAt() string        { return readText(r, "starts_at") }
 func (r LegalClock) StartsAtOrNull() any     { return r["starts_at"] }
 func (r LegalClock) SetStartsAt(v string)    { r["starts_at"] = v }
 func (r LegalClock) SetStartsAtOrNull(v any) { r["starts_at"] = v }
 
-func (r LegalClock) DueAt() string        { return text(r, "due_at") }
+func (r LegalClock) DueAt() string        { return readText(r, "due_at") }
 func (r LegalClock) DueAtOrNull() any     { return r["due_at"] }
 func (r LegalClock) SetDueAt(v string)    { r["due_at"] = v }
 func (r LegalClock) SetDueAtOrNull(v any) { r["due_at"] = v }
 
-func (r LegalClock) SkippedDays() json.RawMessage     { return document(r, "skipped_days") }
+func (r LegalClock) SkippedDays() json.RawMessage     { return readDocument(r, "skipped_days") }
 func (r LegalClock) SkippedDaysOrNull() any           { return r["skipped_days"] }
 func (r LegalClock) SetSkippedDays(v json.RawMessage) { r["skipped_days"] = v }
 func (r LegalClock) SetSkippedDaysOrNull(v any)       { r["skipped_days"] = v }
 
-func (r LegalClock) State() string        { return text(r, "state") }
+func (r LegalClock) State() string        { return readText(r, "state") }
 func (r LegalClock) StateOrNull() any     { return r["state"] }
 func (r LegalClock) SetState(v string)    { r["state"] = v }
 func (r LegalClock) SetStateOrNull(v any) { r["state"] = v }
 
-func (r LegalClock) MetAt() string        { return text(r, "met_at") }
+func (r LegalClock) MetAt() string        { return readText(r, "met_at") }
 func (r LegalClock) MetAtOrNull() any     { return r["met_at"] }
 func (r LegalClock) SetMetAt(v string)    { r["met_at"] = v }
 func (r LegalClock) SetMetAtOrNull(v any) { r["met_at"] = v }
 func (r LegalClock) HasMetAt() bool       { return r["met_at"] != nil }
 func (r LegalClock) ClearMetAt()          { r["met_at"] = nil }
 
-func (r LegalClock) MetBy() string        { return text(r, "met_by") }
+func (r LegalClock) MetBy() string        { return readText(r, "met_by") }
 func (r LegalClock) MetByOrNull() any     { return r["met_by"] }
 func (r LegalClock) SetMetBy(v string)    { r["met_by"] = v }
 func (r LegalClock) SetMetByOrNull(v any) { r["met_by"] = v }
 func (r LegalClock) HasMetBy() bool       { return r["met_by"] != nil }
 func (r LegalClock) ClearMetBy()          { r["met_by"] = nil }
 
-func (r LegalClock) ProofRef() string        { return text(r, "proof_ref") }
+func (r LegalClock) ProofRef() string        { return readText(r, "proof_ref") }
 func (r LegalClock) ProofRefOrNull() any     { return r["proof_ref"] }
 func (r LegalClock) SetProofRef(v string)    { r["proof_ref"] = v }
 func (r LegalClock) SetProofRefOrNull(v any) { r["proof_ref"] = v }
 func (r LegalClock) HasProofRef() bool       { return r["proof_ref"] != nil }
 func (r LegalClock) ClearProofRef()          { r["proof_ref"] = nil }
 
-func (r LegalClock) Reason() string        { return text(r, "reason") }
+func (r LegalClock) Reason() string        { return readText(r, "reason") }
 func (r LegalClock) ReasonOrNull() any     { return r["reason"] }
 func (r LegalClock) SetReason(v string)    { r["reason"] = v }
 func (r LegalClock) SetReasonOrNull(v any) { r["reason"] = v }
 func (r LegalClock) HasReason() bool       { return r["reason"] != nil }
 func (r LegalClock) ClearReason()          { r["reason"] = nil }
 
-func (r LegalClock) Lapsed() bool          { return boolean(r, "lapsed") }
+func (r LegalClock) Lapsed() bool          { return readBoolean(r, "lapsed") }
 func (r LegalClock) LapsedOrNull() any     { return r["lapsed"] }
 func (r LegalClock) SetLapsed(v bool)      { r["lapsed"] = v }
 func (r LegalClock) SetLapsedOrNull(v any) { r["lapsed"] = v }
 
-func (r LegalClock) CreatedAt() string        { return text(r, "created_at") }
+func (r LegalClock) CreatedAt() string        { return readText(r, "created_at") }
 func (r LegalClock) CreatedAtOrNull() any     { return r["created_at"] }
 func (r LegalClock) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r LegalClock) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r LegalClock) UpdatedAt() string        { return text(r, "updated_at") }
+func (r LegalClock) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r LegalClock) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r LegalClock) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r LegalClock) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r LegalClock) CreatedBy() string        { return text(r, "created_by") }
+func (r LegalClock) CreatedBy() string        { return readText(r, "created_by") }
 func (r LegalClock) CreatedByOrNull() any     { return r["created_by"] }
 func (r LegalClock) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r LegalClock) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r LegalClock) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r LegalClock) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r LegalClock) Version() int64         { return integer(r, "version") }
+func (r LegalClock) Version() int64         { return readInteger(r, "version") }
 func (r LegalClock) VersionOrNull() any     { return r["version"] }
 func (r LegalClock) SetVersion(v int64)     { r["version"] = v }
 func (r LegalClock) SetVersionOrNull(v any) { r["version"] = v }
@@ -3515,96 +3517,96 @@ type Lot store.Row
 // ResourceName is lots.
 func (Lot) ResourceName() string { return "lots" }
 
-func (r Lot) TenantID() string        { return text(r, "tenant_id") }
+func (r Lot) TenantID() string        { return readText(r, "tenant_id") }
 func (r Lot) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Lot) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Lot) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Lot) ID() string        { return text(r, "id") }
+func (r Lot) ID() string        { return readText(r, "id") }
 func (r Lot) IDOrNull() any     { return r["id"] }
 func (r Lot) SetID(v string)    { r["id"] = v }
 func (r Lot) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Lot) ItemID() string        { return text(r, "item_id") }
+func (r Lot) ItemID() string        { return readText(r, "item_id") }
 func (r Lot) ItemIDOrNull() any     { return r["item_id"] }
 func (r Lot) SetItemID(v string)    { r["item_id"] = v }
 func (r Lot) SetItemIDOrNull(v any) { r["item_id"] = v }
 
-func (r Lot) LotNo() string        { return text(r, "lot_no") }
+func (r Lot) LotNo() string        { return readText(r, "lot_no") }
 func (r Lot) LotNoOrNull() any     { return r["lot_no"] }
 func (r Lot) SetLotNo(v string)    { r["lot_no"] = v }
 func (r Lot) SetLotNoOrNull(v any) { r["lot_no"] = v }
 
-func (r Lot) ManufacturedOn() string        { return text(r, "manufactured_on") }
+func (r Lot) ManufacturedOn() string        { return readText(r, "manufactured_on") }
 func (r Lot) ManufacturedOnOrNull() any     { return r["manufactured_on"] }
 func (r Lot) SetManufacturedOn(v string)    { r["manufactured_on"] = v }
 func (r Lot) SetManufacturedOnOrNull(v any) { r["manufactured_on"] = v }
 func (r Lot) HasManufacturedOn() bool       { return r["manufactured_on"] != nil }
 func (r Lot) ClearManufacturedOn()          { r["manufactured_on"] = nil }
 
-func (r Lot) ExpiresOn() string        { return text(r, "expires_on") }
+func (r Lot) ExpiresOn() string        { return readText(r, "expires_on") }
 func (r Lot) ExpiresOnOrNull() any     { return r["expires_on"] }
 func (r Lot) SetExpiresOn(v string)    { r["expires_on"] = v }
 func (r Lot) SetExpiresOnOrNull(v any) { r["expires_on"] = v }
 func (r Lot) HasExpiresOn() bool       { return r["expires_on"] != nil }
 func (r Lot) ClearExpiresOn()          { r["expires_on"] = nil }
 
-func (r Lot) BestBefore() string        { return text(r, "best_before") }
+func (r Lot) BestBefore() string        { return readText(r, "best_before") }
 func (r Lot) BestBeforeOrNull() any     { return r["best_before"] }
 func (r Lot) SetBestBefore(v string)    { r["best_before"] = v }
 func (r Lot) SetBestBeforeOrNull(v any) { r["best_before"] = v }
 func (r Lot) HasBestBefore() bool       { return r["best_before"] != nil }
 func (r Lot) ClearBestBefore()          { r["best_before"] = nil }
 
-func (r Lot) Supplier() string        { return text(r, "supplier") }
+func (r Lot) Supplier() string        { return readText(r, "supplier") }
 func (r Lot) SupplierOrNull() any     { return r["supplier"] }
 func (r Lot) SetSupplier(v string)    { r["supplier"] = v }
 func (r Lot) SetSupplierOrNull(v any) { r["supplier"] = v }
 func (r Lot) HasSupplier() bool       { return r["supplier"] != nil }
 func (r Lot) ClearSupplier()          { r["supplier"] = nil }
 
-func (r Lot) Status() string        { return text(r, "status") }
+func (r Lot) Status() string        { return readText(r, "status") }
 func (r Lot) StatusOrNull() any     { return r["status"] }
 func (r Lot) SetStatus(v string)    { r["status"] = v }
 func (r Lot) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r Lot) StatusReason() string        { return text(r, "status_reason") }
+func (r Lot) StatusReason() string        { return readText(r, "status_reason") }
 func (r Lot) StatusReasonOrNull() any     { return r["status_reason"] }
 func (r Lot) SetStatusReason(v string)    { r["status_reason"] = v }
 func (r Lot) SetStatusReasonOrNull(v any) { r["status_reason"] = v }
 func (r Lot) HasStatusReason() bool       { return r["status_reason"] != nil }
 func (r Lot) ClearStatusReason()          { r["status_reason"] = nil }
 
-func (r Lot) ShortDated() bool          { return boolean(r, "short_dated") }
+func (r Lot) ShortDated() bool          { return readBoolean(r, "short_dated") }
 func (r Lot) ShortDatedOrNull() any     { return r["short_dated"] }
 func (r Lot) SetShortDated(v bool)      { r["short_dated"] = v }
 func (r Lot) SetShortDatedOrNull(v any) { r["short_dated"] = v }
 
-func (r Lot) ArchivedAt() string        { return text(r, "archived_at") }
+func (r Lot) ArchivedAt() string        { return readText(r, "archived_at") }
 func (r Lot) ArchivedAtOrNull() any     { return r["archived_at"] }
 func (r Lot) SetArchivedAt(v string)    { r["archived_at"] = v }
 func (r Lot) SetArchivedAtOrNull(v any) { r["archived_at"] = v }
 func (r Lot) HasArchivedAt() bool       { return r["archived_at"] != nil }
 func (r Lot) ClearArchivedAt()          { r["archived_at"] = nil }
 
-func (r Lot) CreatedAt() string        { return text(r, "created_at") }
+func (r Lot) CreatedAt() string        { return readText(r, "created_at") }
 func (r Lot) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Lot) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Lot) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Lot) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Lot) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Lot) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Lot) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Lot) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Lot) CreatedBy() string        { return text(r, "created_by") }
+func (r Lot) CreatedBy() string        { return readText(r, "created_by") }
 func (r Lot) CreatedByOrNull() any     { return r["created_by"] }
 func (r Lot) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Lot) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Lot) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Lot) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Lot) Version() int64         { return integer(r, "version") }
+func (r Lot) Version() int64         { return readInteger(r, "version") }
 func (r Lot) VersionOrNull() any     { return r["version"] }
 func (r Lot) SetVersion(v int64)     { r["version"] = v }
 func (r Lot) SetVersionOrNull(v any) { r["version"] = v }
@@ -3615,61 +3617,61 @@ type MailTemplate store.Row
 // ResourceName is mail_templates.
 func (MailTemplate) ResourceName() string { return "mail_templates" }
 
-func (r MailTemplate) TenantID() string        { return text(r, "tenant_id") }
+func (r MailTemplate) TenantID() string        { return readText(r, "tenant_id") }
 func (r MailTemplate) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r MailTemplate) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r MailTemplate) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r MailTemplate) ID() string        { return text(r, "id") }
+func (r MailTemplate) ID() string        { return readText(r, "id") }
 func (r MailTemplate) IDOrNull() any     { return r["id"] }
 func (r MailTemplate) SetID(v string)    { r["id"] = v }
 func (r MailTemplate) SetIDOrNull(v any) { r["id"] = v }
 
-func (r MailTemplate) Kind() string        { return text(r, "kind") }
+func (r MailTemplate) Kind() string        { return readText(r, "kind") }
 func (r MailTemplate) KindOrNull() any     { return r["kind"] }
 func (r MailTemplate) SetKind(v string)    { r["kind"] = v }
 func (r MailTemplate) SetKindOrNull(v any) { r["kind"] = v }
 
-func (r MailTemplate) Locale() string        { return text(r, "locale") }
+func (r MailTemplate) Locale() string        { return readText(r, "locale") }
 func (r MailTemplate) LocaleOrNull() any     { return r["locale"] }
 func (r MailTemplate) SetLocale(v string)    { r["locale"] = v }
 func (r MailTemplate) SetLocaleOrNull(v any) { r["locale"] = v }
 
-func (r MailTemplate) Subject() string        { return text(r, "subject") }
+func (r MailTemplate) Subject() string        { return readText(r, "subject") }
 func (r MailTemplate) SubjectOrNull() any     { return r["subject"] }
 func (r MailTemplate) SetSubject(v string)    { r["subject"] = v }
 func (r MailTemplate) SetSubjectOrNull(v any) { r["subject"] = v }
 
-func (r MailTemplate) Text() string        { return text(r, "text") }
+func (r MailTemplate) Text() string        { return readText(r, "text") }
 func (r MailTemplate) TextOrNull() any     { return r["text"] }
 func (r MailTemplate) SetText(v string)    { r["text"] = v }
 func (r MailTemplate) SetTextOrNull(v any) { r["text"] = v }
 
-func (r MailTemplate) HTML() string        { return text(r, "html") }
+func (r MailTemplate) HTML() string        { return readText(r, "html") }
 func (r MailTemplate) HTMLOrNull() any     { return r["html"] }
 func (r MailTemplate) SetHTML(v string)    { r["html"] = v }
 func (r MailTemplate) SetHTMLOrNull(v any) { r["html"] = v }
 func (r MailTemplate) HasHTML() bool       { return r["html"] != nil }
 func (r MailTemplate) ClearHTML()          { r["html"] = nil }
 
-func (r MailTemplate) CreatedAt() string        { return text(r, "created_at") }
+func (r MailTemplate) CreatedAt() string        { return readText(r, "created_at") }
 func (r MailTemplate) CreatedAtOrNull() any     { return r["created_at"] }
 func (r MailTemplate) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r MailTemplate) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r MailTemplate) UpdatedAt() string        { return text(r, "updated_at") }
+func (r MailTemplate) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r MailTemplate) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r MailTemplate) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r MailTemplate) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r MailTemplate) CreatedBy() string        { return text(r, "created_by") }
+func (r MailTemplate) CreatedBy() string        { return readText(r, "created_by") }
 func (r MailTemplate) CreatedByOrNull() any     { return r["created_by"] }
 func (r MailTemplate) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r MailTemplate) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r MailTemplate) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r MailTemplate) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r MailTemplate) Version() int64         { return integer(r, "version") }
+func (r MailTemplate) Version() int64         { return readInteger(r, "version") }
 func (r MailTemplate) VersionOrNull() any     { return r["version"] }
 func (r MailTemplate) SetVersion(v int64)     { r["version"] = v }
 func (r MailTemplate) SetVersionOrNull(v any) { r["version"] = v }
@@ -3680,96 +3682,96 @@ type Member store.Row
 // ResourceName is members.
 func (Member) ResourceName() string { return "members" }
 
-func (r Member) TenantID() string        { return text(r, "tenant_id") }
+func (r Member) TenantID() string        { return readText(r, "tenant_id") }
 func (r Member) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Member) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Member) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Member) ID() string        { return text(r, "id") }
+func (r Member) ID() string        { return readText(r, "id") }
 func (r Member) IDOrNull() any     { return r["id"] }
 func (r Member) SetID(v string)    { r["id"] = v }
 func (r Member) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Member) UserID() string        { return text(r, "user_id") }
+func (r Member) UserID() string        { return readText(r, "user_id") }
 func (r Member) UserIDOrNull() any     { return r["user_id"] }
 func (r Member) SetUserID(v string)    { r["user_id"] = v }
 func (r Member) SetUserIDOrNull(v any) { r["user_id"] = v }
 
-func (r Member) Email() string        { return text(r, "email") }
+func (r Member) Email() string        { return readText(r, "email") }
 func (r Member) EmailOrNull() any     { return r["email"] }
 func (r Member) SetEmail(v string)    { r["email"] = v }
 func (r Member) SetEmailOrNull(v any) { r["email"] = v }
 func (r Member) HasEmail() bool       { return r["email"] != nil }
 func (r Member) ClearEmail()          { r["email"] = nil }
 
-func (r Member) Role() string        { return text(r, "role") }
+func (r Member) Role() string        { return readText(r, "role") }
 func (r Member) RoleOrNull() any     { return r["role"] }
 func (r Member) SetRole(v string)    { r["role"] = v }
 func (r Member) SetRoleOrNull(v any) { r["role"] = v }
 
-func (r Member) Status() string        { return text(r, "status") }
+func (r Member) Status() string        { return readText(r, "status") }
 func (r Member) StatusOrNull() any     { return r["status"] }
 func (r Member) SetStatus(v string)    { r["status"] = v }
 func (r Member) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r Member) WorkerID() string        { return text(r, "worker_id") }
+func (r Member) WorkerID() string        { return readText(r, "worker_id") }
 func (r Member) WorkerIDOrNull() any     { return r["worker_id"] }
 func (r Member) SetWorkerID(v string)    { r["worker_id"] = v }
 func (r Member) SetWorkerIDOrNull(v any) { r["worker_id"] = v }
 func (r Member) HasWorkerID() bool       { return r["worker_id"] != nil }
 func (r Member) ClearWorkerID()          { r["worker_id"] = nil }
 
-func (r Member) ZoneIDs() json.RawMessage     { return document(r, "zone_ids") }
+func (r Member) ZoneIDs() json.RawMessage     { return readDocument(r, "zone_ids") }
 func (r Member) ZoneIDsOrNull() any           { return r["zone_ids"] }
 func (r Member) SetZoneIDs(v json.RawMessage) { r["zone_ids"] = v }
 func (r Member) SetZoneIDsOrNull(v any)       { r["zone_ids"] = v }
 
-func (r Member) OwnerID() string        { return text(r, "owner_id") }
+func (r Member) OwnerID() string        { return readText(r, "owner_id") }
 func (r Member) OwnerIDOrNull() any     { return r["owner_id"] }
 func (r Member) SetOwnerID(v string)    { r["owner_id"] = v }
 func (r Member) SetOwnerIDOrNull(v any) { r["owner_id"] = v }
 func (r Member) HasOwnerID() bool       { return r["owner_id"] != nil }
 func (r Member) ClearOwnerID()          { r["owner_id"] = nil }
 
-func (r Member) JoinedAt() string        { return text(r, "joined_at") }
+func (r Member) JoinedAt() string        { return readText(r, "joined_at") }
 func (r Member) JoinedAtOrNull() any     { return r["joined_at"] }
 func (r Member) SetJoinedAt(v string)    { r["joined_at"] = v }
 func (r Member) SetJoinedAtOrNull(v any) { r["joined_at"] = v }
 func (r Member) HasJoinedAt() bool       { return r["joined_at"] != nil }
 func (r Member) ClearJoinedAt()          { r["joined_at"] = nil }
 
-func (r Member) LastSignInAt() string        { return text(r, "last_sign_in_at") }
+func (r Member) LastSignInAt() string        { return readText(r, "last_sign_in_at") }
 func (r Member) LastSignInAtOrNull() any     { return r["last_sign_in_at"] }
 func (r Member) SetLastSignInAt(v string)    { r["last_sign_in_at"] = v }
 func (r Member) SetLastSignInAtOrNull(v any) { r["last_sign_in_at"] = v }
 func (r Member) HasLastSignInAt() bool       { return r["last_sign_in_at"] != nil }
 func (r Member) ClearLastSignInAt()          { r["last_sign_in_at"] = nil }
 
-func (r Member) LastSeenAt() string        { return text(r, "last_seen_at") }
+func (r Member) LastSeenAt() string        { return readText(r, "last_seen_at") }
 func (r Member) LastSeenAtOrNull() any     { return r["last_seen_at"] }
 func (r Member) SetLastSeenAt(v string)    { r["last_seen_at"] = v }
 func (r Member) SetLastSeenAtOrNull(v any) { r["last_seen_at"] = v }
 func (r Member) HasLastSeenAt() bool       { return r["last_seen_at"] != nil }
 func (r Member) ClearLastSeenAt()          { r["last_seen_at"] = nil }
 
-func (r Member) CreatedAt() string        { return text(r, "created_at") }
+func (r Member) CreatedAt() string        { return readText(r, "created_at") }
 func (r Member) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Member) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Member) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Member) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Member) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Member) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Member) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Member) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Member) CreatedBy() string        { return text(r, "created_by") }
+func (r Member) CreatedBy() string        { return readText(r, "created_by") }
 func (r Member) CreatedByOrNull() any     { return r["created_by"] }
 func (r Member) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Member) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Member) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Member) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Member) Version() int64         { return integer(r, "version") }
+func (r Member) Version() int64         { return readInteger(r, "version") }
 func (r Member) VersionOrNull() any     { return r["version"] }
 func (r Member) SetVersion(v int64)     { r["version"] = v }
 func (r Member) SetVersionOrNull(v any) { r["version"] = v }
@@ -3780,171 +3782,171 @@ type OrderLine store.Row
 // ResourceName is order_lines.
 func (OrderLine) ResourceName() string { return "order_lines" }
 
-func (r OrderLine) TenantID() string        { return text(r, "tenant_id") }
+func (r OrderLine) TenantID() string        { return readText(r, "tenant_id") }
 func (r OrderLine) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r OrderLine) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r OrderLine) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r OrderLine) ID() string        { return text(r, "id") }
+func (r OrderLine) ID() string        { return readText(r, "id") }
 func (r OrderLine) IDOrNull() any     { return r["id"] }
 func (r OrderLine) SetID(v string)    { r["id"] = v }
 func (r OrderLine) SetIDOrNull(v any) { r["id"] = v }
 
-func (r OrderLine) OrderID() string        { return text(r, "order_id") }
+func (r OrderLine) OrderID() string        { return readText(r, "order_id") }
 func (r OrderLine) OrderIDOrNull() any     { return r["order_id"] }
 func (r OrderLine) SetOrderID(v string)    { r["order_id"] = v }
 func (r OrderLine) SetOrderIDOrNull(v any) { r["order_id"] = v }
 
-func (r OrderLine) LineNo() int64         { return integer(r, "line_no") }
+func (r OrderLine) LineNo() int64         { return readInteger(r, "line_no") }
 func (r OrderLine) LineNoOrNull() any     { return r["line_no"] }
 func (r OrderLine) SetLineNo(v int64)     { r["line_no"] = v }
 func (r OrderLine) SetLineNoOrNull(v any) { r["line_no"] = v }
 
-func (r OrderLine) ItemID() string        { return text(r, "item_id") }
+func (r OrderLine) ItemID() string        { return readText(r, "item_id") }
 func (r OrderLine) ItemIDOrNull() any     { return r["item_id"] }
 func (r OrderLine) SetItemID(v string)    { r["item_id"] = v }
 func (r OrderLine) SetItemIDOrNull(v any) { r["item_id"] = v }
 
-func (r OrderLine) UOM() string        { return text(r, "uom") }
+func (r OrderLine) UOM() string        { return readText(r, "uom") }
 func (r OrderLine) UOMOrNull() any     { return r["uom"] }
 func (r OrderLine) SetUOM(v string)    { r["uom"] = v }
 func (r OrderLine) SetUOMOrNull(v any) { r["uom"] = v }
 
-func (r OrderLine) QtyOrdered() decimal.Dec     { return dec(r, "qty_ordered") }
+func (r OrderLine) QtyOrdered() decimal.Dec     { return readDecimal(r, "qty_ordered") }
 func (r OrderLine) QtyOrderedOrNull() any       { return r["qty_ordered"] }
 func (r OrderLine) SetQtyOrdered(v decimal.Dec) { r["qty_ordered"] = v }
 func (r OrderLine) SetQtyOrderedOrNull(v any)   { r["qty_ordered"] = v }
 
-func (r OrderLine) OrderedUOM() string        { return text(r, "ordered_uom") }
+func (r OrderLine) OrderedUOM() string        { return readText(r, "ordered_uom") }
 func (r OrderLine) OrderedUOMOrNull() any     { return r["ordered_uom"] }
 func (r OrderLine) SetOrderedUOM(v string)    { r["ordered_uom"] = v }
 func (r OrderLine) SetOrderedUOMOrNull(v any) { r["ordered_uom"] = v }
 func (r OrderLine) HasOrderedUOM() bool       { return r["ordered_uom"] != nil }
 func (r OrderLine) ClearOrderedUOM()          { r["ordered_uom"] = nil }
 
-func (r OrderLine) OrderedQty() decimal.Dec     { return dec(r, "ordered_qty") }
+func (r OrderLine) OrderedQty() decimal.Dec     { return readDecimal(r, "ordered_qty") }
 func (r OrderLine) OrderedQtyOrNull() any       { return r["ordered_qty"] }
 func (r OrderLine) SetOrderedQty(v decimal.Dec) { r["ordered_qty"] = v }
 func (r OrderLine) SetOrderedQtyOrNull(v any)   { r["ordered_qty"] = v }
 func (r OrderLine) HasOrderedQty() bool         { return r["ordered_qty"] != nil }
 func (r OrderLine) ClearOrderedQty()            { r["ordered_qty"] = nil }
 
-func (r OrderLine) QtyCancelled() decimal.Dec     { return dec(r, "qty_cancelled") }
+func (r OrderLine) QtyCancelled() decimal.Dec     { return readDecimal(r, "qty_cancelled") }
 func (r OrderLine) QtyCancelledOrNull() any       { return r["qty_cancelled"] }
 func (r OrderLine) SetQtyCancelled(v decimal.Dec) { r["qty_cancelled"] = v }
 func (r OrderLine) SetQtyCancelledOrNull(v any)   { r["qty_cancelled"] = v }
 
-func (r OrderLine) QtyAllocated() decimal.Dec     { return dec(r, "qty_allocated") }
+func (r OrderLine) QtyAllocated() decimal.Dec     { return readDecimal(r, "qty_allocated") }
 func (r OrderLine) QtyAllocatedOrNull() any       { return r["qty_allocated"] }
 func (r OrderLine) SetQtyAllocated(v decimal.Dec) { r["qty_allocated"] = v }
 func (r OrderLine) SetQtyAllocatedOrNull(v any)   { r["qty_allocated"] = v }
 
-func (r OrderLine) QtyPicked() decimal.Dec     { return dec(r, "qty_picked") }
+func (r OrderLine) QtyPicked() decimal.Dec     { return readDecimal(r, "qty_picked") }
 func (r OrderLine) QtyPickedOrNull() any       { return r["qty_picked"] }
 func (r OrderLine) SetQtyPicked(v decimal.Dec) { r["qty_picked"] = v }
 func (r OrderLine) SetQtyPickedOrNull(v any)   { r["qty_picked"] = v }
 
-func (r OrderLine) QtyPacked() decimal.Dec     { return dec(r, "qty_packed") }
+func (r OrderLine) QtyPacked() decimal.Dec     { return readDecimal(r, "qty_packed") }
 func (r OrderLine) QtyPackedOrNull() any       { return r["qty_packed"] }
 func (r OrderLine) SetQtyPacked(v decimal.Dec) { r["qty_packed"] = v }
 func (r OrderLine) SetQtyPackedOrNull(v any)   { r["qty_packed"] = v }
 
-func (r OrderLine) QtyShipped() decimal.Dec     { return dec(r, "qty_shipped") }
+func (r OrderLine) QtyShipped() decimal.Dec     { return readDecimal(r, "qty_shipped") }
 func (r OrderLine) QtyShippedOrNull() any       { return r["qty_shipped"] }
 func (r OrderLine) SetQtyShipped(v decimal.Dec) { r["qty_shipped"] = v }
 func (r OrderLine) SetQtyShippedOrNull(v any)   { r["qty_shipped"] = v }
 
-func (r OrderLine) QtyReceived() decimal.Dec     { return dec(r, "qty_received") }
+func (r OrderLine) QtyReceived() decimal.Dec     { return readDecimal(r, "qty_received") }
 func (r OrderLine) QtyReceivedOrNull() any       { return r["qty_received"] }
 func (r OrderLine) SetQtyReceived(v decimal.Dec) { r["qty_received"] = v }
 func (r OrderLine) SetQtyReceivedOrNull(v any)   { r["qty_received"] = v }
 
-func (r OrderLine) UnitPrice() decimal.Dec     { return dec(r, "unit_price") }
+func (r OrderLine) UnitPrice() decimal.Dec     { return readDecimal(r, "unit_price") }
 func (r OrderLine) UnitPriceOrNull() any       { return r["unit_price"] }
 func (r OrderLine) SetUnitPrice(v decimal.Dec) { r["unit_price"] = v }
 func (r OrderLine) SetUnitPriceOrNull(v any)   { r["unit_price"] = v }
 func (r OrderLine) HasUnitPrice() bool         { return r["unit_price"] != nil }
 func (r OrderLine) ClearUnitPrice()            { r["unit_price"] = nil }
 
-func (r OrderLine) PriceUOM() string        { return text(r, "price_uom") }
+func (r OrderLine) PriceUOM() string        { return readText(r, "price_uom") }
 func (r OrderLine) PriceUOMOrNull() any     { return r["price_uom"] }
 func (r OrderLine) SetPriceUOM(v string)    { r["price_uom"] = v }
 func (r OrderLine) SetPriceUOMOrNull(v any) { r["price_uom"] = v }
 func (r OrderLine) HasPriceUOM() bool       { return r["price_uom"] != nil }
 func (r OrderLine) ClearPriceUOM()          { r["price_uom"] = nil }
 
-func (r OrderLine) PriceQty() decimal.Dec     { return dec(r, "price_qty") }
+func (r OrderLine) PriceQty() decimal.Dec     { return readDecimal(r, "price_qty") }
 func (r OrderLine) PriceQtyOrNull() any       { return r["price_qty"] }
 func (r OrderLine) SetPriceQty(v decimal.Dec) { r["price_qty"] = v }
 func (r OrderLine) SetPriceQtyOrNull(v any)   { r["price_qty"] = v }
 
-func (r OrderLine) Amount() decimal.Dec     { return dec(r, "amount") }
+func (r OrderLine) Amount() decimal.Dec     { return readDecimal(r, "amount") }
 func (r OrderLine) AmountOrNull() any       { return r["amount"] }
 func (r OrderLine) SetAmount(v decimal.Dec) { r["amount"] = v }
 func (r OrderLine) SetAmountOrNull(v any)   { r["amount"] = v }
 func (r OrderLine) HasAmount() bool         { return r["amount"] != nil }
 func (r OrderLine) ClearAmount()            { r["amount"] = nil }
 
-func (r OrderLine) LotID() string        { return text(r, "lot_id") }
+func (r OrderLine) LotID() string        { return readText(r, "lot_id") }
 func (r OrderLine) LotIDOrNull() any     { return r["lot_id"] }
 func (r OrderLine) SetLotID(v string)    { r["lot_id"] = v }
 func (r OrderLine) SetLotIDOrNull(v any) { r["lot_id"] = v }
 func (r OrderLine) HasLotID() bool       { return r["lot_id"] != nil }
 func (r OrderLine) ClearLotID()          { r["lot_id"] = nil }
 
-func (r OrderLine) MinExpiry() string        { return text(r, "min_expiry") }
+func (r OrderLine) MinExpiry() string        { return readText(r, "min_expiry") }
 func (r OrderLine) MinExpiryOrNull() any     { return r["min_expiry"] }
 func (r OrderLine) SetMinExpiry(v string)    { r["min_expiry"] = v }
 func (r OrderLine) SetMinExpiryOrNull(v any) { r["min_expiry"] = v }
 func (r OrderLine) HasMinExpiry() bool       { return r["min_expiry"] != nil }
 func (r OrderLine) ClearMinExpiry()          { r["min_expiry"] = nil }
 
-func (r OrderLine) Disposition() string        { return text(r, "disposition") }
+func (r OrderLine) Disposition() string        { return readText(r, "disposition") }
 func (r OrderLine) DispositionOrNull() any     { return r["disposition"] }
 func (r OrderLine) SetDisposition(v string)    { r["disposition"] = v }
 func (r OrderLine) SetDispositionOrNull(v any) { r["disposition"] = v }
 func (r OrderLine) HasDisposition() bool       { return r["disposition"] != nil }
 func (r OrderLine) ClearDisposition()          { r["disposition"] = nil }
 
-func (r OrderLine) IsKit() bool          { return boolean(r, "is_kit") }
+func (r OrderLine) IsKit() bool          { return readBoolean(r, "is_kit") }
 func (r OrderLine) IsKitOrNull() any     { return r["is_kit"] }
 func (r OrderLine) SetIsKit(v bool)      { r["is_kit"] = v }
 func (r OrderLine) SetIsKitOrNull(v any) { r["is_kit"] = v }
 func (r OrderLine) HasIsKit() bool       { return r["is_kit"] != nil }
 func (r OrderLine) ClearIsKit()          { r["is_kit"] = nil }
 
-func (r OrderLine) KitLineID() string        { return text(r, "kit_line_id") }
+func (r OrderLine) KitLineID() string        { return readText(r, "kit_line_id") }
 func (r OrderLine) KitLineIDOrNull() any     { return r["kit_line_id"] }
 func (r OrderLine) SetKitLineID(v string)    { r["kit_line_id"] = v }
 func (r OrderLine) SetKitLineIDOrNull(v any) { r["kit_line_id"] = v }
 func (r OrderLine) HasKitLineID() bool       { return r["kit_line_id"] != nil }
 func (r OrderLine) ClearKitLineID()          { r["kit_line_id"] = nil }
 
-func (r OrderLine) KitQty() decimal.Dec     { return dec(r, "kit_qty") }
+func (r OrderLine) KitQty() decimal.Dec     { return readDecimal(r, "kit_qty") }
 func (r OrderLine) KitQtyOrNull() any       { return r["kit_qty"] }
 func (r OrderLine) SetKitQty(v decimal.Dec) { r["kit_qty"] = v }
 func (r OrderLine) SetKitQtyOrNull(v any)   { r["kit_qty"] = v }
 func (r OrderLine) HasKitQty() bool         { return r["kit_qty"] != nil }
 func (r OrderLine) ClearKitQty()            { r["kit_qty"] = nil }
 
-func (r OrderLine) CreatedAt() string        { return text(r, "created_at") }
+func (r OrderLine) CreatedAt() string        { return readText(r, "created_at") }
 func (r OrderLine) CreatedAtOrNull() any     { return r["created_at"] }
 func (r OrderLine) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r OrderLine) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r OrderLine) UpdatedAt() string        { return text(r, "updated_at") }
+func (r OrderLine) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r OrderLine) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r OrderLine) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r OrderLine) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r OrderLine) CreatedBy() string        { return text(r, "created_by") }
+func (r OrderLine) CreatedBy() string        { return readText(r, "created_by") }
 func (r OrderLine) CreatedByOrNull() any     { return r["created_by"] }
 func (r OrderLine) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r OrderLine) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r OrderLine) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r OrderLine) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r OrderLine) Version() int64         { return integer(r, "version") }
+func (r OrderLine) Version() int64         { return readInteger(r, "version") }
 func (r OrderLine) VersionOrNull() any     { return r["version"] }
 func (r OrderLine) SetVersion(v int64)     { r["version"] = v }
 func (r OrderLine) SetVersionOrNull(v any) { r["version"] = v }
@@ -3955,225 +3957,225 @@ type Order store.Row
 // ResourceName is orders.
 func (Order) ResourceName() string { return "orders" }
 
-func (r Order) TenantID() string        { return text(r, "tenant_id") }
+func (r Order) TenantID() string        { return readText(r, "tenant_id") }
 func (r Order) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Order) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Order) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Order) ID() string        { return text(r, "id") }
+func (r Order) ID() string        { return readText(r, "id") }
 func (r Order) IDOrNull() any     { return r["id"] }
 func (r Order) SetID(v string)    { r["id"] = v }
 func (r Order) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Order) OrderNo() string        { return text(r, "order_no") }
+func (r Order) OrderNo() string        { return readText(r, "order_no") }
 func (r Order) OrderNoOrNull() any     { return r["order_no"] }
 func (r Order) SetOrderNo(v string)    { r["order_no"] = v }
 func (r Order) SetOrderNoOrNull(v any) { r["order_no"] = v }
 
-func (r Order) Type() string        { return text(r, "type") }
+func (r Order) Type() string        { return readText(r, "type") }
 func (r Order) TypeOrNull() any     { return r["type"] }
 func (r Order) SetType(v string)    { r["type"] = v }
 func (r Order) SetTypeOrNull(v any) { r["type"] = v }
 
-func (r Order) Status() string        { return text(r, "status") }
+func (r Order) Status() string        { return readText(r, "status") }
 func (r Order) StatusOrNull() any     { return r["status"] }
 func (r Order) SetStatus(v string)    { r["status"] = v }
 func (r Order) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r Order) Stage() string        { return text(r, "stage") }
+func (r Order) Stage() string        { return readText(r, "stage") }
 func (r Order) StageOrNull() any     { return r["stage"] }
 func (r Order) SetStage(v string)    { r["stage"] = v }
 func (r Order) SetStageOrNull(v any) { r["stage"] = v }
 func (r Order) HasStage() bool       { return r["stage"] != nil }
 func (r Order) ClearStage()          { r["stage"] = nil }
 
-func (r Order) Priority() int64         { return integer(r, "priority") }
+func (r Order) Priority() int64         { return readInteger(r, "priority") }
 func (r Order) PriorityOrNull() any     { return r["priority"] }
 func (r Order) SetPriority(v int64)     { r["priority"] = v }
 func (r Order) SetPriorityOrNull(v any) { r["priority"] = v }
 
-func (r Order) PartyName() string        { return text(r, "party_name") }
+func (r Order) PartyName() string        { return readText(r, "party_name") }
 func (r Order) PartyNameOrNull() any     { return r["party_name"] }
 func (r Order) SetPartyName(v string)    { r["party_name"] = v }
 func (r Order) SetPartyNameOrNull(v any) { r["party_name"] = v }
 func (r Order) HasPartyName() bool       { return r["party_name"] != nil }
 func (r Order) ClearPartyName()          { r["party_name"] = nil }
 
-func (r Order) PartyCode() string        { return text(r, "party_code") }
+func (r Order) PartyCode() string        { return readText(r, "party_code") }
 func (r Order) PartyCodeOrNull() any     { return r["party_code"] }
 func (r Order) SetPartyCode(v string)    { r["party_code"] = v }
 func (r Order) SetPartyCodeOrNull(v any) { r["party_code"] = v }
 func (r Order) HasPartyCode() bool       { return r["party_code"] != nil }
 func (r Order) ClearPartyCode()          { r["party_code"] = nil }
 
-func (r Order) PartyGLN() string        { return text(r, "party_gln") }
+func (r Order) PartyGLN() string        { return readText(r, "party_gln") }
 func (r Order) PartyGLNOrNull() any     { return r["party_gln"] }
 func (r Order) SetPartyGLN(v string)    { r["party_gln"] = v }
 func (r Order) SetPartyGLNOrNull(v any) { r["party_gln"] = v }
 func (r Order) HasPartyGLN() bool       { return r["party_gln"] != nil }
 func (r Order) ClearPartyGLN()          { r["party_gln"] = nil }
 
-func (r Order) OwnerID() string        { return text(r, "owner_id") }
+func (r Order) OwnerID() string        { return readText(r, "owner_id") }
 func (r Order) OwnerIDOrNull() any     { return r["owner_id"] }
 func (r Order) SetOwnerID(v string)    { r["owner_id"] = v }
 func (r Order) SetOwnerIDOrNull(v any) { r["owner_id"] = v }
 func (r Order) HasOwnerID() bool       { return r["owner_id"] != nil }
 func (r Order) ClearOwnerID()          { r["owner_id"] = nil }
 
-func (r Order) SiteID() string        { return text(r, "site_id") }
+func (r Order) SiteID() string        { return readText(r, "site_id") }
 func (r Order) SiteIDOrNull() any     { return r["site_id"] }
 func (r Order) SetSiteID(v string)    { r["site_id"] = v }
 func (r Order) SetSiteIDOrNull(v any) { r["site_id"] = v }
 func (r Order) HasSiteID() bool       { return r["site_id"] != nil }
 func (r Order) ClearSiteID()          { r["site_id"] = nil }
 
-func (r Order) ToSiteID() string        { return text(r, "to_site_id") }
+func (r Order) ToSiteID() string        { return readText(r, "to_site_id") }
 func (r Order) ToSiteIDOrNull() any     { return r["to_site_id"] }
 func (r Order) SetToSiteID(v string)    { r["to_site_id"] = v }
 func (r Order) SetToSiteIDOrNull(v any) { r["to_site_id"] = v }
 func (r Order) HasToSiteID() bool       { return r["to_site_id"] != nil }
 func (r Order) ClearToSiteID()          { r["to_site_id"] = nil }
 
-func (r Order) ShipTo() json.RawMessage     { return document(r, "ship_to") }
+func (r Order) ShipTo() json.RawMessage     { return readDocument(r, "ship_to") }
 func (r Order) ShipToOrNull() any           { return r["ship_to"] }
 func (r Order) SetShipTo(v json.RawMessage) { r["ship_to"] = v }
 func (r Order) SetShipToOrNull(v any)       { r["ship_to"] = v }
 func (r Order) HasShipTo() bool             { return r["ship_to"] != nil }
 func (r Order) ClearShipTo()                { r["ship_to"] = nil }
 
-func (r Order) RequestedAt() string        { return text(r, "requested_at") }
+func (r Order) RequestedAt() string        { return readText(r, "requested_at") }
 func (r Order) RequestedAtOrNull() any     { return r["requested_at"] }
 func (r Order) SetRequestedAt(v string)    { r["requested_at"] = v }
 func (r Order) SetRequestedAtOrNull(v any) { r["requested_at"] = v }
 func (r Order) HasRequestedAt() bool       { return r["requested_at"] != nil }
 func (r Order) ClearRequestedAt()          { r["requested_at"] = nil }
 
-func (r Order) PromisedAt() string        { return text(r, "promised_at") }
+func (r Order) PromisedAt() string        { return readText(r, "promised_at") }
 func (r Order) PromisedAtOrNull() any     { return r["promised_at"] }
 func (r Order) SetPromisedAt(v string)    { r["promised_at"] = v }
 func (r Order) SetPromisedAtOrNull(v any) { r["promised_at"] = v }
 func (r Order) HasPromisedAt() bool       { return r["promised_at"] != nil }
 func (r Order) ClearPromisedAt()          { r["promised_at"] = nil }
 
-func (r Order) Carrier() string        { return text(r, "carrier") }
+func (r Order) Carrier() string        { return readText(r, "carrier") }
 func (r Order) CarrierOrNull() any     { return r["carrier"] }
 func (r Order) SetCarrier(v string)    { r["carrier"] = v }
 func (r Order) SetCarrierOrNull(v any) { r["carrier"] = v }
 func (r Order) HasCarrier() bool       { return r["carrier"] != nil }
 func (r Order) ClearCarrier()          { r["carrier"] = nil }
 
-func (r Order) Service() string        { return text(r, "service") }
+func (r Order) Service() string        { return readText(r, "service") }
 func (r Order) ServiceOrNull() any     { return r["service"] }
 func (r Order) SetService(v string)    { r["service"] = v }
 func (r Order) SetServiceOrNull(v any) { r["service"] = v }
 func (r Order) HasService() bool       { return r["service"] != nil }
 func (r Order) ClearService()          { r["service"] = nil }
 
-func (r Order) Source() string        { return text(r, "source") }
+func (r Order) Source() string        { return readText(r, "source") }
 func (r Order) SourceOrNull() any     { return r["source"] }
 func (r Order) SetSource(v string)    { r["source"] = v }
 func (r Order) SetSourceOrNull(v any) { r["source"] = v }
 func (r Order) HasSource() bool       { return r["source"] != nil }
 func (r Order) ClearSource()          { r["source"] = nil }
 
-func (r Order) ExternalRef() string        { return text(r, "external_ref") }
+func (r Order) ExternalRef() string        { return readText(r, "external_ref") }
 func (r Order) ExternalRefOrNull() any     { return r["external_ref"] }
 func (r Order) SetExternalRef(v string)    { r["external_ref"] = v }
 func (r Order) SetExternalRefOrNull(v any) { r["external_ref"] = v }
 func (r Order) HasExternalRef() bool       { return r["external_ref"] != nil }
 func (r Order) ClearExternalRef()          { r["external_ref"] = nil }
 
-func (r Order) HoldReason() string        { return text(r, "hold_reason") }
+func (r Order) HoldReason() string        { return readText(r, "hold_reason") }
 func (r Order) HoldReasonOrNull() any     { return r["hold_reason"] }
 func (r Order) SetHoldReason(v string)    { r["hold_reason"] = v }
 func (r Order) SetHoldReasonOrNull(v any) { r["hold_reason"] = v }
 func (r Order) HasHoldReason() bool       { return r["hold_reason"] != nil }
 func (r Order) ClearHoldReason()          { r["hold_reason"] = nil }
 
-func (r Order) ResumeReason() string        { return text(r, "resume_reason") }
+func (r Order) ResumeReason() string        { return readText(r, "resume_reason") }
 func (r Order) ResumeReasonOrNull() any     { return r["resume_reason"] }
 func (r Order) SetResumeReason(v string)    { r["resume_reason"] = v }
 func (r Order) SetResumeReasonOrNull(v any) { r["resume_reason"] = v }
 func (r Order) HasResumeReason() bool       { return r["resume_reason"] != nil }
 func (r Order) ClearResumeReason()          { r["resume_reason"] = nil }
 
-func (r Order) HeldFrom() string        { return text(r, "held_from") }
+func (r Order) HeldFrom() string        { return readText(r, "held_from") }
 func (r Order) HeldFromOrNull() any     { return r["held_from"] }
 func (r Order) SetHeldFrom(v string)    { r["held_from"] = v }
 func (r Order) SetHeldFromOrNull(v any) { r["held_from"] = v }
 func (r Order) HasHeldFrom() bool       { return r["held_from"] != nil }
 func (r Order) ClearHeldFrom()          { r["held_from"] = nil }
 
-func (r Order) Notes() string        { return text(r, "notes") }
+func (r Order) Notes() string        { return readText(r, "notes") }
 func (r Order) NotesOrNull() any     { return r["notes"] }
 func (r Order) SetNotes(v string)    { r["notes"] = v }
 func (r Order) SetNotesOrNull(v any) { r["notes"] = v }
 func (r Order) HasNotes() bool       { return r["notes"] != nil }
 func (r Order) ClearNotes()          { r["notes"] = nil }
 
-func (r Order) Tags() json.RawMessage     { return document(r, "tags") }
+func (r Order) Tags() json.RawMessage     { return readDocument(r, "tags") }
 func (r Order) TagsOrNull() any           { return r["tags"] }
 func (r Order) SetTags(v json.RawMessage) { r["tags"] = v }
 func (r Order) SetTagsOrNull(v any)       { r["tags"] = v }
 
-func (r Order) LineCount() int64         { return integer(r, "line_count") }
+func (r Order) LineCount() int64         { return readInteger(r, "line_count") }
 func (r Order) LineCountOrNull() any     { return r["line_count"] }
 func (r Order) SetLineCount(v int64)     { r["line_count"] = v }
 func (r Order) SetLineCountOrNull(v any) { r["line_count"] = v }
 
-func (r Order) QtyOrdered() decimal.Dec     { return dec(r, "qty_ordered") }
+func (r Order) QtyOrdered() decimal.Dec     { return readDecimal(r, "qty_ordered") }
 func (r Order) QtyOrderedOrNull() any       { return r["qty_ordered"] }
 func (r Order) SetQtyOrdered(v decimal.Dec) { r["qty_ordered"] = v }
 func (r Order) SetQtyOrderedOrNull(v any)   { r["qty_ordered"] = v }
 
-func (r Order) QtyAllocated() decimal.Dec     { return dec(r, "qty_allocated") }
+func (r Order) QtyAllocated() decimal.Dec     { return readDecimal(r, "qty_allocated") }
 func (r Order) QtyAllocatedOrNull() any       { return r["qty_allocated"] }
 func (r Order) SetQtyAllocated(v decimal.Dec) { r["qty_allocated"] = v }
 func (r Order) SetQtyAllocatedOrNull(v any)   { r["qty_allocated"] = v }
 
-func (r Order) QtyPicked() decimal.Dec     { return dec(r, "qty_picked") }
+func (r Order) QtyPicked() decimal.Dec     { return readDecimal(r, "qty_picked") }
 func (r Order) QtyPickedOrNull() any       { return r["qty_picked"] }
 func (r Order) SetQtyPicked(v decimal.Dec) { r["qty_picked"] = v }
 func (r Order) SetQtyPickedOrNull(v any)   { r["qty_picked"] = v }
 
-func (r Order) QtyPacked() decimal.Dec     { return dec(r, "qty_packed") }
+func (r Order) QtyPacked() decimal.Dec     { return readDecimal(r, "qty_packed") }
 func (r Order) QtyPackedOrNull() any       { return r["qty_packed"] }
 func (r Order) SetQtyPacked(v decimal.Dec) { r["qty_packed"] = v }
 func (r Order) SetQtyPackedOrNull(v any)   { r["qty_packed"] = v }
 
-func (r Order) QtyShipped() decimal.Dec     { return dec(r, "qty_shipped") }
+func (r Order) QtyShipped() decimal.Dec     { return readDecimal(r, "qty_shipped") }
 func (r Order) QtyShippedOrNull() any       { return r["qty_shipped"] }
 func (r Order) SetQtyShipped(v decimal.Dec) { r["qty_shipped"] = v }
 func (r Order) SetQtyShippedOrNull(v any)   { r["qty_shipped"] = v }
 
-func (r Order) QtyReceived() decimal.Dec     { return dec(r, "qty_received") }
+func (r Order) QtyReceived() decimal.Dec     { return readDecimal(r, "qty_received") }
 func (r Order) QtyReceivedOrNull() any       { return r["qty_received"] }
 func (r Order) SetQtyReceived(v decimal.Dec) { r["qty_received"] = v }
 func (r Order) SetQtyReceivedOrNull(v any)   { r["qty_received"] = v }
 
-func (r Order) TotalValue() decimal.Dec     { return dec(r, "total_value") }
+func (r Order) TotalValue() decimal.Dec     { return readDecimal(r, "total_value") }
 func (r Order) TotalValueOrNull() any       { return r["total_value"] }
 func (r Order) SetTotalValue(v decimal.Dec) { r["total_value"] = v }
 func (r Order) SetTotalValueOrNull(v any)   { r["total_value"] = v }
 
-func (r Order) CreatedAt() string        { return text(r, "created_at") }
+func (r Order) CreatedAt() string        { return readText(r, "created_at") }
 func (r Order) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Order) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Order) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Order) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Order) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Order) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Order) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Order) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Order) CreatedBy() string        { return text(r, "created_by") }
+func (r Order) CreatedBy() string        { return readText(r, "created_by") }
 func (r Order) CreatedByOrNull() any     { return r["created_by"] }
 func (r Order) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Order) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Order) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Order) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Order) Version() int64         { return integer(r, "version") }
+func (r Order) Version() int64         { return readInteger(r, "version") }
 func (r Order) VersionOrNull() any     { return r["version"] }
 func (r Order) SetVersion(v int64)     { r["version"] = v }
 func (r Order) SetVersionOrNull(v any) { r["version"] = v }
@@ -4184,400 +4186,400 @@ type OSHACase store.Row
 // ResourceName is osha_cases.
 func (OSHACase) ResourceName() string { return "osha_cases" }
 
-func (r OSHACase) TenantID() string        { return text(r, "tenant_id") }
+func (r OSHACase) TenantID() string        { return readText(r, "tenant_id") }
 func (r OSHACase) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r OSHACase) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r OSHACase) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r OSHACase) ID() string        { return text(r, "id") }
+func (r OSHACase) ID() string        { return readText(r, "id") }
 func (r OSHACase) IDOrNull() any     { return r["id"] }
 func (r OSHACase) SetID(v string)    { r["id"] = v }
 func (r OSHACase) SetIDOrNull(v any) { r["id"] = v }
 
-func (r OSHACase) IncidentID() string        { return text(r, "incident_id") }
+func (r OSHACase) IncidentID() string        { return readText(r, "incident_id") }
 func (r OSHACase) IncidentIDOrNull() any     { return r["incident_id"] }
 func (r OSHACase) SetIncidentID(v string)    { r["incident_id"] = v }
 func (r OSHACase) SetIncidentIDOrNull(v any) { r["incident_id"] = v }
 
-func (r OSHACase) SiteID() string        { return text(r, "site_id") }
+func (r OSHACase) SiteID() string        { return readText(r, "site_id") }
 func (r OSHACase) SiteIDOrNull() any     { return r["site_id"] }
 func (r OSHACase) SetSiteID(v string)    { r["site_id"] = v }
 func (r OSHACase) SetSiteIDOrNull(v any) { r["site_id"] = v }
 
-func (r OSHACase) Year() int64         { return integer(r, "year") }
+func (r OSHACase) Year() int64         { return readInteger(r, "year") }
 func (r OSHACase) YearOrNull() any     { return r["year"] }
 func (r OSHACase) SetYear(v int64)     { r["year"] = v }
 func (r OSHACase) SetYearOrNull(v any) { r["year"] = v }
 
-func (r OSHACase) CaseNo() int64         { return integer(r, "case_no") }
+func (r OSHACase) CaseNo() int64         { return readInteger(r, "case_no") }
 func (r OSHACase) CaseNoOrNull() any     { return r["case_no"] }
 func (r OSHACase) SetCaseNo(v int64)     { r["case_no"] = v }
 func (r OSHACase) SetCaseNoOrNull(v any) { r["case_no"] = v }
 func (r OSHACase) HasCaseNo() bool       { return r["case_no"] != nil }
 func (r OSHACase) ClearCaseNo()          { r["case_no"] = nil }
 
-func (r OSHACase) Recordable() string        { return text(r, "recordable") }
+func (r OSHACase) Recordable() string        { return readText(r, "recordable") }
 func (r OSHACase) RecordableOrNull() any     { return r["recordable"] }
 func (r OSHACase) SetRecordable(v string)    { r["recordable"] = v }
 func (r OSHACase) SetRecordableOrNull(v any) { r["recordable"] = v }
 
-func (r OSHACase) Basis() string        { return text(r, "basis") }
+func (r OSHACase) Basis() string        { return readText(r, "basis") }
 func (r OSHACase) BasisOrNull() any     { return r["basis"] }
 func (r OSHACase) SetBasis(v string)    { r["basis"] = v }
 func (r OSHACase) SetBasisOrNull(v any) { r["basis"] = v }
 func (r OSHACase) HasBasis() bool       { return r["basis"] != nil }
 func (r OSHACase) ClearBasis()          { r["basis"] = nil }
 
-func (r OSHACase) EnteredAt() string        { return text(r, "entered_at") }
+func (r OSHACase) EnteredAt() string        { return readText(r, "entered_at") }
 func (r OSHACase) EnteredAtOrNull() any     { return r["entered_at"] }
 func (r OSHACase) SetEnteredAt(v string)    { r["entered_at"] = v }
 func (r OSHACase) SetEnteredAtOrNull(v any) { r["entered_at"] = v }
 func (r OSHACase) HasEnteredAt() bool       { return r["entered_at"] != nil }
 func (r OSHACase) ClearEnteredAt()          { r["entered_at"] = nil }
 
-func (r OSHACase) EnteredLate() bool          { return boolean(r, "entered_late") }
+func (r OSHACase) EnteredLate() bool          { return readBoolean(r, "entered_late") }
 func (r OSHACase) EnteredLateOrNull() any     { return r["entered_late"] }
 func (r OSHACase) SetEnteredLate(v bool)      { r["entered_late"] = v }
 func (r OSHACase) SetEnteredLateOrNull(v any) { r["entered_late"] = v }
 func (r OSHACase) HasEnteredLate() bool       { return r["entered_late"] != nil }
 func (r OSHACase) ClearEnteredLate()          { r["entered_late"] = nil }
 
-func (r OSHACase) WorkerID() string        { return text(r, "worker_id") }
+func (r OSHACase) WorkerID() string        { return readText(r, "worker_id") }
 func (r OSHACase) WorkerIDOrNull() any     { return r["worker_id"] }
 func (r OSHACase) SetWorkerID(v string)    { r["worker_id"] = v }
 func (r OSHACase) SetWorkerIDOrNull(v any) { r["worker_id"] = v }
 func (r OSHACase) HasWorkerID() bool       { return r["worker_id"] != nil }
 func (r OSHACase) ClearWorkerID()          { r["worker_id"] = nil }
 
-func (r OSHACase) EmployeeName() string        { return text(r, "employee_name") }
+func (r OSHACase) EmployeeName() string        { return readText(r, "employee_name") }
 func (r OSHACase) EmployeeNameOrNull() any     { return r["employee_name"] }
 func (r OSHACase) SetEmployeeName(v string)    { r["employee_name"] = v }
 func (r OSHACase) SetEmployeeNameOrNull(v any) { r["employee_name"] = v }
 func (r OSHACase) HasEmployeeName() bool       { return r["employee_name"] != nil }
 func (r OSHACase) ClearEmployeeName()          { r["employee_name"] = nil }
 
-func (r OSHACase) JobTitle() string        { return text(r, "job_title") }
+func (r OSHACase) JobTitle() string        { return readText(r, "job_title") }
 func (r OSHACase) JobTitleOrNull() any     { return r["job_title"] }
 func (r OSHACase) SetJobTitle(v string)    { r["job_title"] = v }
 func (r OSHACase) SetJobTitleOrNull(v any) { r["job_title"] = v }
 func (r OSHACase) HasJobTitle() bool       { return r["job_title"] != nil }
 func (r OSHACase) ClearJobTitle()          { r["job_title"] = nil }
 
-func (r OSHACase) PrivacyCase() bool          { return boolean(r, "privacy_case") }
+func (r OSHACase) PrivacyCase() bool          { return readBoolean(r, "privacy_case") }
 func (r OSHACase) PrivacyCaseOrNull() any     { return r["privacy_case"] }
 func (r OSHACase) SetPrivacyCase(v bool)      { r["privacy_case"] = v }
 func (r OSHACase) SetPrivacyCaseOrNull(v any) { r["privacy_case"] = v }
 
-func (r OSHACase) PrivacyReason() string        { return text(r, "privacy_reason") }
+func (r OSHACase) PrivacyReason() string        { return readText(r, "privacy_reason") }
 func (r OSHACase) PrivacyReasonOrNull() any     { return r["privacy_reason"] }
 func (r OSHACase) SetPrivacyReason(v string)    { r["privacy_reason"] = v }
 func (r OSHACase) SetPrivacyReasonOrNull(v any) { r["privacy_reason"] = v }
 func (r OSHACase) HasPrivacyReason() bool       { return r["privacy_reason"] != nil }
 func (r OSHACase) ClearPrivacyReason()          { r["privacy_reason"] = nil }
 
-func (r OSHACase) WhereOccurred() string        { return text(r, "where_occurred") }
+func (r OSHACase) WhereOccurred() string        { return readText(r, "where_occurred") }
 func (r OSHACase) WhereOccurredOrNull() any     { return r["where_occurred"] }
 func (r OSHACase) SetWhereOccurred(v string)    { r["where_occurred"] = v }
 func (r OSHACase) SetWhereOccurredOrNull(v any) { r["where_occurred"] = v }
 func (r OSHACase) HasWhereOccurred() bool       { return r["where_occurred"] != nil }
 func (r OSHACase) ClearWhereOccurred()          { r["where_occurred"] = nil }
 
-func (r OSHACase) Description() string        { return text(r, "description") }
+func (r OSHACase) Description() string        { return readText(r, "description") }
 func (r OSHACase) DescriptionOrNull() any     { return r["description"] }
 func (r OSHACase) SetDescription(v string)    { r["description"] = v }
 func (r OSHACase) SetDescriptionOrNull(v any) { r["description"] = v }
 func (r OSHACase) HasDescription() bool       { return r["description"] != nil }
 func (r OSHACase) ClearDescription()          { r["description"] = nil }
 
-func (r OSHACase) DiscreetDescription() string        { return text(r, "discreet_description") }
+func (r OSHACase) DiscreetDescription() string        { return readText(r, "discreet_description") }
 func (r OSHACase) DiscreetDescriptionOrNull() any     { return r["discreet_description"] }
 func (r OSHACase) SetDiscreetDescription(v string)    { r["discreet_description"] = v }
 func (r OSHACase) SetDiscreetDescriptionOrNull(v any) { r["discreet_description"] = v }
 func (r OSHACase) HasDiscreetDescription() bool       { return r["discreet_description"] != nil }
 func (r OSHACase) ClearDiscreetDescription()          { r["discreet_description"] = nil }
 
-func (r OSHACase) Outcome() string        { return text(r, "outcome") }
+func (r OSHACase) Outcome() string        { return readText(r, "outcome") }
 func (r OSHACase) OutcomeOrNull() any     { return r["outcome"] }
 func (r OSHACase) SetOutcome(v string)    { r["outcome"] = v }
 func (r OSHACase) SetOutcomeOrNull(v any) { r["outcome"] = v }
 func (r OSHACase) HasOutcome() bool       { return r["outcome"] != nil }
 func (r OSHACase) ClearOutcome()          { r["outcome"] = nil }
 
-func (r OSHACase) DaysAway() int64         { return integer(r, "days_away") }
+func (r OSHACase) DaysAway() int64         { return readInteger(r, "days_away") }
 func (r OSHACase) DaysAwayOrNull() any     { return r["days_away"] }
 func (r OSHACase) SetDaysAway(v int64)     { r["days_away"] = v }
 func (r OSHACase) SetDaysAwayOrNull(v any) { r["days_away"] = v }
 
-func (r OSHACase) DaysRestricted() int64         { return integer(r, "days_restricted") }
+func (r OSHACase) DaysRestricted() int64         { return readInteger(r, "days_restricted") }
 func (r OSHACase) DaysRestrictedOrNull() any     { return r["days_restricted"] }
 func (r OSHACase) SetDaysRestricted(v int64)     { r["days_restricted"] = v }
 func (r OSHACase) SetDaysRestrictedOrNull(v any) { r["days_restricted"] = v }
 
-func (r OSHACase) AwayFrom() string        { return text(r, "away_from") }
+func (r OSHACase) AwayFrom() string        { return readText(r, "away_from") }
 func (r OSHACase) AwayFromOrNull() any     { return r["away_from"] }
 func (r OSHACase) SetAwayFrom(v string)    { r["away_from"] = v }
 func (r OSHACase) SetAwayFromOrNull(v any) { r["away_from"] = v }
 func (r OSHACase) HasAwayFrom() bool       { return r["away_from"] != nil }
 func (r OSHACase) ClearAwayFrom()          { r["away_from"] = nil }
 
-func (r OSHACase) AwayUntil() string        { return text(r, "away_until") }
+func (r OSHACase) AwayUntil() string        { return readText(r, "away_until") }
 func (r OSHACase) AwayUntilOrNull() any     { return r["away_until"] }
 func (r OSHACase) SetAwayUntil(v string)    { r["away_until"] = v }
 func (r OSHACase) SetAwayUntilOrNull(v any) { r["away_until"] = v }
 func (r OSHACase) HasAwayUntil() bool       { return r["away_until"] != nil }
 func (r OSHACase) ClearAwayUntil()          { r["away_until"] = nil }
 
-func (r OSHACase) RestrictedFrom() string        { return text(r, "restricted_from") }
+func (r OSHACase) RestrictedFrom() string        { return readText(r, "restricted_from") }
 func (r OSHACase) RestrictedFromOrNull() any     { return r["restricted_from"] }
 func (r OSHACase) SetRestrictedFrom(v string)    { r["restricted_from"] = v }
 func (r OSHACase) SetRestrictedFromOrNull(v any) { r["restricted_from"] = v }
 func (r OSHACase) HasRestrictedFrom() bool       { return r["restricted_from"] != nil }
 func (r OSHACase) ClearRestrictedFrom()          { r["restricted_from"] = nil }
 
-func (r OSHACase) RestrictedUntil() string        { return text(r, "restricted_until") }
+func (r OSHACase) RestrictedUntil() string        { return readText(r, "restricted_until") }
 func (r OSHACase) RestrictedUntilOrNull() any     { return r["restricted_until"] }
 func (r OSHACase) SetRestrictedUntil(v string)    { r["restricted_until"] = v }
 func (r OSHACase) SetRestrictedUntilOrNull(v any) { r["restricted_until"] = v }
 func (r OSHACase) HasRestrictedUntil() bool       { return r["restricted_until"] != nil }
 func (r OSHACase) ClearRestrictedUntil()          { r["restricted_until"] = nil }
 
-func (r OSHACase) IllnessType() string        { return text(r, "illness_type") }
+func (r OSHACase) IllnessType() string        { return readText(r, "illness_type") }
 func (r OSHACase) IllnessTypeOrNull() any     { return r["illness_type"] }
 func (r OSHACase) SetIllnessType(v string)    { r["illness_type"] = v }
 func (r OSHACase) SetIllnessTypeOrNull(v any) { r["illness_type"] = v }
 func (r OSHACase) HasIllnessType() bool       { return r["illness_type"] != nil }
 func (r OSHACase) ClearIllnessType()          { r["illness_type"] = nil }
 
-func (r OSHACase) BirthDate() string        { return text(r, "birth_date") }
+func (r OSHACase) BirthDate() string        { return readText(r, "birth_date") }
 func (r OSHACase) BirthDateOrNull() any     { return r["birth_date"] }
 func (r OSHACase) SetBirthDate(v string)    { r["birth_date"] = v }
 func (r OSHACase) SetBirthDateOrNull(v any) { r["birth_date"] = v }
 func (r OSHACase) HasBirthDate() bool       { return r["birth_date"] != nil }
 func (r OSHACase) ClearBirthDate()          { r["birth_date"] = nil }
 
-func (r OSHACase) HireDate() string        { return text(r, "hire_date") }
+func (r OSHACase) HireDate() string        { return readText(r, "hire_date") }
 func (r OSHACase) HireDateOrNull() any     { return r["hire_date"] }
 func (r OSHACase) SetHireDate(v string)    { r["hire_date"] = v }
 func (r OSHACase) SetHireDateOrNull(v any) { r["hire_date"] = v }
 func (r OSHACase) HasHireDate() bool       { return r["hire_date"] != nil }
 func (r OSHACase) ClearHireDate()          { r["hire_date"] = nil }
 
-func (r OSHACase) Sex() string        { return text(r, "sex") }
+func (r OSHACase) Sex() string        { return readText(r, "sex") }
 func (r OSHACase) SexOrNull() any     { return r["sex"] }
 func (r OSHACase) SetSex(v string)    { r["sex"] = v }
 func (r OSHACase) SetSexOrNull(v any) { r["sex"] = v }
 func (r OSHACase) HasSex() bool       { return r["sex"] != nil }
 func (r OSHACase) ClearSex()          { r["sex"] = nil }
 
-func (r OSHACase) EmployeeAddress() string        { return text(r, "employee_address") }
+func (r OSHACase) EmployeeAddress() string        { return readText(r, "employee_address") }
 func (r OSHACase) EmployeeAddressOrNull() any     { return r["employee_address"] }
 func (r OSHACase) SetEmployeeAddress(v string)    { r["employee_address"] = v }
 func (r OSHACase) SetEmployeeAddressOrNull(v any) { r["employee_address"] = v }
 func (r OSHACase) HasEmployeeAddress() bool       { return r["employee_address"] != nil }
 func (r OSHACase) ClearEmployeeAddress()          { r["employee_address"] = nil }
 
-func (r OSHACase) Physician() string        { return text(r, "physician") }
+func (r OSHACase) Physician() string        { return readText(r, "physician") }
 func (r OSHACase) PhysicianOrNull() any     { return r["physician"] }
 func (r OSHACase) SetPhysician(v string)    { r["physician"] = v }
 func (r OSHACase) SetPhysicianOrNull(v any) { r["physician"] = v }
 func (r OSHACase) HasPhysician() bool       { return r["physician"] != nil }
 func (r OSHACase) ClearPhysician()          { r["physician"] = nil }
 
-func (r OSHACase) Facility() string        { return text(r, "facility") }
+func (r OSHACase) Facility() string        { return readText(r, "facility") }
 func (r OSHACase) FacilityOrNull() any     { return r["facility"] }
 func (r OSHACase) SetFacility(v string)    { r["facility"] = v }
 func (r OSHACase) SetFacilityOrNull(v any) { r["facility"] = v }
 func (r OSHACase) HasFacility() bool       { return r["facility"] != nil }
 func (r OSHACase) ClearFacility()          { r["facility"] = nil }
 
-func (r OSHACase) EmergencyRoom() bool          { return boolean(r, "emergency_room") }
+func (r OSHACase) EmergencyRoom() bool          { return readBoolean(r, "emergency_room") }
 func (r OSHACase) EmergencyRoomOrNull() any     { return r["emergency_room"] }
 func (r OSHACase) SetEmergencyRoom(v bool)      { r["emergency_room"] = v }
 func (r OSHACase) SetEmergencyRoomOrNull(v any) { r["emergency_room"] = v }
 
-func (r OSHACase) InPatient() bool          { return boolean(r, "in_patient") }
+func (r OSHACase) InPatient() bool          { return readBoolean(r, "in_patient") }
 func (r OSHACase) InPatientOrNull() any     { return r["in_patient"] }
 func (r OSHACase) SetInPatient(v bool)      { r["in_patient"] = v }
 func (r OSHACase) SetInPatientOrNull(v any) { r["in_patient"] = v }
 
-func (r OSHACase) InPatientAt() string        { return text(r, "in_patient_at") }
+func (r OSHACase) InPatientAt() string        { return readText(r, "in_patient_at") }
 func (r OSHACase) InPatientAtOrNull() any     { return r["in_patient_at"] }
 func (r OSHACase) SetInPatientAt(v string)    { r["in_patient_at"] = v }
 func (r OSHACase) SetInPatientAtOrNull(v any) { r["in_patient_at"] = v }
 func (r OSHACase) HasInPatientAt() bool       { return r["in_patient_at"] != nil }
 func (r OSHACase) ClearInPatientAt()          { r["in_patient_at"] = nil }
 
-func (r OSHACase) Amputation() bool          { return boolean(r, "amputation") }
+func (r OSHACase) Amputation() bool          { return readBoolean(r, "amputation") }
 func (r OSHACase) AmputationOrNull() any     { return r["amputation"] }
 func (r OSHACase) SetAmputation(v bool)      { r["amputation"] = v }
 func (r OSHACase) SetAmputationOrNull(v any) { r["amputation"] = v }
 
-func (r OSHACase) EyeLoss() bool          { return boolean(r, "eye_loss") }
+func (r OSHACase) EyeLoss() bool          { return readBoolean(r, "eye_loss") }
 func (r OSHACase) EyeLossOrNull() any     { return r["eye_loss"] }
 func (r OSHACase) SetEyeLoss(v bool)      { r["eye_loss"] = v }
 func (r OSHACase) SetEyeLossOrNull(v any) { r["eye_loss"] = v }
 
-func (r OSHACase) WorkBegan() string        { return text(r, "work_began") }
+func (r OSHACase) WorkBegan() string        { return readText(r, "work_began") }
 func (r OSHACase) WorkBeganOrNull() any     { return r["work_began"] }
 func (r OSHACase) SetWorkBegan(v string)    { r["work_began"] = v }
 func (r OSHACase) SetWorkBeganOrNull(v any) { r["work_began"] = v }
 func (r OSHACase) HasWorkBegan() bool       { return r["work_began"] != nil }
 func (r OSHACase) ClearWorkBegan()          { r["work_began"] = nil }
 
-func (r OSHACase) EventTime() string        { return text(r, "event_time") }
+func (r OSHACase) EventTime() string        { return readText(r, "event_time") }
 func (r OSHACase) EventTimeOrNull() any     { return r["event_time"] }
 func (r OSHACase) SetEventTime(v string)    { r["event_time"] = v }
 func (r OSHACase) SetEventTimeOrNull(v any) { r["event_time"] = v }
 func (r OSHACase) HasEventTime() bool       { return r["event_time"] != nil }
 func (r OSHACase) ClearEventTime()          { r["event_time"] = nil }
 
-func (r OSHACase) TimeUnknown() bool          { return boolean(r, "time_unknown") }
+func (r OSHACase) TimeUnknown() bool          { return readBoolean(r, "time_unknown") }
 func (r OSHACase) TimeUnknownOrNull() any     { return r["time_unknown"] }
 func (r OSHACase) SetTimeUnknown(v bool)      { r["time_unknown"] = v }
 func (r OSHACase) SetTimeUnknownOrNull(v any) { r["time_unknown"] = v }
 
-func (r OSHACase) ActivityBefore() string        { return text(r, "activity_before") }
+func (r OSHACase) ActivityBefore() string        { return readText(r, "activity_before") }
 func (r OSHACase) ActivityBeforeOrNull() any     { return r["activity_before"] }
 func (r OSHACase) SetActivityBefore(v string)    { r["activity_before"] = v }
 func (r OSHACase) SetActivityBeforeOrNull(v any) { r["activity_before"] = v }
 func (r OSHACase) HasActivityBefore() bool       { return r["activity_before"] != nil }
 func (r OSHACase) ClearActivityBefore()          { r["activity_before"] = nil }
 
-func (r OSHACase) WhatHappened() string        { return text(r, "what_happened") }
+func (r OSHACase) WhatHappened() string        { return readText(r, "what_happened") }
 func (r OSHACase) WhatHappenedOrNull() any     { return r["what_happened"] }
 func (r OSHACase) SetWhatHappened(v string)    { r["what_happened"] = v }
 func (r OSHACase) SetWhatHappenedOrNull(v any) { r["what_happened"] = v }
 func (r OSHACase) HasWhatHappened() bool       { return r["what_happened"] != nil }
 func (r OSHACase) ClearWhatHappened()          { r["what_happened"] = nil }
 
-func (r OSHACase) InjuryDetail() string        { return text(r, "injury_detail") }
+func (r OSHACase) InjuryDetail() string        { return readText(r, "injury_detail") }
 func (r OSHACase) InjuryDetailOrNull() any     { return r["injury_detail"] }
 func (r OSHACase) SetInjuryDetail(v string)    { r["injury_detail"] = v }
 func (r OSHACase) SetInjuryDetailOrNull(v any) { r["injury_detail"] = v }
 func (r OSHACase) HasInjuryDetail() bool       { return r["injury_detail"] != nil }
 func (r OSHACase) ClearInjuryDetail()          { r["injury_detail"] = nil }
 
-func (r OSHACase) ObjectSubstance() string        { return text(r, "object_substance") }
+func (r OSHACase) ObjectSubstance() string        { return readText(r, "object_substance") }
 func (r OSHACase) ObjectSubstanceOrNull() any     { return r["object_substance"] }
 func (r OSHACase) SetObjectSubstance(v string)    { r["object_substance"] = v }
 func (r OSHACase) SetObjectSubstanceOrNull(v any) { r["object_substance"] = v }
 func (r OSHACase) HasObjectSubstance() bool       { return r["object_substance"] != nil }
 func (r OSHACase) ClearObjectSubstance()          { r["object_substance"] = nil }
 
-func (r OSHACase) InjuryType() string        { return text(r, "injury_type") }
+func (r OSHACase) InjuryType() string        { return readText(r, "injury_type") }
 func (r OSHACase) InjuryTypeOrNull() any     { return r["injury_type"] }
 func (r OSHACase) SetInjuryType(v string)    { r["injury_type"] = v }
 func (r OSHACase) SetInjuryTypeOrNull(v any) { r["injury_type"] = v }
 func (r OSHACase) HasInjuryType() bool       { return r["injury_type"] != nil }
 func (r OSHACase) ClearInjuryType()          { r["injury_type"] = nil }
 
-func (r OSHACase) BodyPart() string        { return text(r, "body_part") }
+func (r OSHACase) BodyPart() string        { return readText(r, "body_part") }
 func (r OSHACase) BodyPartOrNull() any     { return r["body_part"] }
 func (r OSHACase) SetBodyPart(v string)    { r["body_part"] = v }
 func (r OSHACase) SetBodyPartOrNull(v any) { r["body_part"] = v }
 func (r OSHACase) HasBodyPart() bool       { return r["body_part"] != nil }
 func (r OSHACase) ClearBodyPart()          { r["body_part"] = nil }
 
-func (r OSHACase) Deviation() string        { return text(r, "deviation") }
+func (r OSHACase) Deviation() string        { return readText(r, "deviation") }
 func (r OSHACase) DeviationOrNull() any     { return r["deviation"] }
 func (r OSHACase) SetDeviation(v string)    { r["deviation"] = v }
 func (r OSHACase) SetDeviationOrNull(v any) { r["deviation"] = v }
 func (r OSHACase) HasDeviation() bool       { return r["deviation"] != nil }
 func (r OSHACase) ClearDeviation()          { r["deviation"] = nil }
 
-func (r OSHACase) ContactMode() string        { return text(r, "contact_mode") }
+func (r OSHACase) ContactMode() string        { return readText(r, "contact_mode") }
 func (r OSHACase) ContactModeOrNull() any     { return r["contact_mode"] }
 func (r OSHACase) SetContactMode(v string)    { r["contact_mode"] = v }
 func (r OSHACase) SetContactModeOrNull(v any) { r["contact_mode"] = v }
 func (r OSHACase) HasContactMode() bool       { return r["contact_mode"] != nil }
 func (r OSHACase) ClearContactMode()          { r["contact_mode"] = nil }
 
-func (r OSHACase) DeathDate() string        { return text(r, "death_date") }
+func (r OSHACase) DeathDate() string        { return readText(r, "death_date") }
 func (r OSHACase) DeathDateOrNull() any     { return r["death_date"] }
 func (r OSHACase) SetDeathDate(v string)    { r["death_date"] = v }
 func (r OSHACase) SetDeathDateOrNull(v any) { r["death_date"] = v }
 func (r OSHACase) HasDeathDate() bool       { return r["death_date"] != nil }
 func (r OSHACase) ClearDeathDate()          { r["death_date"] = nil }
 
-func (r OSHACase) DeathTime() string        { return text(r, "death_time") }
+func (r OSHACase) DeathTime() string        { return readText(r, "death_time") }
 func (r OSHACase) DeathTimeOrNull() any     { return r["death_time"] }
 func (r OSHACase) SetDeathTime(v string)    { r["death_time"] = v }
 func (r OSHACase) SetDeathTimeOrNull(v any) { r["death_time"] = v }
 func (r OSHACase) HasDeathTime() bool       { return r["death_time"] != nil }
 func (r OSHACase) ClearDeathTime()          { r["death_time"] = nil }
 
-func (r OSHACase) DeathKnownAt() string        { return text(r, "death_known_at") }
+func (r OSHACase) DeathKnownAt() string        { return readText(r, "death_known_at") }
 func (r OSHACase) DeathKnownAtOrNull() any     { return r["death_known_at"] }
 func (r OSHACase) SetDeathKnownAt(v string)    { r["death_known_at"] = v }
 func (r OSHACase) SetDeathKnownAtOrNull(v any) { r["death_known_at"] = v }
 func (r OSHACase) HasDeathKnownAt() bool       { return r["death_known_at"] != nil }
 func (r OSHACase) ClearDeathKnownAt()          { r["death_known_at"] = nil }
 
-func (r OSHACase) SpecifiedInjury() string        { return text(r, "specified_injury") }
+func (r OSHACase) SpecifiedInjury() string        { return readText(r, "specified_injury") }
 func (r OSHACase) SpecifiedInjuryOrNull() any     { return r["specified_injury"] }
 func (r OSHACase) SetSpecifiedInjury(v string)    { r["specified_injury"] = v }
 func (r OSHACase) SetSpecifiedInjuryOrNull(v any) { r["specified_injury"] = v }
 func (r OSHACase) HasSpecifiedInjury() bool       { return r["specified_injury"] != nil }
 func (r OSHACase) ClearSpecifiedInjury()          { r["specified_injury"] = nil }
 
-func (r OSHACase) MinorRegister() bool          { return boolean(r, "minor_register") }
+func (r OSHACase) MinorRegister() bool          { return readBoolean(r, "minor_register") }
 func (r OSHACase) MinorRegisterOrNull() any     { return r["minor_register"] }
 func (r OSHACase) SetMinorRegister(v bool)      { r["minor_register"] = v }
 func (r OSHACase) SetMinorRegisterOrNull(v any) { r["minor_register"] = v }
 
-func (r OSHACase) CompletedBy() string        { return text(r, "completed_by") }
+func (r OSHACase) CompletedBy() string        { return readText(r, "completed_by") }
 func (r OSHACase) CompletedByOrNull() any     { return r["completed_by"] }
 func (r OSHACase) SetCompletedBy(v string)    { r["completed_by"] = v }
 func (r OSHACase) SetCompletedByOrNull(v any) { r["completed_by"] = v }
 func (r OSHACase) HasCompletedBy() bool       { return r["completed_by"] != nil }
 func (r OSHACase) ClearCompletedBy()          { r["completed_by"] = nil }
 
-func (r OSHACase) CompletedTitle() string        { return text(r, "completed_title") }
+func (r OSHACase) CompletedTitle() string        { return readText(r, "completed_title") }
 func (r OSHACase) CompletedTitleOrNull() any     { return r["completed_title"] }
 func (r OSHACase) SetCompletedTitle(v string)    { r["completed_title"] = v }
 func (r OSHACase) SetCompletedTitleOrNull(v any) { r["completed_title"] = v }
 func (r OSHACase) HasCompletedTitle() bool       { return r["completed_title"] != nil }
 func (r OSHACase) ClearCompletedTitle()          { r["completed_title"] = nil }
 
-func (r OSHACase) CompletedPhone() string        { return text(r, "completed_phone") }
+func (r OSHACase) CompletedPhone() string        { return readText(r, "completed_phone") }
 func (r OSHACase) CompletedPhoneOrNull() any     { return r["completed_phone"] }
 func (r OSHACase) SetCompletedPhone(v string)    { r["completed_phone"] = v }
 func (r OSHACase) SetCompletedPhoneOrNull(v any) { r["completed_phone"] = v }
 func (r OSHACase) HasCompletedPhone() bool       { return r["completed_phone"] != nil }
 func (r OSHACase) ClearCompletedPhone()          { r["completed_phone"] = nil }
 
-func (r OSHACase) OSHADueAt() string        { return text(r, "osha_due_at") }
+func (r OSHACase) OSHADueAt() string        { return readText(r, "osha_due_at") }
 func (r OSHACase) OSHADueAtOrNull() any     { return r["osha_due_at"] }
 func (r OSHACase) SetOSHADueAt(v string)    { r["osha_due_at"] = v }
 func (r OSHACase) SetOSHADueAtOrNull(v any) { r["osha_due_at"] = v }
 func (r OSHACase) HasOSHADueAt() bool       { return r["osha_due_at"] != nil }
 func (r OSHACase) ClearOSHADueAt()          { r["osha_due_at"] = nil }
 
-func (r OSHACase) OSHAToldAt() string        { return text(r, "osha_told_at") }
+func (r OSHACase) OSHAToldAt() string        { return readText(r, "osha_told_at") }
 func (r OSHACase) OSHAToldAtOrNull() any     { return r["osha_told_at"] }
 func (r OSHACase) SetOSHAToldAt(v string)    { r["osha_told_at"] = v }
 func (r OSHACase) SetOSHAToldAtOrNull(v any) { r["osha_told_at"] = v }
 func (r OSHACase) HasOSHAToldAt() bool       { return r["osha_told_at"] != nil }
 func (r OSHACase) ClearOSHAToldAt()          { r["osha_told_at"] = nil }
 
-func (r OSHACase) CreatedAt() string        { return text(r, "created_at") }
+func (r OSHACase) CreatedAt() string        { return readText(r, "created_at") }
 func (r OSHACase) CreatedAtOrNull() any     { return r["created_at"] }
 func (r OSHACase) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r OSHACase) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r OSHACase) UpdatedAt() string        { return text(r, "updated_at") }
+func (r OSHACase) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r OSHACase) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r OSHACase) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r OSHACase) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r OSHACase) CreatedBy() string        { return text(r, "created_by") }
+func (r OSHACase) CreatedBy() string        { return readText(r, "created_by") }
 func (r OSHACase) CreatedByOrNull() any     { return r["created_by"] }
 func (r OSHACase) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r OSHACase) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r OSHACase) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r OSHACase) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r OSHACase) Version() int64         { return integer(r, "version") }
+func (r OSHACase) Version() int64         { return readInteger(r, "version") }
 func (r OSHACase) VersionOrNull() any     { return r["version"] }
 func (r OSHACase) SetVersion(v int64)     { r["version"] = v }
 func (r OSHACase) SetVersionOrNull(v any) { r["version"] = v }
@@ -4588,97 +4590,99 @@ type OSHASummary store.Row
 // ResourceName is osha_summaries.
 func (OSHASummary) ResourceName() string { return "osha_summaries" }
 
-func (r OSHASummary) TenantID() string        { return text(r, "tenant_id") }
+func (r OSHASummary) TenantID() string        { return readText(r, "tenant_id") }
 func (r OSHASummary) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r OSHASummary) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r OSHASummary) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r OSHASummary) ID() string        { return text(r, "id") }
+func (r OSHASummary) ID() string        { return readText(r, "id") }
 func (r OSHASummary) IDOrNull() any     { return r["id"] }
 func (r OSHASummary) SetID(v string)    { r["id"] = v }
 func (r OSHASummary) SetIDOrNull(v any) { r["id"] = v }
 
-func (r OSHASummary) SiteID() string        { return text(r, "site_id") }
+func (r OSHASummary) SiteID() string        { return readText(r, "site_id") }
 func (r OSHASummary) SiteIDOrNull() any     { return r["site_id"] }
 func (r OSHASummary) SetSiteID(v string)    { r["site_id"] = v }
 func (r OSHASummary) SetSiteIDOrNull(v any) { r["site_id"] = v }
 
-func (r OSHASummary) Year() int64         { return integer(r, "year") }
+func (r OSHASummary) Year() int64         { return readInteger(r, "year") }
 func (r OSHASummary) YearOrNull() any     { return r["year"] }
 func (r OSHASummary) SetYear(v int64)     { r["year"] = v }
 func (r OSHASummary) SetYearOrNull(v any) { r["year"] = v }
 
-func (r OSHASummary) AvgEmployees() int64         { return integer(r, "avg_employees") }
+func (r OSHASummary) AvgEmployees() int64         { return readInteger(r, "avg_employees") }
 func (r OSHASummary) AvgEmployeesOrNull() any     { return r["avg_employees"] }
 func (r OSHASummary) SetAvgEmployees(v int64)     { r["avg_employees"] = v }
 func (r OSHASummary) SetAvgEmployeesOrNull(v any) { r["avg_employees"] = v }
 
-func (r OSHASummary) PeakEmployees() int64         { return integer(r, "peak_employees") }
+func (r OSHASummary) PeakEmployees() int64         { return readInteger(r, "peak_employees") }
 func (r OSHASummary) PeakEmployeesOrNull() any     { return r["peak_employees"] }
 func (r OSHASummary) SetPeakEmployees(v int64)     { r["peak_employees"] = v }
 func (r OSHASummary) SetPeakEmployeesOrNull(v any) { r["peak_employees"] = v }
 func (r OSHASummary) HasPeakEmployees() bool       { return r["peak_employees"] != nil }
 func (r OSHASummary) ClearPeakEmployees()          { r["peak_employees"] = nil }
 
-func (r OSHASummary) FullTimeEquivalents() decimal.Dec     { return dec(r, "full_time_equivalents") }
+func (r OSHASummary) FullTimeEquivalents() decimal.Dec {
+	return readDecimal(r, "full_time_equivalents")
+}
 func (r OSHASummary) FullTimeEquivalentsOrNull() any       { return r["full_time_equivalents"] }
 func (r OSHASummary) SetFullTimeEquivalents(v decimal.Dec) { r["full_time_equivalents"] = v }
 func (r OSHASummary) SetFullTimeEquivalentsOrNull(v any)   { r["full_time_equivalents"] = v }
 func (r OSHASummary) HasFullTimeEquivalents() bool         { return r["full_time_equivalents"] != nil }
 func (r OSHASummary) ClearFullTimeEquivalents()            { r["full_time_equivalents"] = nil }
 
-func (r OSHASummary) AdditionalHours() int64         { return integer(r, "additional_hours") }
+func (r OSHASummary) AdditionalHours() int64         { return readInteger(r, "additional_hours") }
 func (r OSHASummary) AdditionalHoursOrNull() any     { return r["additional_hours"] }
 func (r OSHASummary) SetAdditionalHours(v int64)     { r["additional_hours"] = v }
 func (r OSHASummary) SetAdditionalHoursOrNull(v any) { r["additional_hours"] = v }
 
-func (r OSHASummary) HoursWorked() int64         { return integer(r, "hours_worked") }
+func (r OSHASummary) HoursWorked() int64         { return readInteger(r, "hours_worked") }
 func (r OSHASummary) HoursWorkedOrNull() any     { return r["hours_worked"] }
 func (r OSHASummary) SetHoursWorked(v int64)     { r["hours_worked"] = v }
 func (r OSHASummary) SetHoursWorkedOrNull(v any) { r["hours_worked"] = v }
 
-func (r OSHASummary) TotalDeaths() int64         { return integer(r, "total_deaths") }
+func (r OSHASummary) TotalDeaths() int64         { return readInteger(r, "total_deaths") }
 func (r OSHASummary) TotalDeathsOrNull() any     { return r["total_deaths"] }
 func (r OSHASummary) SetTotalDeaths(v int64)     { r["total_deaths"] = v }
 func (r OSHASummary) SetTotalDeathsOrNull(v any) { r["total_deaths"] = v }
 
-func (r OSHASummary) TotalDAFWCases() int64         { return integer(r, "total_dafw_cases") }
+func (r OSHASummary) TotalDAFWCases() int64         { return readInteger(r, "total_dafw_cases") }
 func (r OSHASummary) TotalDAFWCasesOrNull() any     { return r["total_dafw_cases"] }
 func (r OSHASummary) SetTotalDAFWCases(v int64)     { r["total_dafw_cases"] = v }
 func (r OSHASummary) SetTotalDAFWCasesOrNull(v any) { r["total_dafw_cases"] = v }
 
-func (r OSHASummary) TotalDJTRCases() int64         { return integer(r, "total_djtr_cases") }
+func (r OSHASummary) TotalDJTRCases() int64         { return readInteger(r, "total_djtr_cases") }
 func (r OSHASummary) TotalDJTRCasesOrNull() any     { return r["total_djtr_cases"] }
 func (r OSHASummary) SetTotalDJTRCases(v int64)     { r["total_djtr_cases"] = v }
 func (r OSHASummary) SetTotalDJTRCasesOrNull(v any) { r["total_djtr_cases"] = v }
 
-func (r OSHASummary) TotalOtherCases() int64         { return integer(r, "total_other_cases") }
+func (r OSHASummary) TotalOtherCases() int64         { return readInteger(r, "total_other_cases") }
 func (r OSHASummary) TotalOtherCasesOrNull() any     { return r["total_other_cases"] }
 func (r OSHASummary) SetTotalOtherCases(v int64)     { r["total_other_cases"] = v }
 func (r OSHASummary) SetTotalOtherCasesOrNull(v any) { r["total_other_cases"] = v }
 
-func (r OSHASummary) TotalDAFWDays() int64         { return integer(r, "total_dafw_days") }
+func (r OSHASummary) TotalDAFWDays() int64         { return readInteger(r, "total_dafw_days") }
 func (r OSHASummary) TotalDAFWDaysOrNull() any     { return r["total_dafw_days"] }
 func (r OSHASummary) SetTotalDAFWDays(v int64)     { r["total_dafw_days"] = v }
 func (r OSHASummary) SetTotalDAFWDaysOrNull(v any) { r["total_dafw_days"] = v }
 
-func (r OSHASummary) TotalDJTRDays() int64         { return integer(r, "total_djtr_days") }
+func (r OSHASummary) TotalDJTRDays() int64         { return readInteger(r, "total_djtr_days") }
 func (r OSHASummary) TotalDJTRDaysOrNull() any     { return r["total_djtr_days"] }
 func (r OSHASummary) SetTotalDJTRDays(v int64)     { r["total_djtr_days"] = v }
 func (r OSHASummary) SetTotalDJTRDaysOrNull(v any) { r["total_djtr_days"] = v }
 
-func (r OSHASummary) TotalInjuries() int64         { return integer(r, "total_injuries") }
+func (r OSHASummary) TotalInjuries() int64         { return readInteger(r, "total_injuries") }
 func (r OSHASummary) TotalInjuriesOrNull() any     { return r["total_injuries"] }
 func (r OSHASummary) SetTotalInjuries(v int64)     { r["total_injuries"] = v }
 func (r OSHASummary) SetTotalInjuriesOrNull(v any) { r["total_injuries"] = v }
 
-func (r OSHASummary) TotalSkinDisorders() int64         { return integer(r, "total_skin_disorders") }
+func (r OSHASummary) TotalSkinDisorders() int64         { return readInteger(r, "total_skin_disorders") }
 func (r OSHASummary) TotalSkinDisordersOrNull() any     { return r["total_skin_disorders"] }
 func (r OSHASummary) SetTotalSkinDisorders(v int64)     { r["total_skin_disorders"] = v }
 func (r OSHASummary) SetTotalSkinDisordersOrNull(v any) { r["total_skin_disorders"] = v }
 
 func (r OSHASummary) TotalRespiratoryConditions() int64 {
-	return integer(r, "total_respiratory_conditions")
+	return readInteger(r, "total_respiratory_conditions")
 }
 func (r OSHASummary) TotalRespiratoryConditionsOrNull() any { return r["total_respiratory_conditions"] }
 func (r OSHASummary) SetTotalRespiratoryConditions(v int64) { r["total_respiratory_conditions"] = v }
@@ -4686,128 +4690,128 @@ func (r OSHASummary) SetTotalRespiratoryConditionsOrNull(v any) {
 	r["total_respiratory_conditions"] = v
 }
 
-func (r OSHASummary) TotalPoisonings() int64         { return integer(r, "total_poisonings") }
+func (r OSHASummary) TotalPoisonings() int64         { return readInteger(r, "total_poisonings") }
 func (r OSHASummary) TotalPoisoningsOrNull() any     { return r["total_poisonings"] }
 func (r OSHASummary) SetTotalPoisonings(v int64)     { r["total_poisonings"] = v }
 func (r OSHASummary) SetTotalPoisoningsOrNull(v any) { r["total_poisonings"] = v }
 
-func (r OSHASummary) TotalHearingLoss() int64         { return integer(r, "total_hearing_loss") }
+func (r OSHASummary) TotalHearingLoss() int64         { return readInteger(r, "total_hearing_loss") }
 func (r OSHASummary) TotalHearingLossOrNull() any     { return r["total_hearing_loss"] }
 func (r OSHASummary) SetTotalHearingLoss(v int64)     { r["total_hearing_loss"] = v }
 func (r OSHASummary) SetTotalHearingLossOrNull(v any) { r["total_hearing_loss"] = v }
 
-func (r OSHASummary) TotalOtherIllnesses() int64         { return integer(r, "total_other_illnesses") }
+func (r OSHASummary) TotalOtherIllnesses() int64         { return readInteger(r, "total_other_illnesses") }
 func (r OSHASummary) TotalOtherIllnessesOrNull() any     { return r["total_other_illnesses"] }
 func (r OSHASummary) SetTotalOtherIllnesses(v int64)     { r["total_other_illnesses"] = v }
 func (r OSHASummary) SetTotalOtherIllnessesOrNull(v any) { r["total_other_illnesses"] = v }
 
-func (r OSHASummary) Doubt() string        { return text(r, "doubt") }
+func (r OSHASummary) Doubt() string        { return readText(r, "doubt") }
 func (r OSHASummary) DoubtOrNull() any     { return r["doubt"] }
 func (r OSHASummary) SetDoubt(v string)    { r["doubt"] = v }
 func (r OSHASummary) SetDoubtOrNull(v any) { r["doubt"] = v }
 func (r OSHASummary) HasDoubt() bool       { return r["doubt"] != nil }
 func (r OSHASummary) ClearDoubt()          { r["doubt"] = nil }
 
-func (r OSHASummary) CertifiedName() string        { return text(r, "certified_name") }
+func (r OSHASummary) CertifiedName() string        { return readText(r, "certified_name") }
 func (r OSHASummary) CertifiedNameOrNull() any     { return r["certified_name"] }
 func (r OSHASummary) SetCertifiedName(v string)    { r["certified_name"] = v }
 func (r OSHASummary) SetCertifiedNameOrNull(v any) { r["certified_name"] = v }
 func (r OSHASummary) HasCertifiedName() bool       { return r["certified_name"] != nil }
 func (r OSHASummary) ClearCertifiedName()          { r["certified_name"] = nil }
 
-func (r OSHASummary) CertifiedTitle() string        { return text(r, "certified_title") }
+func (r OSHASummary) CertifiedTitle() string        { return readText(r, "certified_title") }
 func (r OSHASummary) CertifiedTitleOrNull() any     { return r["certified_title"] }
 func (r OSHASummary) SetCertifiedTitle(v string)    { r["certified_title"] = v }
 func (r OSHASummary) SetCertifiedTitleOrNull(v any) { r["certified_title"] = v }
 func (r OSHASummary) HasCertifiedTitle() bool       { return r["certified_title"] != nil }
 func (r OSHASummary) ClearCertifiedTitle()          { r["certified_title"] = nil }
 
-func (r OSHASummary) CertifiedPhone() string        { return text(r, "certified_phone") }
+func (r OSHASummary) CertifiedPhone() string        { return readText(r, "certified_phone") }
 func (r OSHASummary) CertifiedPhoneOrNull() any     { return r["certified_phone"] }
 func (r OSHASummary) SetCertifiedPhone(v string)    { r["certified_phone"] = v }
 func (r OSHASummary) SetCertifiedPhoneOrNull(v any) { r["certified_phone"] = v }
 func (r OSHASummary) HasCertifiedPhone() bool       { return r["certified_phone"] != nil }
 func (r OSHASummary) ClearCertifiedPhone()          { r["certified_phone"] = nil }
 
-func (r OSHASummary) CertifiedBy() string        { return text(r, "certified_by") }
+func (r OSHASummary) CertifiedBy() string        { return readText(r, "certified_by") }
 func (r OSHASummary) CertifiedByOrNull() any     { return r["certified_by"] }
 func (r OSHASummary) SetCertifiedBy(v string)    { r["certified_by"] = v }
 func (r OSHASummary) SetCertifiedByOrNull(v any) { r["certified_by"] = v }
 func (r OSHASummary) HasCertifiedBy() bool       { return r["certified_by"] != nil }
 func (r OSHASummary) ClearCertifiedBy()          { r["certified_by"] = nil }
 
-func (r OSHASummary) CertifiedAt() string        { return text(r, "certified_at") }
+func (r OSHASummary) CertifiedAt() string        { return readText(r, "certified_at") }
 func (r OSHASummary) CertifiedAtOrNull() any     { return r["certified_at"] }
 func (r OSHASummary) SetCertifiedAt(v string)    { r["certified_at"] = v }
 func (r OSHASummary) SetCertifiedAtOrNull(v any) { r["certified_at"] = v }
 func (r OSHASummary) HasCertifiedAt() bool       { return r["certified_at"] != nil }
 func (r OSHASummary) ClearCertifiedAt()          { r["certified_at"] = nil }
 
-func (r OSHASummary) PostedFrom() string        { return text(r, "posted_from") }
+func (r OSHASummary) PostedFrom() string        { return readText(r, "posted_from") }
 func (r OSHASummary) PostedFromOrNull() any     { return r["posted_from"] }
 func (r OSHASummary) SetPostedFrom(v string)    { r["posted_from"] = v }
 func (r OSHASummary) SetPostedFromOrNull(v any) { r["posted_from"] = v }
 func (r OSHASummary) HasPostedFrom() bool       { return r["posted_from"] != nil }
 func (r OSHASummary) ClearPostedFrom()          { r["posted_from"] = nil }
 
-func (r OSHASummary) PostedTo() string        { return text(r, "posted_to") }
+func (r OSHASummary) PostedTo() string        { return readText(r, "posted_to") }
 func (r OSHASummary) PostedToOrNull() any     { return r["posted_to"] }
 func (r OSHASummary) SetPostedTo(v string)    { r["posted_to"] = v }
 func (r OSHASummary) SetPostedToOrNull(v any) { r["posted_to"] = v }
 func (r OSHASummary) HasPostedTo() bool       { return r["posted_to"] != nil }
 func (r OSHASummary) ClearPostedTo()          { r["posted_to"] = nil }
 
-func (r OSHASummary) SubmittedAt() string        { return text(r, "submitted_at") }
+func (r OSHASummary) SubmittedAt() string        { return readText(r, "submitted_at") }
 func (r OSHASummary) SubmittedAtOrNull() any     { return r["submitted_at"] }
 func (r OSHASummary) SetSubmittedAt(v string)    { r["submitted_at"] = v }
 func (r OSHASummary) SetSubmittedAtOrNull(v any) { r["submitted_at"] = v }
 func (r OSHASummary) HasSubmittedAt() bool       { return r["submitted_at"] != nil }
 func (r OSHASummary) ClearSubmittedAt()          { r["submitted_at"] = nil }
 
-func (r OSHASummary) SubmissionRef() string        { return text(r, "submission_ref") }
+func (r OSHASummary) SubmissionRef() string        { return readText(r, "submission_ref") }
 func (r OSHASummary) SubmissionRefOrNull() any     { return r["submission_ref"] }
 func (r OSHASummary) SetSubmissionRef(v string)    { r["submission_ref"] = v }
 func (r OSHASummary) SetSubmissionRefOrNull(v any) { r["submission_ref"] = v }
 func (r OSHASummary) HasSubmissionRef() bool       { return r["submission_ref"] != nil }
 func (r OSHASummary) ClearSubmissionRef()          { r["submission_ref"] = nil }
 
-func (r OSHASummary) CasesSubmittedOn() string        { return text(r, "cases_submitted_on") }
+func (r OSHASummary) CasesSubmittedOn() string        { return readText(r, "cases_submitted_on") }
 func (r OSHASummary) CasesSubmittedOnOrNull() any     { return r["cases_submitted_on"] }
 func (r OSHASummary) SetCasesSubmittedOn(v string)    { r["cases_submitted_on"] = v }
 func (r OSHASummary) SetCasesSubmittedOnOrNull(v any) { r["cases_submitted_on"] = v }
 func (r OSHASummary) HasCasesSubmittedOn() bool       { return r["cases_submitted_on"] != nil }
 func (r OSHASummary) ClearCasesSubmittedOn()          { r["cases_submitted_on"] = nil }
 
-func (r OSHASummary) ChangeReason() string        { return text(r, "change_reason") }
+func (r OSHASummary) ChangeReason() string        { return readText(r, "change_reason") }
 func (r OSHASummary) ChangeReasonOrNull() any     { return r["change_reason"] }
 func (r OSHASummary) SetChangeReason(v string)    { r["change_reason"] = v }
 func (r OSHASummary) SetChangeReasonOrNull(v any) { r["change_reason"] = v }
 func (r OSHASummary) HasChangeReason() bool       { return r["change_reason"] != nil }
 func (r OSHASummary) ClearChangeReason()          { r["change_reason"] = nil }
 
-func (r OSHASummary) Status() string        { return text(r, "status") }
+func (r OSHASummary) Status() string        { return readText(r, "status") }
 func (r OSHASummary) StatusOrNull() any     { return r["status"] }
 func (r OSHASummary) SetStatus(v string)    { r["status"] = v }
 func (r OSHASummary) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r OSHASummary) CreatedAt() string        { return text(r, "created_at") }
+func (r OSHASummary) CreatedAt() string        { return readText(r, "created_at") }
 func (r OSHASummary) CreatedAtOrNull() any     { return r["created_at"] }
 func (r OSHASummary) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r OSHASummary) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r OSHASummary) UpdatedAt() string        { return text(r, "updated_at") }
+func (r OSHASummary) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r OSHASummary) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r OSHASummary) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r OSHASummary) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r OSHASummary) CreatedBy() string        { return text(r, "created_by") }
+func (r OSHASummary) CreatedBy() string        { return readText(r, "created_by") }
 func (r OSHASummary) CreatedByOrNull() any     { return r["created_by"] }
 func (r OSHASummary) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r OSHASummary) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r OSHASummary) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r OSHASummary) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r OSHASummary) Version() int64         { return integer(r, "version") }
+func (r OSHASummary) Version() int64         { return readInteger(r, "version") }
 func (r OSHASummary) VersionOrNull() any     { return r["version"] }
 func (r OSHASummary) SetVersion(v int64)     { r["version"] = v }
 func (r OSHASummary) SetVersionOrNull(v any) { r["version"] = v }
@@ -4818,68 +4822,68 @@ type PackageLine store.Row
 // ResourceName is package_lines.
 func (PackageLine) ResourceName() string { return "package_lines" }
 
-func (r PackageLine) TenantID() string        { return text(r, "tenant_id") }
+func (r PackageLine) TenantID() string        { return readText(r, "tenant_id") }
 func (r PackageLine) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r PackageLine) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r PackageLine) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r PackageLine) ID() string        { return text(r, "id") }
+func (r PackageLine) ID() string        { return readText(r, "id") }
 func (r PackageLine) IDOrNull() any     { return r["id"] }
 func (r PackageLine) SetID(v string)    { r["id"] = v }
 func (r PackageLine) SetIDOrNull(v any) { r["id"] = v }
 
-func (r PackageLine) PackageID() string        { return text(r, "package_id") }
+func (r PackageLine) PackageID() string        { return readText(r, "package_id") }
 func (r PackageLine) PackageIDOrNull() any     { return r["package_id"] }
 func (r PackageLine) SetPackageID(v string)    { r["package_id"] = v }
 func (r PackageLine) SetPackageIDOrNull(v any) { r["package_id"] = v }
 
-func (r PackageLine) OrderLineID() string        { return text(r, "order_line_id") }
+func (r PackageLine) OrderLineID() string        { return readText(r, "order_line_id") }
 func (r PackageLine) OrderLineIDOrNull() any     { return r["order_line_id"] }
 func (r PackageLine) SetOrderLineID(v string)    { r["order_line_id"] = v }
 func (r PackageLine) SetOrderLineIDOrNull(v any) { r["order_line_id"] = v }
 
-func (r PackageLine) ItemID() string        { return text(r, "item_id") }
+func (r PackageLine) ItemID() string        { return readText(r, "item_id") }
 func (r PackageLine) ItemIDOrNull() any     { return r["item_id"] }
 func (r PackageLine) SetItemID(v string)    { r["item_id"] = v }
 func (r PackageLine) SetItemIDOrNull(v any) { r["item_id"] = v }
 
-func (r PackageLine) LotID() string        { return text(r, "lot_id") }
+func (r PackageLine) LotID() string        { return readText(r, "lot_id") }
 func (r PackageLine) LotIDOrNull() any     { return r["lot_id"] }
 func (r PackageLine) SetLotID(v string)    { r["lot_id"] = v }
 func (r PackageLine) SetLotIDOrNull(v any) { r["lot_id"] = v }
 func (r PackageLine) HasLotID() bool       { return r["lot_id"] != nil }
 func (r PackageLine) ClearLotID()          { r["lot_id"] = nil }
 
-func (r PackageLine) Serial() string        { return text(r, "serial") }
+func (r PackageLine) Serial() string        { return readText(r, "serial") }
 func (r PackageLine) SerialOrNull() any     { return r["serial"] }
 func (r PackageLine) SetSerial(v string)    { r["serial"] = v }
 func (r PackageLine) SetSerialOrNull(v any) { r["serial"] = v }
 func (r PackageLine) HasSerial() bool       { return r["serial"] != nil }
 func (r PackageLine) ClearSerial()          { r["serial"] = nil }
 
-func (r PackageLine) Quantity() decimal.Dec     { return dec(r, "quantity") }
+func (r PackageLine) Quantity() decimal.Dec     { return readDecimal(r, "quantity") }
 func (r PackageLine) QuantityOrNull() any       { return r["quantity"] }
 func (r PackageLine) SetQuantity(v decimal.Dec) { r["quantity"] = v }
 func (r PackageLine) SetQuantityOrNull(v any)   { r["quantity"] = v }
 
-func (r PackageLine) CreatedAt() string        { return text(r, "created_at") }
+func (r PackageLine) CreatedAt() string        { return readText(r, "created_at") }
 func (r PackageLine) CreatedAtOrNull() any     { return r["created_at"] }
 func (r PackageLine) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r PackageLine) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r PackageLine) UpdatedAt() string        { return text(r, "updated_at") }
+func (r PackageLine) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r PackageLine) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r PackageLine) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r PackageLine) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r PackageLine) CreatedBy() string        { return text(r, "created_by") }
+func (r PackageLine) CreatedBy() string        { return readText(r, "created_by") }
 func (r PackageLine) CreatedByOrNull() any     { return r["created_by"] }
 func (r PackageLine) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r PackageLine) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r PackageLine) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r PackageLine) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r PackageLine) Version() int64         { return integer(r, "version") }
+func (r PackageLine) Version() int64         { return readInteger(r, "version") }
 func (r PackageLine) VersionOrNull() any     { return r["version"] }
 func (r PackageLine) SetVersion(v int64)     { r["version"] = v }
 func (r PackageLine) SetVersionOrNull(v any) { r["version"] = v }
@@ -4890,114 +4894,114 @@ type Package store.Row
 // ResourceName is packages.
 func (Package) ResourceName() string { return "packages" }
 
-func (r Package) TenantID() string        { return text(r, "tenant_id") }
+func (r Package) TenantID() string        { return readText(r, "tenant_id") }
 func (r Package) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Package) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Package) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Package) ID() string        { return text(r, "id") }
+func (r Package) ID() string        { return readText(r, "id") }
 func (r Package) IDOrNull() any     { return r["id"] }
 func (r Package) SetID(v string)    { r["id"] = v }
 func (r Package) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Package) PackageNo() string        { return text(r, "package_no") }
+func (r Package) PackageNo() string        { return readText(r, "package_no") }
 func (r Package) PackageNoOrNull() any     { return r["package_no"] }
 func (r Package) SetPackageNo(v string)    { r["package_no"] = v }
 func (r Package) SetPackageNoOrNull(v any) { r["package_no"] = v }
 
-func (r Package) OrderID() string        { return text(r, "order_id") }
+func (r Package) OrderID() string        { return readText(r, "order_id") }
 func (r Package) OrderIDOrNull() any     { return r["order_id"] }
 func (r Package) SetOrderID(v string)    { r["order_id"] = v }
 func (r Package) SetOrderIDOrNull(v any) { r["order_id"] = v }
 func (r Package) HasOrderID() bool       { return r["order_id"] != nil }
 func (r Package) ClearOrderID()          { r["order_id"] = nil }
 
-func (r Package) ShipmentID() string        { return text(r, "shipment_id") }
+func (r Package) ShipmentID() string        { return readText(r, "shipment_id") }
 func (r Package) ShipmentIDOrNull() any     { return r["shipment_id"] }
 func (r Package) SetShipmentID(v string)    { r["shipment_id"] = v }
 func (r Package) SetShipmentIDOrNull(v any) { r["shipment_id"] = v }
 func (r Package) HasShipmentID() bool       { return r["shipment_id"] != nil }
 func (r Package) ClearShipmentID()          { r["shipment_id"] = nil }
 
-func (r Package) SSCC() string        { return text(r, "sscc") }
+func (r Package) SSCC() string        { return readText(r, "sscc") }
 func (r Package) SSCCOrNull() any     { return r["sscc"] }
 func (r Package) SetSSCC(v string)    { r["sscc"] = v }
 func (r Package) SetSSCCOrNull(v any) { r["sscc"] = v }
 func (r Package) HasSSCC() bool       { return r["sscc"] != nil }
 func (r Package) ClearSSCC()          { r["sscc"] = nil }
 
-func (r Package) LPN() string        { return text(r, "lpn") }
+func (r Package) LPN() string        { return readText(r, "lpn") }
 func (r Package) LPNOrNull() any     { return r["lpn"] }
 func (r Package) SetLPN(v string)    { r["lpn"] = v }
 func (r Package) SetLPNOrNull(v any) { r["lpn"] = v }
 func (r Package) HasLPN() bool       { return r["lpn"] != nil }
 func (r Package) ClearLPN()          { r["lpn"] = nil }
 
-func (r Package) LengthMm() decimal.Dec     { return dec(r, "length_mm") }
+func (r Package) LengthMm() decimal.Dec     { return readDecimal(r, "length_mm") }
 func (r Package) LengthMmOrNull() any       { return r["length_mm"] }
 func (r Package) SetLengthMm(v decimal.Dec) { r["length_mm"] = v }
 func (r Package) SetLengthMmOrNull(v any)   { r["length_mm"] = v }
 func (r Package) HasLengthMm() bool         { return r["length_mm"] != nil }
 func (r Package) ClearLengthMm()            { r["length_mm"] = nil }
 
-func (r Package) WidthMm() decimal.Dec     { return dec(r, "width_mm") }
+func (r Package) WidthMm() decimal.Dec     { return readDecimal(r, "width_mm") }
 func (r Package) WidthMmOrNull() any       { return r["width_mm"] }
 func (r Package) SetWidthMm(v decimal.Dec) { r["width_mm"] = v }
 func (r Package) SetWidthMmOrNull(v any)   { r["width_mm"] = v }
 func (r Package) HasWidthMm() bool         { return r["width_mm"] != nil }
 func (r Package) ClearWidthMm()            { r["width_mm"] = nil }
 
-func (r Package) HeightMm() decimal.Dec     { return dec(r, "height_mm") }
+func (r Package) HeightMm() decimal.Dec     { return readDecimal(r, "height_mm") }
 func (r Package) HeightMmOrNull() any       { return r["height_mm"] }
 func (r Package) SetHeightMm(v decimal.Dec) { r["height_mm"] = v }
 func (r Package) SetHeightMmOrNull(v any)   { r["height_mm"] = v }
 func (r Package) HasHeightMm() bool         { return r["height_mm"] != nil }
 func (r Package) ClearHeightMm()            { r["height_mm"] = nil }
 
-func (r Package) WeightKg() decimal.Dec     { return dec(r, "weight_kg") }
+func (r Package) WeightKg() decimal.Dec     { return readDecimal(r, "weight_kg") }
 func (r Package) WeightKgOrNull() any       { return r["weight_kg"] }
 func (r Package) SetWeightKg(v decimal.Dec) { r["weight_kg"] = v }
 func (r Package) SetWeightKgOrNull(v any)   { r["weight_kg"] = v }
 func (r Package) HasWeightKg() bool         { return r["weight_kg"] != nil }
 func (r Package) ClearWeightKg()            { r["weight_kg"] = nil }
 
-func (r Package) Status() string        { return text(r, "status") }
+func (r Package) Status() string        { return readText(r, "status") }
 func (r Package) StatusOrNull() any     { return r["status"] }
 func (r Package) SetStatus(v string)    { r["status"] = v }
 func (r Package) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r Package) ClosedAt() string        { return text(r, "closed_at") }
+func (r Package) ClosedAt() string        { return readText(r, "closed_at") }
 func (r Package) ClosedAtOrNull() any     { return r["closed_at"] }
 func (r Package) SetClosedAt(v string)    { r["closed_at"] = v }
 func (r Package) SetClosedAtOrNull(v any) { r["closed_at"] = v }
 func (r Package) HasClosedAt() bool       { return r["closed_at"] != nil }
 func (r Package) ClearClosedAt()          { r["closed_at"] = nil }
 
-func (r Package) EmptiedAt() string        { return text(r, "emptied_at") }
+func (r Package) EmptiedAt() string        { return readText(r, "emptied_at") }
 func (r Package) EmptiedAtOrNull() any     { return r["emptied_at"] }
 func (r Package) SetEmptiedAt(v string)    { r["emptied_at"] = v }
 func (r Package) SetEmptiedAtOrNull(v any) { r["emptied_at"] = v }
 func (r Package) HasEmptiedAt() bool       { return r["emptied_at"] != nil }
 func (r Package) ClearEmptiedAt()          { r["emptied_at"] = nil }
 
-func (r Package) CreatedAt() string        { return text(r, "created_at") }
+func (r Package) CreatedAt() string        { return readText(r, "created_at") }
 func (r Package) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Package) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Package) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Package) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Package) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Package) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Package) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Package) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Package) CreatedBy() string        { return text(r, "created_by") }
+func (r Package) CreatedBy() string        { return readText(r, "created_by") }
 func (r Package) CreatedByOrNull() any     { return r["created_by"] }
 func (r Package) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Package) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Package) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Package) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Package) Version() int64         { return integer(r, "version") }
+func (r Package) Version() int64         { return readInteger(r, "version") }
 func (r Package) VersionOrNull() any     { return r["version"] }
 func (r Package) SetVersion(v int64)     { r["version"] = v }
 func (r Package) SetVersionOrNull(v any) { r["version"] = v }
@@ -5008,153 +5012,153 @@ type PickLine store.Row
 // ResourceName is pick_lines.
 func (PickLine) ResourceName() string { return "pick_lines" }
 
-func (r PickLine) TenantID() string        { return text(r, "tenant_id") }
+func (r PickLine) TenantID() string        { return readText(r, "tenant_id") }
 func (r PickLine) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r PickLine) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r PickLine) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r PickLine) ID() string        { return text(r, "id") }
+func (r PickLine) ID() string        { return readText(r, "id") }
 func (r PickLine) IDOrNull() any     { return r["id"] }
 func (r PickLine) SetID(v string)    { r["id"] = v }
 func (r PickLine) SetIDOrNull(v any) { r["id"] = v }
 
-func (r PickLine) PickListID() string        { return text(r, "pick_list_id") }
+func (r PickLine) PickListID() string        { return readText(r, "pick_list_id") }
 func (r PickLine) PickListIDOrNull() any     { return r["pick_list_id"] }
 func (r PickLine) SetPickListID(v string)    { r["pick_list_id"] = v }
 func (r PickLine) SetPickListIDOrNull(v any) { r["pick_list_id"] = v }
 
-func (r PickLine) Seq() int64         { return integer(r, "seq") }
+func (r PickLine) Seq() int64         { return readInteger(r, "seq") }
 func (r PickLine) SeqOrNull() any     { return r["seq"] }
 func (r PickLine) SetSeq(v int64)     { r["seq"] = v }
 func (r PickLine) SetSeqOrNull(v any) { r["seq"] = v }
 
-func (r PickLine) OrderLineID() string        { return text(r, "order_line_id") }
+func (r PickLine) OrderLineID() string        { return readText(r, "order_line_id") }
 func (r PickLine) OrderLineIDOrNull() any     { return r["order_line_id"] }
 func (r PickLine) SetOrderLineID(v string)    { r["order_line_id"] = v }
 func (r PickLine) SetOrderLineIDOrNull(v any) { r["order_line_id"] = v }
 func (r PickLine) HasOrderLineID() bool       { return r["order_line_id"] != nil }
 func (r PickLine) ClearOrderLineID()          { r["order_line_id"] = nil }
 
-func (r PickLine) ZoneID() string        { return text(r, "zone_id") }
+func (r PickLine) ZoneID() string        { return readText(r, "zone_id") }
 func (r PickLine) ZoneIDOrNull() any     { return r["zone_id"] }
 func (r PickLine) SetZoneID(v string)    { r["zone_id"] = v }
 func (r PickLine) SetZoneIDOrNull(v any) { r["zone_id"] = v }
 
-func (r PickLine) ItemID() string        { return text(r, "item_id") }
+func (r PickLine) ItemID() string        { return readText(r, "item_id") }
 func (r PickLine) ItemIDOrNull() any     { return r["item_id"] }
 func (r PickLine) SetItemID(v string)    { r["item_id"] = v }
 func (r PickLine) SetItemIDOrNull(v any) { r["item_id"] = v }
 
-func (r PickLine) LotID() string        { return text(r, "lot_id") }
+func (r PickLine) LotID() string        { return readText(r, "lot_id") }
 func (r PickLine) LotIDOrNull() any     { return r["lot_id"] }
 func (r PickLine) SetLotID(v string)    { r["lot_id"] = v }
 func (r PickLine) SetLotIDOrNull(v any) { r["lot_id"] = v }
 func (r PickLine) HasLotID() bool       { return r["lot_id"] != nil }
 func (r PickLine) ClearLotID()          { r["lot_id"] = nil }
 
-func (r PickLine) Serial() string        { return text(r, "serial") }
+func (r PickLine) Serial() string        { return readText(r, "serial") }
 func (r PickLine) SerialOrNull() any     { return r["serial"] }
 func (r PickLine) SetSerial(v string)    { r["serial"] = v }
 func (r PickLine) SetSerialOrNull(v any) { r["serial"] = v }
 func (r PickLine) HasSerial() bool       { return r["serial"] != nil }
 func (r PickLine) ClearSerial()          { r["serial"] = nil }
 
-func (r PickLine) Qty() decimal.Dec     { return dec(r, "qty") }
+func (r PickLine) Qty() decimal.Dec     { return readDecimal(r, "qty") }
 func (r PickLine) QtyOrNull() any       { return r["qty"] }
 func (r PickLine) SetQty(v decimal.Dec) { r["qty"] = v }
 func (r PickLine) SetQtyOrNull(v any)   { r["qty"] = v }
 
-func (r PickLine) QtyPicked() decimal.Dec     { return dec(r, "qty_picked") }
+func (r PickLine) QtyPicked() decimal.Dec     { return readDecimal(r, "qty_picked") }
 func (r PickLine) QtyPickedOrNull() any       { return r["qty_picked"] }
 func (r PickLine) SetQtyPicked(v decimal.Dec) { r["qty_picked"] = v }
 func (r PickLine) SetQtyPickedOrNull(v any)   { r["qty_picked"] = v }
 
-func (r PickLine) WeightKg() decimal.Dec     { return dec(r, "weight_kg") }
+func (r PickLine) WeightKg() decimal.Dec     { return readDecimal(r, "weight_kg") }
 func (r PickLine) WeightKgOrNull() any       { return r["weight_kg"] }
 func (r PickLine) SetWeightKg(v decimal.Dec) { r["weight_kg"] = v }
 func (r PickLine) SetWeightKgOrNull(v any)   { r["weight_kg"] = v }
 func (r PickLine) HasWeightKg() bool         { return r["weight_kg"] != nil }
 func (r PickLine) ClearWeightKg()            { r["weight_kg"] = nil }
 
-func (r PickLine) ReservationID() string        { return text(r, "reservation_id") }
+func (r PickLine) ReservationID() string        { return readText(r, "reservation_id") }
 func (r PickLine) ReservationIDOrNull() any     { return r["reservation_id"] }
 func (r PickLine) SetReservationID(v string)    { r["reservation_id"] = v }
 func (r PickLine) SetReservationIDOrNull(v any) { r["reservation_id"] = v }
 func (r PickLine) HasReservationID() bool       { return r["reservation_id"] != nil }
 func (r PickLine) ClearReservationID()          { r["reservation_id"] = nil }
 
-func (r PickLine) LPN() string        { return text(r, "lpn") }
+func (r PickLine) LPN() string        { return readText(r, "lpn") }
 func (r PickLine) LPNOrNull() any     { return r["lpn"] }
 func (r PickLine) SetLPN(v string)    { r["lpn"] = v }
 func (r PickLine) SetLPNOrNull(v any) { r["lpn"] = v }
 func (r PickLine) HasLPN() bool       { return r["lpn"] != nil }
 func (r PickLine) ClearLPN()          { r["lpn"] = nil }
 
-func (r PickLine) ToZoneID() string        { return text(r, "to_zone_id") }
+func (r PickLine) ToZoneID() string        { return readText(r, "to_zone_id") }
 func (r PickLine) ToZoneIDOrNull() any     { return r["to_zone_id"] }
 func (r PickLine) SetToZoneID(v string)    { r["to_zone_id"] = v }
 func (r PickLine) SetToZoneIDOrNull(v any) { r["to_zone_id"] = v }
 func (r PickLine) HasToZoneID() bool       { return r["to_zone_id"] != nil }
 func (r PickLine) ClearToZoneID()          { r["to_zone_id"] = nil }
 
-func (r PickLine) TargetContainer() string        { return text(r, "target_container") }
+func (r PickLine) TargetContainer() string        { return readText(r, "target_container") }
 func (r PickLine) TargetContainerOrNull() any     { return r["target_container"] }
 func (r PickLine) SetTargetContainer(v string)    { r["target_container"] = v }
 func (r PickLine) SetTargetContainerOrNull(v any) { r["target_container"] = v }
 func (r PickLine) HasTargetContainer() bool       { return r["target_container"] != nil }
 func (r PickLine) ClearTargetContainer()          { r["target_container"] = nil }
 
-func (r PickLine) Status() string        { return text(r, "status") }
+func (r PickLine) Status() string        { return readText(r, "status") }
 func (r PickLine) StatusOrNull() any     { return r["status"] }
 func (r PickLine) SetStatus(v string)    { r["status"] = v }
 func (r PickLine) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r PickLine) ShortReason() string        { return text(r, "short_reason") }
+func (r PickLine) ShortReason() string        { return readText(r, "short_reason") }
 func (r PickLine) ShortReasonOrNull() any     { return r["short_reason"] }
 func (r PickLine) SetShortReason(v string)    { r["short_reason"] = v }
 func (r PickLine) SetShortReasonOrNull(v any) { r["short_reason"] = v }
 func (r PickLine) HasShortReason() bool       { return r["short_reason"] != nil }
 func (r PickLine) ClearShortReason()          { r["short_reason"] = nil }
 
-func (r PickLine) PickedAt() string        { return text(r, "picked_at") }
+func (r PickLine) PickedAt() string        { return readText(r, "picked_at") }
 func (r PickLine) PickedAtOrNull() any     { return r["picked_at"] }
 func (r PickLine) SetPickedAt(v string)    { r["picked_at"] = v }
 func (r PickLine) SetPickedAtOrNull(v any) { r["picked_at"] = v }
 func (r PickLine) HasPickedAt() bool       { return r["picked_at"] != nil }
 func (r PickLine) ClearPickedAt()          { r["picked_at"] = nil }
 
-func (r PickLine) PickedBy() string        { return text(r, "picked_by") }
+func (r PickLine) PickedBy() string        { return readText(r, "picked_by") }
 func (r PickLine) PickedByOrNull() any     { return r["picked_by"] }
 func (r PickLine) SetPickedBy(v string)    { r["picked_by"] = v }
 func (r PickLine) SetPickedByOrNull(v any) { r["picked_by"] = v }
 func (r PickLine) HasPickedBy() bool       { return r["picked_by"] != nil }
 func (r PickLine) ClearPickedBy()          { r["picked_by"] = nil }
 
-func (r PickLine) AssignedWorkerID() string        { return text(r, "assigned_worker_id") }
+func (r PickLine) AssignedWorkerID() string        { return readText(r, "assigned_worker_id") }
 func (r PickLine) AssignedWorkerIDOrNull() any     { return r["assigned_worker_id"] }
 func (r PickLine) SetAssignedWorkerID(v string)    { r["assigned_worker_id"] = v }
 func (r PickLine) SetAssignedWorkerIDOrNull(v any) { r["assigned_worker_id"] = v }
 func (r PickLine) HasAssignedWorkerID() bool       { return r["assigned_worker_id"] != nil }
 func (r PickLine) ClearAssignedWorkerID()          { r["assigned_worker_id"] = nil }
 
-func (r PickLine) CreatedAt() string        { return text(r, "created_at") }
+func (r PickLine) CreatedAt() string        { return readText(r, "created_at") }
 func (r PickLine) CreatedAtOrNull() any     { return r["created_at"] }
 func (r PickLine) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r PickLine) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r PickLine) UpdatedAt() string        { return text(r, "updated_at") }
+func (r PickLine) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r PickLine) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r PickLine) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r PickLine) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r PickLine) CreatedBy() string        { return text(r, "created_by") }
+func (r PickLine) CreatedBy() string        { return readText(r, "created_by") }
 func (r PickLine) CreatedByOrNull() any     { return r["created_by"] }
 func (r PickLine) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r PickLine) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r PickLine) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r PickLine) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r PickLine) Version() int64         { return integer(r, "version") }
+func (r PickLine) Version() int64         { return readInteger(r, "version") }
 func (r PickLine) VersionOrNull() any     { return r["version"] }
 func (r PickLine) SetVersion(v int64)     { r["version"] = v }
 func (r PickLine) SetVersionOrNull(v any) { r["version"] = v }
@@ -5165,96 +5169,96 @@ type PickList store.Row
 // ResourceName is pick_lists.
 func (PickList) ResourceName() string { return "pick_lists" }
 
-func (r PickList) TenantID() string        { return text(r, "tenant_id") }
+func (r PickList) TenantID() string        { return readText(r, "tenant_id") }
 func (r PickList) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r PickList) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r PickList) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r PickList) ID() string        { return text(r, "id") }
+func (r PickList) ID() string        { return readText(r, "id") }
 func (r PickList) IDOrNull() any     { return r["id"] }
 func (r PickList) SetID(v string)    { r["id"] = v }
 func (r PickList) SetIDOrNull(v any) { r["id"] = v }
 
-func (r PickList) PickNo() string        { return text(r, "pick_no") }
+func (r PickList) PickNo() string        { return readText(r, "pick_no") }
 func (r PickList) PickNoOrNull() any     { return r["pick_no"] }
 func (r PickList) SetPickNo(v string)    { r["pick_no"] = v }
 func (r PickList) SetPickNoOrNull(v any) { r["pick_no"] = v }
 
-func (r PickList) Strategy() string        { return text(r, "strategy") }
+func (r PickList) Strategy() string        { return readText(r, "strategy") }
 func (r PickList) StrategyOrNull() any     { return r["strategy"] }
 func (r PickList) SetStrategy(v string)    { r["strategy"] = v }
 func (r PickList) SetStrategyOrNull(v any) { r["strategy"] = v }
 
-func (r PickList) WaveNo() string        { return text(r, "wave_no") }
+func (r PickList) WaveNo() string        { return readText(r, "wave_no") }
 func (r PickList) WaveNoOrNull() any     { return r["wave_no"] }
 func (r PickList) SetWaveNo(v string)    { r["wave_no"] = v }
 func (r PickList) SetWaveNoOrNull(v any) { r["wave_no"] = v }
 func (r PickList) HasWaveNo() bool       { return r["wave_no"] != nil }
 func (r PickList) ClearWaveNo()          { r["wave_no"] = nil }
 
-func (r PickList) Status() string        { return text(r, "status") }
+func (r PickList) Status() string        { return readText(r, "status") }
 func (r PickList) StatusOrNull() any     { return r["status"] }
 func (r PickList) SetStatus(v string)    { r["status"] = v }
 func (r PickList) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r PickList) AssignedWorkerID() string        { return text(r, "assigned_worker_id") }
+func (r PickList) AssignedWorkerID() string        { return readText(r, "assigned_worker_id") }
 func (r PickList) AssignedWorkerIDOrNull() any     { return r["assigned_worker_id"] }
 func (r PickList) SetAssignedWorkerID(v string)    { r["assigned_worker_id"] = v }
 func (r PickList) SetAssignedWorkerIDOrNull(v any) { r["assigned_worker_id"] = v }
 func (r PickList) HasAssignedWorkerID() bool       { return r["assigned_worker_id"] != nil }
 func (r PickList) ClearAssignedWorkerID()          { r["assigned_worker_id"] = nil }
 
-func (r PickList) Priority() int64         { return integer(r, "priority") }
+func (r PickList) Priority() int64         { return readInteger(r, "priority") }
 func (r PickList) PriorityOrNull() any     { return r["priority"] }
 func (r PickList) SetPriority(v int64)     { r["priority"] = v }
 func (r PickList) SetPriorityOrNull(v any) { r["priority"] = v }
 
-func (r PickList) ReleasedAt() string        { return text(r, "released_at") }
+func (r PickList) ReleasedAt() string        { return readText(r, "released_at") }
 func (r PickList) ReleasedAtOrNull() any     { return r["released_at"] }
 func (r PickList) SetReleasedAt(v string)    { r["released_at"] = v }
 func (r PickList) SetReleasedAtOrNull(v any) { r["released_at"] = v }
 func (r PickList) HasReleasedAt() bool       { return r["released_at"] != nil }
 func (r PickList) ClearReleasedAt()          { r["released_at"] = nil }
 
-func (r PickList) StartedAt() string        { return text(r, "started_at") }
+func (r PickList) StartedAt() string        { return readText(r, "started_at") }
 func (r PickList) StartedAtOrNull() any     { return r["started_at"] }
 func (r PickList) SetStartedAt(v string)    { r["started_at"] = v }
 func (r PickList) SetStartedAtOrNull(v any) { r["started_at"] = v }
 func (r PickList) HasStartedAt() bool       { return r["started_at"] != nil }
 func (r PickList) ClearStartedAt()          { r["started_at"] = nil }
 
-func (r PickList) CompletedAt() string        { return text(r, "completed_at") }
+func (r PickList) CompletedAt() string        { return readText(r, "completed_at") }
 func (r PickList) CompletedAtOrNull() any     { return r["completed_at"] }
 func (r PickList) SetCompletedAt(v string)    { r["completed_at"] = v }
 func (r PickList) SetCompletedAtOrNull(v any) { r["completed_at"] = v }
 func (r PickList) HasCompletedAt() bool       { return r["completed_at"] != nil }
 func (r PickList) ClearCompletedAt()          { r["completed_at"] = nil }
 
-func (r PickList) RouteM() decimal.Dec     { return dec(r, "route_m") }
+func (r PickList) RouteM() decimal.Dec     { return readDecimal(r, "route_m") }
 func (r PickList) RouteMOrNull() any       { return r["route_m"] }
 func (r PickList) SetRouteM(v decimal.Dec) { r["route_m"] = v }
 func (r PickList) SetRouteMOrNull(v any)   { r["route_m"] = v }
 func (r PickList) HasRouteM() bool         { return r["route_m"] != nil }
 func (r PickList) ClearRouteM()            { r["route_m"] = nil }
 
-func (r PickList) CreatedAt() string        { return text(r, "created_at") }
+func (r PickList) CreatedAt() string        { return readText(r, "created_at") }
 func (r PickList) CreatedAtOrNull() any     { return r["created_at"] }
 func (r PickList) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r PickList) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r PickList) UpdatedAt() string        { return text(r, "updated_at") }
+func (r PickList) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r PickList) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r PickList) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r PickList) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r PickList) CreatedBy() string        { return text(r, "created_by") }
+func (r PickList) CreatedBy() string        { return readText(r, "created_by") }
 func (r PickList) CreatedByOrNull() any     { return r["created_by"] }
 func (r PickList) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r PickList) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r PickList) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r PickList) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r PickList) Version() int64         { return integer(r, "version") }
+func (r PickList) Version() int64         { return readInteger(r, "version") }
 func (r PickList) VersionOrNull() any     { return r["version"] }
 func (r PickList) SetVersion(v int64)     { r["version"] = v }
 func (r PickList) SetVersionOrNull(v any) { r["version"] = v }
@@ -5265,78 +5269,78 @@ type PointEvent store.Row
 // ResourceName is point_events.
 func (PointEvent) ResourceName() string { return "point_events" }
 
-func (r PointEvent) TenantID() string        { return text(r, "tenant_id") }
+func (r PointEvent) TenantID() string        { return readText(r, "tenant_id") }
 func (r PointEvent) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r PointEvent) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r PointEvent) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r PointEvent) ID() string        { return text(r, "id") }
+func (r PointEvent) ID() string        { return readText(r, "id") }
 func (r PointEvent) IDOrNull() any     { return r["id"] }
 func (r PointEvent) SetID(v string)    { r["id"] = v }
 func (r PointEvent) SetIDOrNull(v any) { r["id"] = v }
 
-func (r PointEvent) UserID() string        { return text(r, "user_id") }
+func (r PointEvent) UserID() string        { return readText(r, "user_id") }
 func (r PointEvent) UserIDOrNull() any     { return r["user_id"] }
 func (r PointEvent) SetUserID(v string)    { r["user_id"] = v }
 func (r PointEvent) SetUserIDOrNull(v any) { r["user_id"] = v }
 
-func (r PointEvent) Kind() string        { return text(r, "kind") }
+func (r PointEvent) Kind() string        { return readText(r, "kind") }
 func (r PointEvent) KindOrNull() any     { return r["kind"] }
 func (r PointEvent) SetKind(v string)    { r["kind"] = v }
 func (r PointEvent) SetKindOrNull(v any) { r["kind"] = v }
 
-func (r PointEvent) Points() int64         { return integer(r, "points") }
+func (r PointEvent) Points() int64         { return readInteger(r, "points") }
 func (r PointEvent) PointsOrNull() any     { return r["points"] }
 func (r PointEvent) SetPoints(v int64)     { r["points"] = v }
 func (r PointEvent) SetPointsOrNull(v any) { r["points"] = v }
 
-func (r PointEvent) SourceType() string        { return text(r, "source_type") }
+func (r PointEvent) SourceType() string        { return readText(r, "source_type") }
 func (r PointEvent) SourceTypeOrNull() any     { return r["source_type"] }
 func (r PointEvent) SetSourceType(v string)    { r["source_type"] = v }
 func (r PointEvent) SetSourceTypeOrNull(v any) { r["source_type"] = v }
 
-func (r PointEvent) SourceID() string        { return text(r, "source_id") }
+func (r PointEvent) SourceID() string        { return readText(r, "source_id") }
 func (r PointEvent) SourceIDOrNull() any     { return r["source_id"] }
 func (r PointEvent) SetSourceID(v string)    { r["source_id"] = v }
 func (r PointEvent) SetSourceIDOrNull(v any) { r["source_id"] = v }
 
-func (r PointEvent) OccurredAt() string        { return text(r, "occurred_at") }
+func (r PointEvent) OccurredAt() string        { return readText(r, "occurred_at") }
 func (r PointEvent) OccurredAtOrNull() any     { return r["occurred_at"] }
 func (r PointEvent) SetOccurredAt(v string)    { r["occurred_at"] = v }
 func (r PointEvent) SetOccurredAtOrNull(v any) { r["occurred_at"] = v }
 
-func (r PointEvent) ReversedAt() string        { return text(r, "reversed_at") }
+func (r PointEvent) ReversedAt() string        { return readText(r, "reversed_at") }
 func (r PointEvent) ReversedAtOrNull() any     { return r["reversed_at"] }
 func (r PointEvent) SetReversedAt(v string)    { r["reversed_at"] = v }
 func (r PointEvent) SetReversedAtOrNull(v any) { r["reversed_at"] = v }
 func (r PointEvent) HasReversedAt() bool       { return r["reversed_at"] != nil }
 func (r PointEvent) ClearReversedAt()          { r["reversed_at"] = nil }
 
-func (r PointEvent) ReversedBy() string        { return text(r, "reversed_by") }
+func (r PointEvent) ReversedBy() string        { return readText(r, "reversed_by") }
 func (r PointEvent) ReversedByOrNull() any     { return r["reversed_by"] }
 func (r PointEvent) SetReversedBy(v string)    { r["reversed_by"] = v }
 func (r PointEvent) SetReversedByOrNull(v any) { r["reversed_by"] = v }
 func (r PointEvent) HasReversedBy() bool       { return r["reversed_by"] != nil }
 func (r PointEvent) ClearReversedBy()          { r["reversed_by"] = nil }
 
-func (r PointEvent) CreatedAt() string        { return text(r, "created_at") }
+func (r PointEvent) CreatedAt() string        { return readText(r, "created_at") }
 func (r PointEvent) CreatedAtOrNull() any     { return r["created_at"] }
 func (r PointEvent) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r PointEvent) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r PointEvent) UpdatedAt() string        { return text(r, "updated_at") }
+func (r PointEvent) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r PointEvent) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r PointEvent) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r PointEvent) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r PointEvent) CreatedBy() string        { return text(r, "created_by") }
+func (r PointEvent) CreatedBy() string        { return readText(r, "created_by") }
 func (r PointEvent) CreatedByOrNull() any     { return r["created_by"] }
 func (r PointEvent) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r PointEvent) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r PointEvent) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r PointEvent) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r PointEvent) Version() int64         { return integer(r, "version") }
+func (r PointEvent) Version() int64         { return readInteger(r, "version") }
 func (r PointEvent) VersionOrNull() any     { return r["version"] }
 func (r PointEvent) SetVersion(v int64)     { r["version"] = v }
 func (r PointEvent) SetVersionOrNull(v any) { r["version"] = v }
@@ -5347,92 +5351,92 @@ type PredictiveScore store.Row
 // ResourceName is predictive_scores.
 func (PredictiveScore) ResourceName() string { return "predictive_scores" }
 
-func (r PredictiveScore) TenantID() string        { return text(r, "tenant_id") }
+func (r PredictiveScore) TenantID() string        { return readText(r, "tenant_id") }
 func (r PredictiveScore) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r PredictiveScore) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r PredictiveScore) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r PredictiveScore) ID() string        { return text(r, "id") }
+func (r PredictiveScore) ID() string        { return readText(r, "id") }
 func (r PredictiveScore) IDOrNull() any     { return r["id"] }
 func (r PredictiveScore) SetID(v string)    { r["id"] = v }
 func (r PredictiveScore) SetIDOrNull(v any) { r["id"] = v }
 
-func (r PredictiveScore) RunID() string        { return text(r, "run_id") }
+func (r PredictiveScore) RunID() string        { return readText(r, "run_id") }
 func (r PredictiveScore) RunIDOrNull() any     { return r["run_id"] }
 func (r PredictiveScore) SetRunID(v string)    { r["run_id"] = v }
 func (r PredictiveScore) SetRunIDOrNull(v any) { r["run_id"] = v }
 
-func (r PredictiveScore) EntityType() string        { return text(r, "entity_type") }
+func (r PredictiveScore) EntityType() string        { return readText(r, "entity_type") }
 func (r PredictiveScore) EntityTypeOrNull() any     { return r["entity_type"] }
 func (r PredictiveScore) SetEntityType(v string)    { r["entity_type"] = v }
 func (r PredictiveScore) SetEntityTypeOrNull(v any) { r["entity_type"] = v }
 
-func (r PredictiveScore) EntityID() string        { return text(r, "entity_id") }
+func (r PredictiveScore) EntityID() string        { return readText(r, "entity_id") }
 func (r PredictiveScore) EntityIDOrNull() any     { return r["entity_id"] }
 func (r PredictiveScore) SetEntityID(v string)    { r["entity_id"] = v }
 func (r PredictiveScore) SetEntityIDOrNull(v any) { r["entity_id"] = v }
 
-func (r PredictiveScore) Score() decimal.Dec     { return dec(r, "score") }
+func (r PredictiveScore) Score() decimal.Dec     { return readDecimal(r, "score") }
 func (r PredictiveScore) ScoreOrNull() any       { return r["score"] }
 func (r PredictiveScore) SetScore(v decimal.Dec) { r["score"] = v }
 func (r PredictiveScore) SetScoreOrNull(v any)   { r["score"] = v }
 
-func (r PredictiveScore) Confidence() decimal.Dec     { return dec(r, "confidence") }
+func (r PredictiveScore) Confidence() decimal.Dec     { return readDecimal(r, "confidence") }
 func (r PredictiveScore) ConfidenceOrNull() any       { return r["confidence"] }
 func (r PredictiveScore) SetConfidence(v decimal.Dec) { r["confidence"] = v }
 func (r PredictiveScore) SetConfidenceOrNull(v any)   { r["confidence"] = v }
 
-func (r PredictiveScore) Inputs() json.RawMessage     { return document(r, "inputs") }
+func (r PredictiveScore) Inputs() json.RawMessage     { return readDocument(r, "inputs") }
 func (r PredictiveScore) InputsOrNull() any           { return r["inputs"] }
 func (r PredictiveScore) SetInputs(v json.RawMessage) { r["inputs"] = v }
 func (r PredictiveScore) SetInputsOrNull(v any)       { r["inputs"] = v }
 
-func (r PredictiveScore) Cluster() string        { return text(r, "cluster") }
+func (r PredictiveScore) Cluster() string        { return readText(r, "cluster") }
 func (r PredictiveScore) ClusterOrNull() any     { return r["cluster"] }
 func (r PredictiveScore) SetCluster(v string)    { r["cluster"] = v }
 func (r PredictiveScore) SetClusterOrNull(v any) { r["cluster"] = v }
 
-func (r PredictiveScore) ModelKind() string        { return text(r, "model_kind") }
+func (r PredictiveScore) ModelKind() string        { return readText(r, "model_kind") }
 func (r PredictiveScore) ModelKindOrNull() any     { return r["model_kind"] }
 func (r PredictiveScore) SetModelKind(v string)    { r["model_kind"] = v }
 func (r PredictiveScore) SetModelKindOrNull(v any) { r["model_kind"] = v }
 
-func (r PredictiveScore) RatePer200k() decimal.Dec     { return dec(r, "rate_per_200k") }
+func (r PredictiveScore) RatePer200k() decimal.Dec     { return readDecimal(r, "rate_per_200k") }
 func (r PredictiveScore) RatePer200kOrNull() any       { return r["rate_per_200k"] }
 func (r PredictiveScore) SetRatePer200k(v decimal.Dec) { r["rate_per_200k"] = v }
 func (r PredictiveScore) SetRatePer200kOrNull(v any)   { r["rate_per_200k"] = v }
 func (r PredictiveScore) HasRatePer200k() bool         { return r["rate_per_200k"] != nil }
 func (r PredictiveScore) ClearRatePer200k()            { r["rate_per_200k"] = nil }
 
-func (r PredictiveScore) IntervalLow() decimal.Dec     { return dec(r, "interval_low") }
+func (r PredictiveScore) IntervalLow() decimal.Dec     { return readDecimal(r, "interval_low") }
 func (r PredictiveScore) IntervalLowOrNull() any       { return r["interval_low"] }
 func (r PredictiveScore) SetIntervalLow(v decimal.Dec) { r["interval_low"] = v }
 func (r PredictiveScore) SetIntervalLowOrNull(v any)   { r["interval_low"] = v }
 func (r PredictiveScore) HasIntervalLow() bool         { return r["interval_low"] != nil }
 func (r PredictiveScore) ClearIntervalLow()            { r["interval_low"] = nil }
 
-func (r PredictiveScore) IntervalHigh() decimal.Dec     { return dec(r, "interval_high") }
+func (r PredictiveScore) IntervalHigh() decimal.Dec     { return readDecimal(r, "interval_high") }
 func (r PredictiveScore) IntervalHighOrNull() any       { return r["interval_high"] }
 func (r PredictiveScore) SetIntervalHigh(v decimal.Dec) { r["interval_high"] = v }
 func (r PredictiveScore) SetIntervalHighOrNull(v any)   { r["interval_high"] = v }
 func (r PredictiveScore) HasIntervalHigh() bool         { return r["interval_high"] != nil }
 func (r PredictiveScore) ClearIntervalHigh()            { r["interval_high"] = nil }
 
-func (r PredictiveScore) Probability() decimal.Dec     { return dec(r, "probability") }
+func (r PredictiveScore) Probability() decimal.Dec     { return readDecimal(r, "probability") }
 func (r PredictiveScore) ProbabilityOrNull() any       { return r["probability"] }
 func (r PredictiveScore) SetProbability(v decimal.Dec) { r["probability"] = v }
 func (r PredictiveScore) SetProbabilityOrNull(v any)   { r["probability"] = v }
 func (r PredictiveScore) HasProbability() bool         { return r["probability"] != nil }
 func (r PredictiveScore) ClearProbability()            { r["probability"] = nil }
 
-func (r PredictiveScore) UserID() string        { return text(r, "user_id") }
+func (r PredictiveScore) UserID() string        { return readText(r, "user_id") }
 func (r PredictiveScore) UserIDOrNull() any     { return r["user_id"] }
 func (r PredictiveScore) SetUserID(v string)    { r["user_id"] = v }
 func (r PredictiveScore) SetUserIDOrNull(v any) { r["user_id"] = v }
 func (r PredictiveScore) HasUserID() bool       { return r["user_id"] != nil }
 func (r PredictiveScore) ClearUserID()          { r["user_id"] = nil }
 
-func (r PredictiveScore) ComputedAt() string        { return text(r, "computed_at") }
+func (r PredictiveScore) ComputedAt() string        { return readText(r, "computed_at") }
 func (r PredictiveScore) ComputedAtOrNull() any     { return r["computed_at"] }
 func (r PredictiveScore) SetComputedAt(v string)    { r["computed_at"] = v }
 func (r PredictiveScore) SetComputedAtOrNull(v any) { r["computed_at"] = v }
@@ -5443,125 +5447,125 @@ type PutawayTask store.Row
 // ResourceName is putaway_tasks.
 func (PutawayTask) ResourceName() string { return "putaway_tasks" }
 
-func (r PutawayTask) TenantID() string        { return text(r, "tenant_id") }
+func (r PutawayTask) TenantID() string        { return readText(r, "tenant_id") }
 func (r PutawayTask) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r PutawayTask) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r PutawayTask) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r PutawayTask) ID() string        { return text(r, "id") }
+func (r PutawayTask) ID() string        { return readText(r, "id") }
 func (r PutawayTask) IDOrNull() any     { return r["id"] }
 func (r PutawayTask) SetID(v string)    { r["id"] = v }
 func (r PutawayTask) SetIDOrNull(v any) { r["id"] = v }
 
-func (r PutawayTask) TaskNo() string        { return text(r, "task_no") }
+func (r PutawayTask) TaskNo() string        { return readText(r, "task_no") }
 func (r PutawayTask) TaskNoOrNull() any     { return r["task_no"] }
 func (r PutawayTask) SetTaskNo(v string)    { r["task_no"] = v }
 func (r PutawayTask) SetTaskNoOrNull(v any) { r["task_no"] = v }
 
-func (r PutawayTask) Status() string        { return text(r, "status") }
+func (r PutawayTask) Status() string        { return readText(r, "status") }
 func (r PutawayTask) StatusOrNull() any     { return r["status"] }
 func (r PutawayTask) SetStatus(v string)    { r["status"] = v }
 func (r PutawayTask) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r PutawayTask) ReceiptID() string        { return text(r, "receipt_id") }
+func (r PutawayTask) ReceiptID() string        { return readText(r, "receipt_id") }
 func (r PutawayTask) ReceiptIDOrNull() any     { return r["receipt_id"] }
 func (r PutawayTask) SetReceiptID(v string)    { r["receipt_id"] = v }
 func (r PutawayTask) SetReceiptIDOrNull(v any) { r["receipt_id"] = v }
 func (r PutawayTask) HasReceiptID() bool       { return r["receipt_id"] != nil }
 func (r PutawayTask) ClearReceiptID()          { r["receipt_id"] = nil }
 
-func (r PutawayTask) ItemID() string        { return text(r, "item_id") }
+func (r PutawayTask) ItemID() string        { return readText(r, "item_id") }
 func (r PutawayTask) ItemIDOrNull() any     { return r["item_id"] }
 func (r PutawayTask) SetItemID(v string)    { r["item_id"] = v }
 func (r PutawayTask) SetItemIDOrNull(v any) { r["item_id"] = v }
 
-func (r PutawayTask) LotID() string        { return text(r, "lot_id") }
+func (r PutawayTask) LotID() string        { return readText(r, "lot_id") }
 func (r PutawayTask) LotIDOrNull() any     { return r["lot_id"] }
 func (r PutawayTask) SetLotID(v string)    { r["lot_id"] = v }
 func (r PutawayTask) SetLotIDOrNull(v any) { r["lot_id"] = v }
 func (r PutawayTask) HasLotID() bool       { return r["lot_id"] != nil }
 func (r PutawayTask) ClearLotID()          { r["lot_id"] = nil }
 
-func (r PutawayTask) Serial() string        { return text(r, "serial") }
+func (r PutawayTask) Serial() string        { return readText(r, "serial") }
 func (r PutawayTask) SerialOrNull() any     { return r["serial"] }
 func (r PutawayTask) SetSerial(v string)    { r["serial"] = v }
 func (r PutawayTask) SetSerialOrNull(v any) { r["serial"] = v }
 func (r PutawayTask) HasSerial() bool       { return r["serial"] != nil }
 func (r PutawayTask) ClearSerial()          { r["serial"] = nil }
 
-func (r PutawayTask) OwnerID() string        { return text(r, "owner_id") }
+func (r PutawayTask) OwnerID() string        { return readText(r, "owner_id") }
 func (r PutawayTask) OwnerIDOrNull() any     { return r["owner_id"] }
 func (r PutawayTask) SetOwnerID(v string)    { r["owner_id"] = v }
 func (r PutawayTask) SetOwnerIDOrNull(v any) { r["owner_id"] = v }
 func (r PutawayTask) HasOwnerID() bool       { return r["owner_id"] != nil }
 func (r PutawayTask) ClearOwnerID()          { r["owner_id"] = nil }
 
-func (r PutawayTask) LPN() string        { return text(r, "lpn") }
+func (r PutawayTask) LPN() string        { return readText(r, "lpn") }
 func (r PutawayTask) LPNOrNull() any     { return r["lpn"] }
 func (r PutawayTask) SetLPN(v string)    { r["lpn"] = v }
 func (r PutawayTask) SetLPNOrNull(v any) { r["lpn"] = v }
 func (r PutawayTask) HasLPN() bool       { return r["lpn"] != nil }
 func (r PutawayTask) ClearLPN()          { r["lpn"] = nil }
 
-func (r PutawayTask) StockStatus() string        { return text(r, "stock_status") }
+func (r PutawayTask) StockStatus() string        { return readText(r, "stock_status") }
 func (r PutawayTask) StockStatusOrNull() any     { return r["stock_status"] }
 func (r PutawayTask) SetStockStatus(v string)    { r["stock_status"] = v }
 func (r PutawayTask) SetStockStatusOrNull(v any) { r["stock_status"] = v }
 
-func (r PutawayTask) FromZoneID() string        { return text(r, "from_zone_id") }
+func (r PutawayTask) FromZoneID() string        { return readText(r, "from_zone_id") }
 func (r PutawayTask) FromZoneIDOrNull() any     { return r["from_zone_id"] }
 func (r PutawayTask) SetFromZoneID(v string)    { r["from_zone_id"] = v }
 func (r PutawayTask) SetFromZoneIDOrNull(v any) { r["from_zone_id"] = v }
 
-func (r PutawayTask) ToZoneID() string        { return text(r, "to_zone_id") }
+func (r PutawayTask) ToZoneID() string        { return readText(r, "to_zone_id") }
 func (r PutawayTask) ToZoneIDOrNull() any     { return r["to_zone_id"] }
 func (r PutawayTask) SetToZoneID(v string)    { r["to_zone_id"] = v }
 func (r PutawayTask) SetToZoneIDOrNull(v any) { r["to_zone_id"] = v }
 func (r PutawayTask) HasToZoneID() bool       { return r["to_zone_id"] != nil }
 func (r PutawayTask) ClearToZoneID()          { r["to_zone_id"] = nil }
 
-func (r PutawayTask) Quantity() decimal.Dec     { return dec(r, "quantity") }
+func (r PutawayTask) Quantity() decimal.Dec     { return readDecimal(r, "quantity") }
 func (r PutawayTask) QuantityOrNull() any       { return r["quantity"] }
 func (r PutawayTask) SetQuantity(v decimal.Dec) { r["quantity"] = v }
 func (r PutawayTask) SetQuantityOrNull(v any)   { r["quantity"] = v }
 
-func (r PutawayTask) QuantityDone() decimal.Dec     { return dec(r, "quantity_done") }
+func (r PutawayTask) QuantityDone() decimal.Dec     { return readDecimal(r, "quantity_done") }
 func (r PutawayTask) QuantityDoneOrNull() any       { return r["quantity_done"] }
 func (r PutawayTask) SetQuantityDone(v decimal.Dec) { r["quantity_done"] = v }
 func (r PutawayTask) SetQuantityDoneOrNull(v any)   { r["quantity_done"] = v }
 
-func (r PutawayTask) AssignedWorkerID() string        { return text(r, "assigned_worker_id") }
+func (r PutawayTask) AssignedWorkerID() string        { return readText(r, "assigned_worker_id") }
 func (r PutawayTask) AssignedWorkerIDOrNull() any     { return r["assigned_worker_id"] }
 func (r PutawayTask) SetAssignedWorkerID(v string)    { r["assigned_worker_id"] = v }
 func (r PutawayTask) SetAssignedWorkerIDOrNull(v any) { r["assigned_worker_id"] = v }
 func (r PutawayTask) HasAssignedWorkerID() bool       { return r["assigned_worker_id"] != nil }
 func (r PutawayTask) ClearAssignedWorkerID()          { r["assigned_worker_id"] = nil }
 
-func (r PutawayTask) CompletedAt() string        { return text(r, "completed_at") }
+func (r PutawayTask) CompletedAt() string        { return readText(r, "completed_at") }
 func (r PutawayTask) CompletedAtOrNull() any     { return r["completed_at"] }
 func (r PutawayTask) SetCompletedAt(v string)    { r["completed_at"] = v }
 func (r PutawayTask) SetCompletedAtOrNull(v any) { r["completed_at"] = v }
 func (r PutawayTask) HasCompletedAt() bool       { return r["completed_at"] != nil }
 func (r PutawayTask) ClearCompletedAt()          { r["completed_at"] = nil }
 
-func (r PutawayTask) CreatedAt() string        { return text(r, "created_at") }
+func (r PutawayTask) CreatedAt() string        { return readText(r, "created_at") }
 func (r PutawayTask) CreatedAtOrNull() any     { return r["created_at"] }
 func (r PutawayTask) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r PutawayTask) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r PutawayTask) UpdatedAt() string        { return text(r, "updated_at") }
+func (r PutawayTask) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r PutawayTask) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r PutawayTask) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r PutawayTask) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r PutawayTask) CreatedBy() string        { return text(r, "created_by") }
+func (r PutawayTask) CreatedBy() string        { return readText(r, "created_by") }
 func (r PutawayTask) CreatedByOrNull() any     { return r["created_by"] }
 func (r PutawayTask) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r PutawayTask) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r PutawayTask) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r PutawayTask) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r PutawayTask) Version() int64         { return integer(r, "version") }
+func (r PutawayTask) Version() int64         { return readInteger(r, "version") }
 func (r PutawayTask) VersionOrNull() any     { return r["version"] }
 func (r PutawayTask) SetVersion(v int64)     { r["version"] = v }
 func (r PutawayTask) SetVersionOrNull(v any) { r["version"] = v }
@@ -5572,113 +5576,113 @@ type ReceiptLine store.Row
 // ResourceName is receipt_lines.
 func (ReceiptLine) ResourceName() string { return "receipt_lines" }
 
-func (r ReceiptLine) TenantID() string        { return text(r, "tenant_id") }
+func (r ReceiptLine) TenantID() string        { return readText(r, "tenant_id") }
 func (r ReceiptLine) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r ReceiptLine) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r ReceiptLine) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r ReceiptLine) ID() string        { return text(r, "id") }
+func (r ReceiptLine) ID() string        { return readText(r, "id") }
 func (r ReceiptLine) IDOrNull() any     { return r["id"] }
 func (r ReceiptLine) SetID(v string)    { r["id"] = v }
 func (r ReceiptLine) SetIDOrNull(v any) { r["id"] = v }
 
-func (r ReceiptLine) ReceiptID() string        { return text(r, "receipt_id") }
+func (r ReceiptLine) ReceiptID() string        { return readText(r, "receipt_id") }
 func (r ReceiptLine) ReceiptIDOrNull() any     { return r["receipt_id"] }
 func (r ReceiptLine) SetReceiptID(v string)    { r["receipt_id"] = v }
 func (r ReceiptLine) SetReceiptIDOrNull(v any) { r["receipt_id"] = v }
 
-func (r ReceiptLine) LineNo() int64         { return integer(r, "line_no") }
+func (r ReceiptLine) LineNo() int64         { return readInteger(r, "line_no") }
 func (r ReceiptLine) LineNoOrNull() any     { return r["line_no"] }
 func (r ReceiptLine) SetLineNo(v int64)     { r["line_no"] = v }
 func (r ReceiptLine) SetLineNoOrNull(v any) { r["line_no"] = v }
 
-func (r ReceiptLine) OrderLineID() string        { return text(r, "order_line_id") }
+func (r ReceiptLine) OrderLineID() string        { return readText(r, "order_line_id") }
 func (r ReceiptLine) OrderLineIDOrNull() any     { return r["order_line_id"] }
 func (r ReceiptLine) SetOrderLineID(v string)    { r["order_line_id"] = v }
 func (r ReceiptLine) SetOrderLineIDOrNull(v any) { r["order_line_id"] = v }
 func (r ReceiptLine) HasOrderLineID() bool       { return r["order_line_id"] != nil }
 func (r ReceiptLine) ClearOrderLineID()          { r["order_line_id"] = nil }
 
-func (r ReceiptLine) ItemID() string        { return text(r, "item_id") }
+func (r ReceiptLine) ItemID() string        { return readText(r, "item_id") }
 func (r ReceiptLine) ItemIDOrNull() any     { return r["item_id"] }
 func (r ReceiptLine) SetItemID(v string)    { r["item_id"] = v }
 func (r ReceiptLine) SetItemIDOrNull(v any) { r["item_id"] = v }
 
-func (r ReceiptLine) LotID() string        { return text(r, "lot_id") }
+func (r ReceiptLine) LotID() string        { return readText(r, "lot_id") }
 func (r ReceiptLine) LotIDOrNull() any     { return r["lot_id"] }
 func (r ReceiptLine) SetLotID(v string)    { r["lot_id"] = v }
 func (r ReceiptLine) SetLotIDOrNull(v any) { r["lot_id"] = v }
 func (r ReceiptLine) HasLotID() bool       { return r["lot_id"] != nil }
 func (r ReceiptLine) ClearLotID()          { r["lot_id"] = nil }
 
-func (r ReceiptLine) Serials() json.RawMessage     { return document(r, "serials") }
+func (r ReceiptLine) Serials() json.RawMessage     { return readDocument(r, "serials") }
 func (r ReceiptLine) SerialsOrNull() any           { return r["serials"] }
 func (r ReceiptLine) SetSerials(v json.RawMessage) { r["serials"] = v }
 func (r ReceiptLine) SetSerialsOrNull(v any)       { r["serials"] = v }
 
-func (r ReceiptLine) LPN() string        { return text(r, "lpn") }
+func (r ReceiptLine) LPN() string        { return readText(r, "lpn") }
 func (r ReceiptLine) LPNOrNull() any     { return r["lpn"] }
 func (r ReceiptLine) SetLPN(v string)    { r["lpn"] = v }
 func (r ReceiptLine) SetLPNOrNull(v any) { r["lpn"] = v }
 func (r ReceiptLine) HasLPN() bool       { return r["lpn"] != nil }
 func (r ReceiptLine) ClearLPN()          { r["lpn"] = nil }
 
-func (r ReceiptLine) StockStatus() string        { return text(r, "stock_status") }
+func (r ReceiptLine) StockStatus() string        { return readText(r, "stock_status") }
 func (r ReceiptLine) StockStatusOrNull() any     { return r["stock_status"] }
 func (r ReceiptLine) SetStockStatus(v string)    { r["stock_status"] = v }
 func (r ReceiptLine) SetStockStatusOrNull(v any) { r["stock_status"] = v }
 
-func (r ReceiptLine) Quantity() decimal.Dec     { return dec(r, "quantity") }
+func (r ReceiptLine) Quantity() decimal.Dec     { return readDecimal(r, "quantity") }
 func (r ReceiptLine) QuantityOrNull() any       { return r["quantity"] }
 func (r ReceiptLine) SetQuantity(v decimal.Dec) { r["quantity"] = v }
 func (r ReceiptLine) SetQuantityOrNull(v any)   { r["quantity"] = v }
 
-func (r ReceiptLine) UOM() string        { return text(r, "uom") }
+func (r ReceiptLine) UOM() string        { return readText(r, "uom") }
 func (r ReceiptLine) UOMOrNull() any     { return r["uom"] }
 func (r ReceiptLine) SetUOM(v string)    { r["uom"] = v }
 func (r ReceiptLine) SetUOMOrNull(v any) { r["uom"] = v }
 func (r ReceiptLine) HasUOM() bool       { return r["uom"] != nil }
 func (r ReceiptLine) ClearUOM()          { r["uom"] = nil }
 
-func (r ReceiptLine) UOMQuantity() decimal.Dec     { return dec(r, "uom_quantity") }
+func (r ReceiptLine) UOMQuantity() decimal.Dec     { return readDecimal(r, "uom_quantity") }
 func (r ReceiptLine) UOMQuantityOrNull() any       { return r["uom_quantity"] }
 func (r ReceiptLine) SetUOMQuantity(v decimal.Dec) { r["uom_quantity"] = v }
 func (r ReceiptLine) SetUOMQuantityOrNull(v any)   { r["uom_quantity"] = v }
 func (r ReceiptLine) HasUOMQuantity() bool         { return r["uom_quantity"] != nil }
 func (r ReceiptLine) ClearUOMQuantity()            { r["uom_quantity"] = nil }
 
-func (r ReceiptLine) Discrepancy() string        { return text(r, "discrepancy") }
+func (r ReceiptLine) Discrepancy() string        { return readText(r, "discrepancy") }
 func (r ReceiptLine) DiscrepancyOrNull() any     { return r["discrepancy"] }
 func (r ReceiptLine) SetDiscrepancy(v string)    { r["discrepancy"] = v }
 func (r ReceiptLine) SetDiscrepancyOrNull(v any) { r["discrepancy"] = v }
 func (r ReceiptLine) HasDiscrepancy() bool       { return r["discrepancy"] != nil }
 func (r ReceiptLine) ClearDiscrepancy()          { r["discrepancy"] = nil }
 
-func (r ReceiptLine) Note() string        { return text(r, "note") }
+func (r ReceiptLine) Note() string        { return readText(r, "note") }
 func (r ReceiptLine) NoteOrNull() any     { return r["note"] }
 func (r ReceiptLine) SetNote(v string)    { r["note"] = v }
 func (r ReceiptLine) SetNoteOrNull(v any) { r["note"] = v }
 func (r ReceiptLine) HasNote() bool       { return r["note"] != nil }
 func (r ReceiptLine) ClearNote()          { r["note"] = nil }
 
-func (r ReceiptLine) CreatedAt() string        { return text(r, "created_at") }
+func (r ReceiptLine) CreatedAt() string        { return readText(r, "created_at") }
 func (r ReceiptLine) CreatedAtOrNull() any     { return r["created_at"] }
 func (r ReceiptLine) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r ReceiptLine) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r ReceiptLine) UpdatedAt() string        { return text(r, "updated_at") }
+func (r ReceiptLine) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r ReceiptLine) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r ReceiptLine) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r ReceiptLine) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r ReceiptLine) CreatedBy() string        { return text(r, "created_by") }
+func (r ReceiptLine) CreatedBy() string        { return readText(r, "created_by") }
 func (r ReceiptLine) CreatedByOrNull() any     { return r["created_by"] }
 func (r ReceiptLine) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r ReceiptLine) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r ReceiptLine) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r ReceiptLine) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r ReceiptLine) Version() int64         { return integer(r, "version") }
+func (r ReceiptLine) Version() int64         { return readInteger(r, "version") }
 func (r ReceiptLine) VersionOrNull() any     { return r["version"] }
 func (r ReceiptLine) SetVersion(v int64)     { r["version"] = v }
 func (r ReceiptLine) SetVersionOrNull(v any) { r["version"] = v }
@@ -5689,80 +5693,80 @@ type Receipt store.Row
 // ResourceName is receipts.
 func (Receipt) ResourceName() string { return "receipts" }
 
-func (r Receipt) TenantID() string        { return text(r, "tenant_id") }
+func (r Receipt) TenantID() string        { return readText(r, "tenant_id") }
 func (r Receipt) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Receipt) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Receipt) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Receipt) ID() string        { return text(r, "id") }
+func (r Receipt) ID() string        { return readText(r, "id") }
 func (r Receipt) IDOrNull() any     { return r["id"] }
 func (r Receipt) SetID(v string)    { r["id"] = v }
 func (r Receipt) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Receipt) ReceiptNo() string        { return text(r, "receipt_no") }
+func (r Receipt) ReceiptNo() string        { return readText(r, "receipt_no") }
 func (r Receipt) ReceiptNoOrNull() any     { return r["receipt_no"] }
 func (r Receipt) SetReceiptNo(v string)    { r["receipt_no"] = v }
 func (r Receipt) SetReceiptNoOrNull(v any) { r["receipt_no"] = v }
 
-func (r Receipt) OrderID() string        { return text(r, "order_id") }
+func (r Receipt) OrderID() string        { return readText(r, "order_id") }
 func (r Receipt) OrderIDOrNull() any     { return r["order_id"] }
 func (r Receipt) SetOrderID(v string)    { r["order_id"] = v }
 func (r Receipt) SetOrderIDOrNull(v any) { r["order_id"] = v }
 func (r Receipt) HasOrderID() bool       { return r["order_id"] != nil }
 func (r Receipt) ClearOrderID()          { r["order_id"] = nil }
 
-func (r Receipt) ShipmentID() string        { return text(r, "shipment_id") }
+func (r Receipt) ShipmentID() string        { return readText(r, "shipment_id") }
 func (r Receipt) ShipmentIDOrNull() any     { return r["shipment_id"] }
 func (r Receipt) SetShipmentID(v string)    { r["shipment_id"] = v }
 func (r Receipt) SetShipmentIDOrNull(v any) { r["shipment_id"] = v }
 func (r Receipt) HasShipmentID() bool       { return r["shipment_id"] != nil }
 func (r Receipt) ClearShipmentID()          { r["shipment_id"] = nil }
 
-func (r Receipt) ASN() string        { return text(r, "asn") }
+func (r Receipt) ASN() string        { return readText(r, "asn") }
 func (r Receipt) ASNOrNull() any     { return r["asn"] }
 func (r Receipt) SetASN(v string)    { r["asn"] = v }
 func (r Receipt) SetASNOrNull(v any) { r["asn"] = v }
 func (r Receipt) HasASN() bool       { return r["asn"] != nil }
 func (r Receipt) ClearASN()          { r["asn"] = nil }
 
-func (r Receipt) ZoneID() string        { return text(r, "zone_id") }
+func (r Receipt) ZoneID() string        { return readText(r, "zone_id") }
 func (r Receipt) ZoneIDOrNull() any     { return r["zone_id"] }
 func (r Receipt) SetZoneID(v string)    { r["zone_id"] = v }
 func (r Receipt) SetZoneIDOrNull(v any) { r["zone_id"] = v }
 
-func (r Receipt) ReceivedAt() string        { return text(r, "received_at") }
+func (r Receipt) ReceivedAt() string        { return readText(r, "received_at") }
 func (r Receipt) ReceivedAtOrNull() any     { return r["received_at"] }
 func (r Receipt) SetReceivedAt(v string)    { r["received_at"] = v }
 func (r Receipt) SetReceivedAtOrNull(v any) { r["received_at"] = v }
 
-func (r Receipt) LineCount() int64         { return integer(r, "line_count") }
+func (r Receipt) LineCount() int64         { return readInteger(r, "line_count") }
 func (r Receipt) LineCountOrNull() any     { return r["line_count"] }
 func (r Receipt) SetLineCount(v int64)     { r["line_count"] = v }
 func (r Receipt) SetLineCountOrNull(v any) { r["line_count"] = v }
 
-func (r Receipt) Discrepancies() int64         { return integer(r, "discrepancies") }
+func (r Receipt) Discrepancies() int64         { return readInteger(r, "discrepancies") }
 func (r Receipt) DiscrepanciesOrNull() any     { return r["discrepancies"] }
 func (r Receipt) SetDiscrepancies(v int64)     { r["discrepancies"] = v }
 func (r Receipt) SetDiscrepanciesOrNull(v any) { r["discrepancies"] = v }
 
-func (r Receipt) CreatedAt() string        { return text(r, "created_at") }
+func (r Receipt) CreatedAt() string        { return readText(r, "created_at") }
 func (r Receipt) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Receipt) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Receipt) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Receipt) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Receipt) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Receipt) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Receipt) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Receipt) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Receipt) CreatedBy() string        { return text(r, "created_by") }
+func (r Receipt) CreatedBy() string        { return readText(r, "created_by") }
 func (r Receipt) CreatedByOrNull() any     { return r["created_by"] }
 func (r Receipt) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Receipt) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Receipt) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Receipt) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Receipt) Version() int64         { return integer(r, "version") }
+func (r Receipt) Version() int64         { return readInteger(r, "version") }
 func (r Receipt) VersionOrNull() any     { return r["version"] }
 func (r Receipt) SetVersion(v int64)     { r["version"] = v }
 func (r Receipt) SetVersionOrNull(v any) { r["version"] = v }
@@ -5773,118 +5777,118 @@ type Regulation store.Row
 // ResourceName is regulations.
 func (Regulation) ResourceName() string { return "regulations" }
 
-func (r Regulation) TenantID() string        { return text(r, "tenant_id") }
+func (r Regulation) TenantID() string        { return readText(r, "tenant_id") }
 func (r Regulation) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Regulation) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Regulation) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Regulation) ID() string        { return text(r, "id") }
+func (r Regulation) ID() string        { return readText(r, "id") }
 func (r Regulation) IDOrNull() any     { return r["id"] }
 func (r Regulation) SetID(v string)    { r["id"] = v }
 func (r Regulation) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Regulation) Code() string        { return text(r, "code") }
+func (r Regulation) Code() string        { return readText(r, "code") }
 func (r Regulation) CodeOrNull() any     { return r["code"] }
 func (r Regulation) SetCode(v string)    { r["code"] = v }
 func (r Regulation) SetCodeOrNull(v any) { r["code"] = v }
 
-func (r Regulation) Title() string        { return text(r, "title") }
+func (r Regulation) Title() string        { return readText(r, "title") }
 func (r Regulation) TitleOrNull() any     { return r["title"] }
 func (r Regulation) SetTitle(v string)    { r["title"] = v }
 func (r Regulation) SetTitleOrNull(v any) { r["title"] = v }
 
-func (r Regulation) Jurisdiction() string        { return text(r, "jurisdiction") }
+func (r Regulation) Jurisdiction() string        { return readText(r, "jurisdiction") }
 func (r Regulation) JurisdictionOrNull() any     { return r["jurisdiction"] }
 func (r Regulation) SetJurisdiction(v string)    { r["jurisdiction"] = v }
 func (r Regulation) SetJurisdictionOrNull(v any) { r["jurisdiction"] = v }
 
-func (r Regulation) Citation() string        { return text(r, "citation") }
+func (r Regulation) Citation() string        { return readText(r, "citation") }
 func (r Regulation) CitationOrNull() any     { return r["citation"] }
 func (r Regulation) SetCitation(v string)    { r["citation"] = v }
 func (r Regulation) SetCitationOrNull(v any) { r["citation"] = v }
 func (r Regulation) HasCitation() bool       { return r["citation"] != nil }
 func (r Regulation) ClearCitation()          { r["citation"] = nil }
 
-func (r Regulation) URL() string        { return text(r, "url") }
+func (r Regulation) URL() string        { return readText(r, "url") }
 func (r Regulation) URLOrNull() any     { return r["url"] }
 func (r Regulation) SetURL(v string)    { r["url"] = v }
 func (r Regulation) SetURLOrNull(v any) { r["url"] = v }
 func (r Regulation) HasURL() bool       { return r["url"] != nil }
 func (r Regulation) ClearURL()          { r["url"] = nil }
 
-func (r Regulation) Category() string        { return text(r, "category") }
+func (r Regulation) Category() string        { return readText(r, "category") }
 func (r Regulation) CategoryOrNull() any     { return r["category"] }
 func (r Regulation) SetCategory(v string)    { r["category"] = v }
 func (r Regulation) SetCategoryOrNull(v any) { r["category"] = v }
 func (r Regulation) HasCategory() bool       { return r["category"] != nil }
 func (r Regulation) ClearCategory()          { r["category"] = nil }
 
-func (r Regulation) Rule() json.RawMessage     { return document(r, "rule") }
+func (r Regulation) Rule() json.RawMessage     { return readDocument(r, "rule") }
 func (r Regulation) RuleOrNull() any           { return r["rule"] }
 func (r Regulation) SetRule(v json.RawMessage) { r["rule"] = v }
 func (r Regulation) SetRuleOrNull(v any)       { r["rule"] = v }
 
-func (r Regulation) Severity() string        { return text(r, "severity") }
+func (r Regulation) Severity() string        { return readText(r, "severity") }
 func (r Regulation) SeverityOrNull() any     { return r["severity"] }
 func (r Regulation) SetSeverity(v string)    { r["severity"] = v }
 func (r Regulation) SetSeverityOrNull(v any) { r["severity"] = v }
 
-func (r Regulation) OwnerUserID() string        { return text(r, "owner_user_id") }
+func (r Regulation) OwnerUserID() string        { return readText(r, "owner_user_id") }
 func (r Regulation) OwnerUserIDOrNull() any     { return r["owner_user_id"] }
 func (r Regulation) SetOwnerUserID(v string)    { r["owner_user_id"] = v }
 func (r Regulation) SetOwnerUserIDOrNull(v any) { r["owner_user_id"] = v }
 func (r Regulation) HasOwnerUserID() bool       { return r["owner_user_id"] != nil }
 func (r Regulation) ClearOwnerUserID()          { r["owner_user_id"] = nil }
 
-func (r Regulation) ReviewOn() string        { return text(r, "review_on") }
+func (r Regulation) ReviewOn() string        { return readText(r, "review_on") }
 func (r Regulation) ReviewOnOrNull() any     { return r["review_on"] }
 func (r Regulation) SetReviewOn(v string)    { r["review_on"] = v }
 func (r Regulation) SetReviewOnOrNull(v any) { r["review_on"] = v }
 func (r Regulation) HasReviewOn() bool       { return r["review_on"] != nil }
 func (r Regulation) ClearReviewOn()          { r["review_on"] = nil }
 
-func (r Regulation) Status() string        { return text(r, "status") }
+func (r Regulation) Status() string        { return readText(r, "status") }
 func (r Regulation) StatusOrNull() any     { return r["status"] }
 func (r Regulation) SetStatus(v string)    { r["status"] = v }
 func (r Regulation) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r Regulation) LastEvaluatedAt() string        { return text(r, "last_evaluated_at") }
+func (r Regulation) LastEvaluatedAt() string        { return readText(r, "last_evaluated_at") }
 func (r Regulation) LastEvaluatedAtOrNull() any     { return r["last_evaluated_at"] }
 func (r Regulation) SetLastEvaluatedAt(v string)    { r["last_evaluated_at"] = v }
 func (r Regulation) SetLastEvaluatedAtOrNull(v any) { r["last_evaluated_at"] = v }
 func (r Regulation) HasLastEvaluatedAt() bool       { return r["last_evaluated_at"] != nil }
 func (r Regulation) ClearLastEvaluatedAt()          { r["last_evaluated_at"] = nil }
 
-func (r Regulation) FollowsSites() bool          { return boolean(r, "follows_sites") }
+func (r Regulation) FollowsSites() bool          { return readBoolean(r, "follows_sites") }
 func (r Regulation) FollowsSitesOrNull() any     { return r["follows_sites"] }
 func (r Regulation) SetFollowsSites(v bool)      { r["follows_sites"] = v }
 func (r Regulation) SetFollowsSitesOrNull(v any) { r["follows_sites"] = v }
 
-func (r Regulation) ArchivedAt() string        { return text(r, "archived_at") }
+func (r Regulation) ArchivedAt() string        { return readText(r, "archived_at") }
 func (r Regulation) ArchivedAtOrNull() any     { return r["archived_at"] }
 func (r Regulation) SetArchivedAt(v string)    { r["archived_at"] = v }
 func (r Regulation) SetArchivedAtOrNull(v any) { r["archived_at"] = v }
 func (r Regulation) HasArchivedAt() bool       { return r["archived_at"] != nil }
 func (r Regulation) ClearArchivedAt()          { r["archived_at"] = nil }
 
-func (r Regulation) CreatedAt() string        { return text(r, "created_at") }
+func (r Regulation) CreatedAt() string        { return readText(r, "created_at") }
 func (r Regulation) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Regulation) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Regulation) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Regulation) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Regulation) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Regulation) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Regulation) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Regulation) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Regulation) CreatedBy() string        { return text(r, "created_by") }
+func (r Regulation) CreatedBy() string        { return readText(r, "created_by") }
 func (r Regulation) CreatedByOrNull() any     { return r["created_by"] }
 func (r Regulation) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Regulation) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Regulation) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Regulation) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Regulation) Version() int64         { return integer(r, "version") }
+func (r Regulation) Version() int64         { return readInteger(r, "version") }
 func (r Regulation) VersionOrNull() any     { return r["version"] }
 func (r Regulation) SetVersion(v int64)     { r["version"] = v }
 func (r Regulation) SetVersionOrNull(v any) { r["version"] = v }
@@ -5895,75 +5899,75 @@ type ReplenishRule store.Row
 // ResourceName is replenish_rules.
 func (ReplenishRule) ResourceName() string { return "replenish_rules" }
 
-func (r ReplenishRule) TenantID() string        { return text(r, "tenant_id") }
+func (r ReplenishRule) TenantID() string        { return readText(r, "tenant_id") }
 func (r ReplenishRule) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r ReplenishRule) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r ReplenishRule) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r ReplenishRule) ID() string        { return text(r, "id") }
+func (r ReplenishRule) ID() string        { return readText(r, "id") }
 func (r ReplenishRule) IDOrNull() any     { return r["id"] }
 func (r ReplenishRule) SetID(v string)    { r["id"] = v }
 func (r ReplenishRule) SetIDOrNull(v any) { r["id"] = v }
 
-func (r ReplenishRule) ItemID() string        { return text(r, "item_id") }
+func (r ReplenishRule) ItemID() string        { return readText(r, "item_id") }
 func (r ReplenishRule) ItemIDOrNull() any     { return r["item_id"] }
 func (r ReplenishRule) SetItemID(v string)    { r["item_id"] = v }
 func (r ReplenishRule) SetItemIDOrNull(v any) { r["item_id"] = v }
 
-func (r ReplenishRule) PickZoneID() string        { return text(r, "pick_zone_id") }
+func (r ReplenishRule) PickZoneID() string        { return readText(r, "pick_zone_id") }
 func (r ReplenishRule) PickZoneIDOrNull() any     { return r["pick_zone_id"] }
 func (r ReplenishRule) SetPickZoneID(v string)    { r["pick_zone_id"] = v }
 func (r ReplenishRule) SetPickZoneIDOrNull(v any) { r["pick_zone_id"] = v }
 
-func (r ReplenishRule) OwnerID() string        { return text(r, "owner_id") }
+func (r ReplenishRule) OwnerID() string        { return readText(r, "owner_id") }
 func (r ReplenishRule) OwnerIDOrNull() any     { return r["owner_id"] }
 func (r ReplenishRule) SetOwnerID(v string)    { r["owner_id"] = v }
 func (r ReplenishRule) SetOwnerIDOrNull(v any) { r["owner_id"] = v }
 func (r ReplenishRule) HasOwnerID() bool       { return r["owner_id"] != nil }
 func (r ReplenishRule) ClearOwnerID()          { r["owner_id"] = nil }
 
-func (r ReplenishRule) MinQty() decimal.Dec     { return dec(r, "min_qty") }
+func (r ReplenishRule) MinQty() decimal.Dec     { return readDecimal(r, "min_qty") }
 func (r ReplenishRule) MinQtyOrNull() any       { return r["min_qty"] }
 func (r ReplenishRule) SetMinQty(v decimal.Dec) { r["min_qty"] = v }
 func (r ReplenishRule) SetMinQtyOrNull(v any)   { r["min_qty"] = v }
 
-func (r ReplenishRule) MaxQty() decimal.Dec     { return dec(r, "max_qty") }
+func (r ReplenishRule) MaxQty() decimal.Dec     { return readDecimal(r, "max_qty") }
 func (r ReplenishRule) MaxQtyOrNull() any       { return r["max_qty"] }
 func (r ReplenishRule) SetMaxQty(v decimal.Dec) { r["max_qty"] = v }
 func (r ReplenishRule) SetMaxQtyOrNull(v any)   { r["max_qty"] = v }
 
-func (r ReplenishRule) SourceZoneID() string        { return text(r, "source_zone_id") }
+func (r ReplenishRule) SourceZoneID() string        { return readText(r, "source_zone_id") }
 func (r ReplenishRule) SourceZoneIDOrNull() any     { return r["source_zone_id"] }
 func (r ReplenishRule) SetSourceZoneID(v string)    { r["source_zone_id"] = v }
 func (r ReplenishRule) SetSourceZoneIDOrNull(v any) { r["source_zone_id"] = v }
 func (r ReplenishRule) HasSourceZoneID() bool       { return r["source_zone_id"] != nil }
 func (r ReplenishRule) ClearSourceZoneID()          { r["source_zone_id"] = nil }
 
-func (r ReplenishRule) ArchivedAt() string        { return text(r, "archived_at") }
+func (r ReplenishRule) ArchivedAt() string        { return readText(r, "archived_at") }
 func (r ReplenishRule) ArchivedAtOrNull() any     { return r["archived_at"] }
 func (r ReplenishRule) SetArchivedAt(v string)    { r["archived_at"] = v }
 func (r ReplenishRule) SetArchivedAtOrNull(v any) { r["archived_at"] = v }
 func (r ReplenishRule) HasArchivedAt() bool       { return r["archived_at"] != nil }
 func (r ReplenishRule) ClearArchivedAt()          { r["archived_at"] = nil }
 
-func (r ReplenishRule) CreatedAt() string        { return text(r, "created_at") }
+func (r ReplenishRule) CreatedAt() string        { return readText(r, "created_at") }
 func (r ReplenishRule) CreatedAtOrNull() any     { return r["created_at"] }
 func (r ReplenishRule) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r ReplenishRule) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r ReplenishRule) UpdatedAt() string        { return text(r, "updated_at") }
+func (r ReplenishRule) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r ReplenishRule) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r ReplenishRule) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r ReplenishRule) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r ReplenishRule) CreatedBy() string        { return text(r, "created_by") }
+func (r ReplenishRule) CreatedBy() string        { return readText(r, "created_by") }
 func (r ReplenishRule) CreatedByOrNull() any     { return r["created_by"] }
 func (r ReplenishRule) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r ReplenishRule) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r ReplenishRule) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r ReplenishRule) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r ReplenishRule) Version() int64         { return integer(r, "version") }
+func (r ReplenishRule) Version() int64         { return readInteger(r, "version") }
 func (r ReplenishRule) VersionOrNull() any     { return r["version"] }
 func (r ReplenishRule) SetVersion(v int64)     { r["version"] = v }
 func (r ReplenishRule) SetVersionOrNull(v any) { r["version"] = v }
@@ -5974,116 +5978,116 @@ type ReplenishTask store.Row
 // ResourceName is replenish_tasks.
 func (ReplenishTask) ResourceName() string { return "replenish_tasks" }
 
-func (r ReplenishTask) TenantID() string        { return text(r, "tenant_id") }
+func (r ReplenishTask) TenantID() string        { return readText(r, "tenant_id") }
 func (r ReplenishTask) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r ReplenishTask) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r ReplenishTask) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r ReplenishTask) ID() string        { return text(r, "id") }
+func (r ReplenishTask) ID() string        { return readText(r, "id") }
 func (r ReplenishTask) IDOrNull() any     { return r["id"] }
 func (r ReplenishTask) SetID(v string)    { r["id"] = v }
 func (r ReplenishTask) SetIDOrNull(v any) { r["id"] = v }
 
-func (r ReplenishTask) TaskNo() string        { return text(r, "task_no") }
+func (r ReplenishTask) TaskNo() string        { return readText(r, "task_no") }
 func (r ReplenishTask) TaskNoOrNull() any     { return r["task_no"] }
 func (r ReplenishTask) SetTaskNo(v string)    { r["task_no"] = v }
 func (r ReplenishTask) SetTaskNoOrNull(v any) { r["task_no"] = v }
 
-func (r ReplenishTask) Status() string        { return text(r, "status") }
+func (r ReplenishTask) Status() string        { return readText(r, "status") }
 func (r ReplenishTask) StatusOrNull() any     { return r["status"] }
 func (r ReplenishTask) SetStatus(v string)    { r["status"] = v }
 func (r ReplenishTask) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r ReplenishTask) RuleID() string        { return text(r, "rule_id") }
+func (r ReplenishTask) RuleID() string        { return readText(r, "rule_id") }
 func (r ReplenishTask) RuleIDOrNull() any     { return r["rule_id"] }
 func (r ReplenishTask) SetRuleID(v string)    { r["rule_id"] = v }
 func (r ReplenishTask) SetRuleIDOrNull(v any) { r["rule_id"] = v }
 
-func (r ReplenishTask) ItemID() string        { return text(r, "item_id") }
+func (r ReplenishTask) ItemID() string        { return readText(r, "item_id") }
 func (r ReplenishTask) ItemIDOrNull() any     { return r["item_id"] }
 func (r ReplenishTask) SetItemID(v string)    { r["item_id"] = v }
 func (r ReplenishTask) SetItemIDOrNull(v any) { r["item_id"] = v }
 
-func (r ReplenishTask) LotID() string        { return text(r, "lot_id") }
+func (r ReplenishTask) LotID() string        { return readText(r, "lot_id") }
 func (r ReplenishTask) LotIDOrNull() any     { return r["lot_id"] }
 func (r ReplenishTask) SetLotID(v string)    { r["lot_id"] = v }
 func (r ReplenishTask) SetLotIDOrNull(v any) { r["lot_id"] = v }
 func (r ReplenishTask) HasLotID() bool       { return r["lot_id"] != nil }
 func (r ReplenishTask) ClearLotID()          { r["lot_id"] = nil }
 
-func (r ReplenishTask) Serial() string        { return text(r, "serial") }
+func (r ReplenishTask) Serial() string        { return readText(r, "serial") }
 func (r ReplenishTask) SerialOrNull() any     { return r["serial"] }
 func (r ReplenishTask) SetSerial(v string)    { r["serial"] = v }
 func (r ReplenishTask) SetSerialOrNull(v any) { r["serial"] = v }
 func (r ReplenishTask) HasSerial() bool       { return r["serial"] != nil }
 func (r ReplenishTask) ClearSerial()          { r["serial"] = nil }
 
-func (r ReplenishTask) OwnerID() string        { return text(r, "owner_id") }
+func (r ReplenishTask) OwnerID() string        { return readText(r, "owner_id") }
 func (r ReplenishTask) OwnerIDOrNull() any     { return r["owner_id"] }
 func (r ReplenishTask) SetOwnerID(v string)    { r["owner_id"] = v }
 func (r ReplenishTask) SetOwnerIDOrNull(v any) { r["owner_id"] = v }
 func (r ReplenishTask) HasOwnerID() bool       { return r["owner_id"] != nil }
 func (r ReplenishTask) ClearOwnerID()          { r["owner_id"] = nil }
 
-func (r ReplenishTask) LPN() string        { return text(r, "lpn") }
+func (r ReplenishTask) LPN() string        { return readText(r, "lpn") }
 func (r ReplenishTask) LPNOrNull() any     { return r["lpn"] }
 func (r ReplenishTask) SetLPN(v string)    { r["lpn"] = v }
 func (r ReplenishTask) SetLPNOrNull(v any) { r["lpn"] = v }
 func (r ReplenishTask) HasLPN() bool       { return r["lpn"] != nil }
 func (r ReplenishTask) ClearLPN()          { r["lpn"] = nil }
 
-func (r ReplenishTask) FromZoneID() string        { return text(r, "from_zone_id") }
+func (r ReplenishTask) FromZoneID() string        { return readText(r, "from_zone_id") }
 func (r ReplenishTask) FromZoneIDOrNull() any     { return r["from_zone_id"] }
 func (r ReplenishTask) SetFromZoneID(v string)    { r["from_zone_id"] = v }
 func (r ReplenishTask) SetFromZoneIDOrNull(v any) { r["from_zone_id"] = v }
 
-func (r ReplenishTask) ToZoneID() string        { return text(r, "to_zone_id") }
+func (r ReplenishTask) ToZoneID() string        { return readText(r, "to_zone_id") }
 func (r ReplenishTask) ToZoneIDOrNull() any     { return r["to_zone_id"] }
 func (r ReplenishTask) SetToZoneID(v string)    { r["to_zone_id"] = v }
 func (r ReplenishTask) SetToZoneIDOrNull(v any) { r["to_zone_id"] = v }
 
-func (r ReplenishTask) Quantity() decimal.Dec     { return dec(r, "quantity") }
+func (r ReplenishTask) Quantity() decimal.Dec     { return readDecimal(r, "quantity") }
 func (r ReplenishTask) QuantityOrNull() any       { return r["quantity"] }
 func (r ReplenishTask) SetQuantity(v decimal.Dec) { r["quantity"] = v }
 func (r ReplenishTask) SetQuantityOrNull(v any)   { r["quantity"] = v }
 
-func (r ReplenishTask) QuantityDone() decimal.Dec     { return dec(r, "quantity_done") }
+func (r ReplenishTask) QuantityDone() decimal.Dec     { return readDecimal(r, "quantity_done") }
 func (r ReplenishTask) QuantityDoneOrNull() any       { return r["quantity_done"] }
 func (r ReplenishTask) SetQuantityDone(v decimal.Dec) { r["quantity_done"] = v }
 func (r ReplenishTask) SetQuantityDoneOrNull(v any)   { r["quantity_done"] = v }
 
-func (r ReplenishTask) AssignedWorkerID() string        { return text(r, "assigned_worker_id") }
+func (r ReplenishTask) AssignedWorkerID() string        { return readText(r, "assigned_worker_id") }
 func (r ReplenishTask) AssignedWorkerIDOrNull() any     { return r["assigned_worker_id"] }
 func (r ReplenishTask) SetAssignedWorkerID(v string)    { r["assigned_worker_id"] = v }
 func (r ReplenishTask) SetAssignedWorkerIDOrNull(v any) { r["assigned_worker_id"] = v }
 func (r ReplenishTask) HasAssignedWorkerID() bool       { return r["assigned_worker_id"] != nil }
 func (r ReplenishTask) ClearAssignedWorkerID()          { r["assigned_worker_id"] = nil }
 
-func (r ReplenishTask) CompletedAt() string        { return text(r, "completed_at") }
+func (r ReplenishTask) CompletedAt() string        { return readText(r, "completed_at") }
 func (r ReplenishTask) CompletedAtOrNull() any     { return r["completed_at"] }
 func (r ReplenishTask) SetCompletedAt(v string)    { r["completed_at"] = v }
 func (r ReplenishTask) SetCompletedAtOrNull(v any) { r["completed_at"] = v }
 func (r ReplenishTask) HasCompletedAt() bool       { return r["completed_at"] != nil }
 func (r ReplenishTask) ClearCompletedAt()          { r["completed_at"] = nil }
 
-func (r ReplenishTask) CreatedAt() string        { return text(r, "created_at") }
+func (r ReplenishTask) CreatedAt() string        { return readText(r, "created_at") }
 func (r ReplenishTask) CreatedAtOrNull() any     { return r["created_at"] }
 func (r ReplenishTask) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r ReplenishTask) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r ReplenishTask) UpdatedAt() string        { return text(r, "updated_at") }
+func (r ReplenishTask) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r ReplenishTask) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r ReplenishTask) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r ReplenishTask) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r ReplenishTask) CreatedBy() string        { return text(r, "created_by") }
+func (r ReplenishTask) CreatedBy() string        { return readText(r, "created_by") }
 func (r ReplenishTask) CreatedByOrNull() any     { return r["created_by"] }
 func (r ReplenishTask) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r ReplenishTask) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r ReplenishTask) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r ReplenishTask) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r ReplenishTask) Version() int64         { return integer(r, "version") }
+func (r ReplenishTask) Version() int64         { return readInteger(r, "version") }
 func (r ReplenishTask) VersionOrNull() any     { return r["version"] }
 func (r ReplenishTask) SetVersion(v int64)     { r["version"] = v }
 func (r ReplenishTask) SetVersionOrNull(v any) { r["version"] = v }
@@ -6094,70 +6098,70 @@ type ReportLink store.Row
 // ResourceName is report_links.
 func (ReportLink) ResourceName() string { return "report_links" }
 
-func (r ReportLink) TenantID() string        { return text(r, "tenant_id") }
+func (r ReportLink) TenantID() string        { return readText(r, "tenant_id") }
 func (r ReportLink) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r ReportLink) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r ReportLink) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r ReportLink) ID() string        { return text(r, "id") }
+func (r ReportLink) ID() string        { return readText(r, "id") }
 func (r ReportLink) IDOrNull() any     { return r["id"] }
 func (r ReportLink) SetID(v string)    { r["id"] = v }
 func (r ReportLink) SetIDOrNull(v any) { r["id"] = v }
 
-func (r ReportLink) Name() string        { return text(r, "name") }
+func (r ReportLink) Name() string        { return readText(r, "name") }
 func (r ReportLink) NameOrNull() any     { return r["name"] }
 func (r ReportLink) SetName(v string)    { r["name"] = v }
 func (r ReportLink) SetNameOrNull(v any) { r["name"] = v }
 
-func (r ReportLink) SiteID() string        { return text(r, "site_id") }
+func (r ReportLink) SiteID() string        { return readText(r, "site_id") }
 func (r ReportLink) SiteIDOrNull() any     { return r["site_id"] }
 func (r ReportLink) SetSiteID(v string)    { r["site_id"] = v }
 func (r ReportLink) SetSiteIDOrNull(v any) { r["site_id"] = v }
 func (r ReportLink) HasSiteID() bool       { return r["site_id"] != nil }
 func (r ReportLink) ClearSiteID()          { r["site_id"] = nil }
 
-func (r ReportLink) ZoneID() string        { return text(r, "zone_id") }
+func (r ReportLink) ZoneID() string        { return readText(r, "zone_id") }
 func (r ReportLink) ZoneIDOrNull() any     { return r["zone_id"] }
 func (r ReportLink) SetZoneID(v string)    { r["zone_id"] = v }
 func (r ReportLink) SetZoneIDOrNull(v any) { r["zone_id"] = v }
 func (r ReportLink) HasZoneID() bool       { return r["zone_id"] != nil }
 func (r ReportLink) ClearZoneID()          { r["zone_id"] = nil }
 
-func (r ReportLink) Token() string        { return text(r, "token") }
+func (r ReportLink) Token() string        { return readText(r, "token") }
 func (r ReportLink) TokenOrNull() any     { return r["token"] }
 func (r ReportLink) SetToken(v string)    { r["token"] = v }
 func (r ReportLink) SetTokenOrNull(v any) { r["token"] = v }
 
-func (r ReportLink) RotatedAt() string        { return text(r, "rotated_at") }
+func (r ReportLink) RotatedAt() string        { return readText(r, "rotated_at") }
 func (r ReportLink) RotatedAtOrNull() any     { return r["rotated_at"] }
 func (r ReportLink) SetRotatedAt(v string)    { r["rotated_at"] = v }
 func (r ReportLink) SetRotatedAtOrNull(v any) { r["rotated_at"] = v }
 func (r ReportLink) HasRotatedAt() bool       { return r["rotated_at"] != nil }
 func (r ReportLink) ClearRotatedAt()          { r["rotated_at"] = nil }
 
-func (r ReportLink) Status() string        { return text(r, "status") }
+func (r ReportLink) Status() string        { return readText(r, "status") }
 func (r ReportLink) StatusOrNull() any     { return r["status"] }
 func (r ReportLink) SetStatus(v string)    { r["status"] = v }
 func (r ReportLink) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r ReportLink) CreatedAt() string        { return text(r, "created_at") }
+func (r ReportLink) CreatedAt() string        { return readText(r, "created_at") }
 func (r ReportLink) CreatedAtOrNull() any     { return r["created_at"] }
 func (r ReportLink) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r ReportLink) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r ReportLink) UpdatedAt() string        { return text(r, "updated_at") }
+func (r ReportLink) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r ReportLink) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r ReportLink) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r ReportLink) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r ReportLink) CreatedBy() string        { return text(r, "created_by") }
+func (r ReportLink) CreatedBy() string        { return readText(r, "created_by") }
 func (r ReportLink) CreatedByOrNull() any     { return r["created_by"] }
 func (r ReportLink) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r ReportLink) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r ReportLink) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r ReportLink) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r ReportLink) Version() int64         { return integer(r, "version") }
+func (r ReportLink) Version() int64         { return readInteger(r, "version") }
 func (r ReportLink) VersionOrNull() any     { return r["version"] }
 func (r ReportLink) SetVersion(v int64)     { r["version"] = v }
 func (r ReportLink) SetVersionOrNull(v any) { r["version"] = v }
@@ -6168,109 +6172,109 @@ type Reservation store.Row
 // ResourceName is reservations.
 func (Reservation) ResourceName() string { return "reservations" }
 
-func (r Reservation) TenantID() string        { return text(r, "tenant_id") }
+func (r Reservation) TenantID() string        { return readText(r, "tenant_id") }
 func (r Reservation) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Reservation) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Reservation) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Reservation) ID() string        { return text(r, "id") }
+func (r Reservation) ID() string        { return readText(r, "id") }
 func (r Reservation) IDOrNull() any     { return r["id"] }
 func (r Reservation) SetID(v string)    { r["id"] = v }
 func (r Reservation) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Reservation) OrderLineID() string        { return text(r, "order_line_id") }
+func (r Reservation) OrderLineID() string        { return readText(r, "order_line_id") }
 func (r Reservation) OrderLineIDOrNull() any     { return r["order_line_id"] }
 func (r Reservation) SetOrderLineID(v string)    { r["order_line_id"] = v }
 func (r Reservation) SetOrderLineIDOrNull(v any) { r["order_line_id"] = v }
 
-func (r Reservation) ItemID() string        { return text(r, "item_id") }
+func (r Reservation) ItemID() string        { return readText(r, "item_id") }
 func (r Reservation) ItemIDOrNull() any     { return r["item_id"] }
 func (r Reservation) SetItemID(v string)    { r["item_id"] = v }
 func (r Reservation) SetItemIDOrNull(v any) { r["item_id"] = v }
 
-func (r Reservation) ZoneID() string        { return text(r, "zone_id") }
+func (r Reservation) ZoneID() string        { return readText(r, "zone_id") }
 func (r Reservation) ZoneIDOrNull() any     { return r["zone_id"] }
 func (r Reservation) SetZoneID(v string)    { r["zone_id"] = v }
 func (r Reservation) SetZoneIDOrNull(v any) { r["zone_id"] = v }
 
-func (r Reservation) LotID() string        { return text(r, "lot_id") }
+func (r Reservation) LotID() string        { return readText(r, "lot_id") }
 func (r Reservation) LotIDOrNull() any     { return r["lot_id"] }
 func (r Reservation) SetLotID(v string)    { r["lot_id"] = v }
 func (r Reservation) SetLotIDOrNull(v any) { r["lot_id"] = v }
 func (r Reservation) HasLotID() bool       { return r["lot_id"] != nil }
 func (r Reservation) ClearLotID()          { r["lot_id"] = nil }
 
-func (r Reservation) Serial() string        { return text(r, "serial") }
+func (r Reservation) Serial() string        { return readText(r, "serial") }
 func (r Reservation) SerialOrNull() any     { return r["serial"] }
 func (r Reservation) SetSerial(v string)    { r["serial"] = v }
 func (r Reservation) SetSerialOrNull(v any) { r["serial"] = v }
 func (r Reservation) HasSerial() bool       { return r["serial"] != nil }
 func (r Reservation) ClearSerial()          { r["serial"] = nil }
 
-func (r Reservation) OwnerID() string        { return text(r, "owner_id") }
+func (r Reservation) OwnerID() string        { return readText(r, "owner_id") }
 func (r Reservation) OwnerIDOrNull() any     { return r["owner_id"] }
 func (r Reservation) SetOwnerID(v string)    { r["owner_id"] = v }
 func (r Reservation) SetOwnerIDOrNull(v any) { r["owner_id"] = v }
 func (r Reservation) HasOwnerID() bool       { return r["owner_id"] != nil }
 func (r Reservation) ClearOwnerID()          { r["owner_id"] = nil }
 
-func (r Reservation) LPN() string        { return text(r, "lpn") }
+func (r Reservation) LPN() string        { return readText(r, "lpn") }
 func (r Reservation) LPNOrNull() any     { return r["lpn"] }
 func (r Reservation) SetLPN(v string)    { r["lpn"] = v }
 func (r Reservation) SetLPNOrNull(v any) { r["lpn"] = v }
 func (r Reservation) HasLPN() bool       { return r["lpn"] != nil }
 func (r Reservation) ClearLPN()          { r["lpn"] = nil }
 
-func (r Reservation) StockStatus() string        { return text(r, "stock_status") }
+func (r Reservation) StockStatus() string        { return readText(r, "stock_status") }
 func (r Reservation) StockStatusOrNull() any     { return r["stock_status"] }
 func (r Reservation) SetStockStatus(v string)    { r["stock_status"] = v }
 func (r Reservation) SetStockStatusOrNull(v any) { r["stock_status"] = v }
 
-func (r Reservation) StockKey() string        { return text(r, "stock_key") }
+func (r Reservation) StockKey() string        { return readText(r, "stock_key") }
 func (r Reservation) StockKeyOrNull() any     { return r["stock_key"] }
 func (r Reservation) SetStockKey(v string)    { r["stock_key"] = v }
 func (r Reservation) SetStockKeyOrNull(v any) { r["stock_key"] = v }
 
-func (r Reservation) Quantity() decimal.Dec     { return dec(r, "quantity") }
+func (r Reservation) Quantity() decimal.Dec     { return readDecimal(r, "quantity") }
 func (r Reservation) QuantityOrNull() any       { return r["quantity"] }
 func (r Reservation) SetQuantity(v decimal.Dec) { r["quantity"] = v }
 func (r Reservation) SetQuantityOrNull(v any)   { r["quantity"] = v }
 
-func (r Reservation) State() string        { return text(r, "state") }
+func (r Reservation) State() string        { return readText(r, "state") }
 func (r Reservation) StateOrNull() any     { return r["state"] }
 func (r Reservation) SetState(v string)    { r["state"] = v }
 func (r Reservation) SetStateOrNull(v any) { r["state"] = v }
 
-func (r Reservation) Picked() bool          { return boolean(r, "picked") }
+func (r Reservation) Picked() bool          { return readBoolean(r, "picked") }
 func (r Reservation) PickedOrNull() any     { return r["picked"] }
 func (r Reservation) SetPicked(v bool)      { r["picked"] = v }
 func (r Reservation) SetPickedOrNull(v any) { r["picked"] = v }
 
-func (r Reservation) ExpiresAt() string        { return text(r, "expires_at") }
+func (r Reservation) ExpiresAt() string        { return readText(r, "expires_at") }
 func (r Reservation) ExpiresAtOrNull() any     { return r["expires_at"] }
 func (r Reservation) SetExpiresAt(v string)    { r["expires_at"] = v }
 func (r Reservation) SetExpiresAtOrNull(v any) { r["expires_at"] = v }
 func (r Reservation) HasExpiresAt() bool       { return r["expires_at"] != nil }
 func (r Reservation) ClearExpiresAt()          { r["expires_at"] = nil }
 
-func (r Reservation) CreatedAt() string        { return text(r, "created_at") }
+func (r Reservation) CreatedAt() string        { return readText(r, "created_at") }
 func (r Reservation) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Reservation) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Reservation) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Reservation) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Reservation) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Reservation) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Reservation) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Reservation) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Reservation) CreatedBy() string        { return text(r, "created_by") }
+func (r Reservation) CreatedBy() string        { return readText(r, "created_by") }
 func (r Reservation) CreatedByOrNull() any     { return r["created_by"] }
 func (r Reservation) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Reservation) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Reservation) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Reservation) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Reservation) Version() int64         { return integer(r, "version") }
+func (r Reservation) Version() int64         { return readInteger(r, "version") }
 func (r Reservation) VersionOrNull() any     { return r["version"] }
 func (r Reservation) SetVersion(v int64)     { r["version"] = v }
 func (r Reservation) SetVersionOrNull(v any) { r["version"] = v }
@@ -6281,66 +6285,66 @@ type RiskCluster store.Row
 // ResourceName is risk_clusters.
 func (RiskCluster) ResourceName() string { return "risk_clusters" }
 
-func (r RiskCluster) TenantID() string        { return text(r, "tenant_id") }
+func (r RiskCluster) TenantID() string        { return readText(r, "tenant_id") }
 func (r RiskCluster) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r RiskCluster) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r RiskCluster) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r RiskCluster) ID() string        { return text(r, "id") }
+func (r RiskCluster) ID() string        { return readText(r, "id") }
 func (r RiskCluster) IDOrNull() any     { return r["id"] }
 func (r RiskCluster) SetID(v string)    { r["id"] = v }
 func (r RiskCluster) SetIDOrNull(v any) { r["id"] = v }
 
-func (r RiskCluster) ClusterName() string        { return text(r, "cluster_name") }
+func (r RiskCluster) ClusterName() string        { return readText(r, "cluster_name") }
 func (r RiskCluster) ClusterNameOrNull() any     { return r["cluster_name"] }
 func (r RiskCluster) SetClusterName(v string)    { r["cluster_name"] = v }
 func (r RiskCluster) SetClusterNameOrNull(v any) { r["cluster_name"] = v }
 
-func (r RiskCluster) Severity() int64         { return integer(r, "severity") }
+func (r RiskCluster) Severity() int64         { return readInteger(r, "severity") }
 func (r RiskCluster) SeverityOrNull() any     { return r["severity"] }
 func (r RiskCluster) SetSeverity(v int64)     { r["severity"] = v }
 func (r RiskCluster) SetSeverityOrNull(v any) { r["severity"] = v }
 
-func (r RiskCluster) Description() string        { return text(r, "description") }
+func (r RiskCluster) Description() string        { return readText(r, "description") }
 func (r RiskCluster) DescriptionOrNull() any     { return r["description"] }
 func (r RiskCluster) SetDescription(v string)    { r["description"] = v }
 func (r RiskCluster) SetDescriptionOrNull(v any) { r["description"] = v }
 
-func (r RiskCluster) EntityCount() int64         { return integer(r, "entity_count") }
+func (r RiskCluster) EntityCount() int64         { return readInteger(r, "entity_count") }
 func (r RiskCluster) EntityCountOrNull() any     { return r["entity_count"] }
 func (r RiskCluster) SetEntityCount(v int64)     { r["entity_count"] = v }
 func (r RiskCluster) SetEntityCountOrNull(v any) { r["entity_count"] = v }
 
-func (r RiskCluster) EntityType() string        { return text(r, "entity_type") }
+func (r RiskCluster) EntityType() string        { return readText(r, "entity_type") }
 func (r RiskCluster) EntityTypeOrNull() any     { return r["entity_type"] }
 func (r RiskCluster) SetEntityType(v string)    { r["entity_type"] = v }
 func (r RiskCluster) SetEntityTypeOrNull(v any) { r["entity_type"] = v }
 func (r RiskCluster) HasEntityType() bool       { return r["entity_type"] != nil }
 func (r RiskCluster) ClearEntityType()          { r["entity_type"] = nil }
 
-func (r RiskCluster) About() string        { return text(r, "about") }
+func (r RiskCluster) About() string        { return readText(r, "about") }
 func (r RiskCluster) AboutOrNull() any     { return r["about"] }
 func (r RiskCluster) SetAbout(v string)    { r["about"] = v }
 func (r RiskCluster) SetAboutOrNull(v any) { r["about"] = v }
 func (r RiskCluster) HasAbout() bool       { return r["about"] != nil }
 func (r RiskCluster) ClearAbout()          { r["about"] = nil }
 
-func (r RiskCluster) MinScore() decimal.Dec     { return dec(r, "min_score") }
+func (r RiskCluster) MinScore() decimal.Dec     { return readDecimal(r, "min_score") }
 func (r RiskCluster) MinScoreOrNull() any       { return r["min_score"] }
 func (r RiskCluster) SetMinScore(v decimal.Dec) { r["min_score"] = v }
 func (r RiskCluster) SetMinScoreOrNull(v any)   { r["min_score"] = v }
 
-func (r RiskCluster) MaxScore() decimal.Dec     { return dec(r, "max_score") }
+func (r RiskCluster) MaxScore() decimal.Dec     { return readDecimal(r, "max_score") }
 func (r RiskCluster) MaxScoreOrNull() any       { return r["max_score"] }
 func (r RiskCluster) SetMaxScore(v decimal.Dec) { r["max_score"] = v }
 func (r RiskCluster) SetMaxScoreOrNull(v any)   { r["max_score"] = v }
 
-func (r RiskCluster) Members() json.RawMessage     { return document(r, "members") }
+func (r RiskCluster) Members() json.RawMessage     { return readDocument(r, "members") }
 func (r RiskCluster) MembersOrNull() any           { return r["members"] }
 func (r RiskCluster) SetMembers(v json.RawMessage) { r["members"] = v }
 func (r RiskCluster) SetMembersOrNull(v any)       { r["members"] = v }
 
-func (r RiskCluster) AssignedAt() string        { return text(r, "assigned_at") }
+func (r RiskCluster) AssignedAt() string        { return readText(r, "assigned_at") }
 func (r RiskCluster) AssignedAtOrNull() any     { return r["assigned_at"] }
 func (r RiskCluster) SetAssignedAt(v string)    { r["assigned_at"] = v }
 func (r RiskCluster) SetAssignedAtOrNull(v any) { r["assigned_at"] = v }
@@ -6351,211 +6355,211 @@ type RiskEntry store.Row
 // ResourceName is risk_entries.
 func (RiskEntry) ResourceName() string { return "risk_entries" }
 
-func (r RiskEntry) TenantID() string        { return text(r, "tenant_id") }
+func (r RiskEntry) TenantID() string        { return readText(r, "tenant_id") }
 func (r RiskEntry) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r RiskEntry) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r RiskEntry) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r RiskEntry) ID() string        { return text(r, "id") }
+func (r RiskEntry) ID() string        { return readText(r, "id") }
 func (r RiskEntry) IDOrNull() any     { return r["id"] }
 func (r RiskEntry) SetID(v string)    { r["id"] = v }
 func (r RiskEntry) SetIDOrNull(v any) { r["id"] = v }
 
-func (r RiskEntry) EntryNo() string        { return text(r, "entry_no") }
+func (r RiskEntry) EntryNo() string        { return readText(r, "entry_no") }
 func (r RiskEntry) EntryNoOrNull() any     { return r["entry_no"] }
 func (r RiskEntry) SetEntryNo(v string)    { r["entry_no"] = v }
 func (r RiskEntry) SetEntryNoOrNull(v any) { r["entry_no"] = v }
 
-func (r RiskEntry) UnitID() string        { return text(r, "unit_id") }
+func (r RiskEntry) UnitID() string        { return readText(r, "unit_id") }
 func (r RiskEntry) UnitIDOrNull() any     { return r["unit_id"] }
 func (r RiskEntry) SetUnitID(v string)    { r["unit_id"] = v }
 func (r RiskEntry) SetUnitIDOrNull(v any) { r["unit_id"] = v }
 
-func (r RiskEntry) HazardFamily() string        { return text(r, "hazard_family") }
+func (r RiskEntry) HazardFamily() string        { return readText(r, "hazard_family") }
 func (r RiskEntry) HazardFamilyOrNull() any     { return r["hazard_family"] }
 func (r RiskEntry) SetHazardFamily(v string)    { r["hazard_family"] = v }
 func (r RiskEntry) SetHazardFamilyOrNull(v any) { r["hazard_family"] = v }
 
-func (r RiskEntry) Situation() string        { return text(r, "situation") }
+func (r RiskEntry) Situation() string        { return readText(r, "situation") }
 func (r RiskEntry) SituationOrNull() any     { return r["situation"] }
 func (r RiskEntry) SetSituation(v string)    { r["situation"] = v }
 func (r RiskEntry) SetSituationOrNull(v any) { r["situation"] = v }
 
-func (r RiskEntry) Activity() string        { return text(r, "activity") }
+func (r RiskEntry) Activity() string        { return readText(r, "activity") }
 func (r RiskEntry) ActivityOrNull() any     { return r["activity"] }
 func (r RiskEntry) SetActivity(v string)    { r["activity"] = v }
 func (r RiskEntry) SetActivityOrNull(v any) { r["activity"] = v }
 func (r RiskEntry) HasActivity() bool       { return r["activity"] != nil }
 func (r RiskEntry) ClearActivity()          { r["activity"] = nil }
 
-func (r RiskEntry) PossibleHarm() string        { return text(r, "possible_harm") }
+func (r RiskEntry) PossibleHarm() string        { return readText(r, "possible_harm") }
 func (r RiskEntry) PossibleHarmOrNull() any     { return r["possible_harm"] }
 func (r RiskEntry) SetPossibleHarm(v string)    { r["possible_harm"] = v }
 func (r RiskEntry) SetPossibleHarmOrNull(v any) { r["possible_harm"] = v }
 func (r RiskEntry) HasPossibleHarm() bool       { return r["possible_harm"] != nil }
 func (r RiskEntry) ClearPossibleHarm()          { r["possible_harm"] = nil }
 
-func (r RiskEntry) DiffersBySex() bool          { return boolean(r, "differs_by_sex") }
+func (r RiskEntry) DiffersBySex() bool          { return readBoolean(r, "differs_by_sex") }
 func (r RiskEntry) DiffersBySexOrNull() any     { return r["differs_by_sex"] }
 func (r RiskEntry) SetDiffersBySex(v bool)      { r["differs_by_sex"] = v }
 func (r RiskEntry) SetDiffersBySexOrNull(v any) { r["differs_by_sex"] = v }
 
-func (r RiskEntry) ExistingMeasures() string        { return text(r, "existing_measures") }
+func (r RiskEntry) ExistingMeasures() string        { return readText(r, "existing_measures") }
 func (r RiskEntry) ExistingMeasuresOrNull() any     { return r["existing_measures"] }
 func (r RiskEntry) SetExistingMeasures(v string)    { r["existing_measures"] = v }
 func (r RiskEntry) SetExistingMeasuresOrNull(v any) { r["existing_measures"] = v }
 func (r RiskEntry) HasExistingMeasures() bool       { return r["existing_measures"] != nil }
 func (r RiskEntry) ClearExistingMeasures()          { r["existing_measures"] = nil }
 
-func (r RiskEntry) Scale() string        { return text(r, "scale") }
+func (r RiskEntry) Scale() string        { return readText(r, "scale") }
 func (r RiskEntry) ScaleOrNull() any     { return r["scale"] }
 func (r RiskEntry) SetScale(v string)    { r["scale"] = v }
 func (r RiskEntry) SetScaleOrNull(v any) { r["scale"] = v }
 
-func (r RiskEntry) SeverityBefore() string        { return text(r, "severity_before") }
+func (r RiskEntry) SeverityBefore() string        { return readText(r, "severity_before") }
 func (r RiskEntry) SeverityBeforeOrNull() any     { return r["severity_before"] }
 func (r RiskEntry) SetSeverityBefore(v string)    { r["severity_before"] = v }
 func (r RiskEntry) SetSeverityBeforeOrNull(v any) { r["severity_before"] = v }
 func (r RiskEntry) HasSeverityBefore() bool       { return r["severity_before"] != nil }
 func (r RiskEntry) ClearSeverityBefore()          { r["severity_before"] = nil }
 
-func (r RiskEntry) LikelihoodBefore() int64         { return integer(r, "likelihood_before") }
+func (r RiskEntry) LikelihoodBefore() int64         { return readInteger(r, "likelihood_before") }
 func (r RiskEntry) LikelihoodBeforeOrNull() any     { return r["likelihood_before"] }
 func (r RiskEntry) SetLikelihoodBefore(v int64)     { r["likelihood_before"] = v }
 func (r RiskEntry) SetLikelihoodBeforeOrNull(v any) { r["likelihood_before"] = v }
 func (r RiskEntry) HasLikelihoodBefore() bool       { return r["likelihood_before"] != nil }
 func (r RiskEntry) ClearLikelihoodBefore()          { r["likelihood_before"] = nil }
 
-func (r RiskEntry) Measure() string        { return text(r, "measure") }
+func (r RiskEntry) Measure() string        { return readText(r, "measure") }
 func (r RiskEntry) MeasureOrNull() any     { return r["measure"] }
 func (r RiskEntry) SetMeasure(v string)    { r["measure"] = v }
 func (r RiskEntry) SetMeasureOrNull(v any) { r["measure"] = v }
 func (r RiskEntry) HasMeasure() bool       { return r["measure"] != nil }
 func (r RiskEntry) ClearMeasure()          { r["measure"] = nil }
 
-func (r RiskEntry) ControlLevel() string        { return text(r, "control_level") }
+func (r RiskEntry) ControlLevel() string        { return readText(r, "control_level") }
 func (r RiskEntry) ControlLevelOrNull() any     { return r["control_level"] }
 func (r RiskEntry) SetControlLevel(v string)    { r["control_level"] = v }
 func (r RiskEntry) SetControlLevelOrNull(v any) { r["control_level"] = v }
 func (r RiskEntry) HasControlLevel() bool       { return r["control_level"] != nil }
 func (r RiskEntry) ClearControlLevel()          { r["control_level"] = nil }
 
-func (r RiskEntry) MeasureDueOn() string        { return text(r, "measure_due_on") }
+func (r RiskEntry) MeasureDueOn() string        { return readText(r, "measure_due_on") }
 func (r RiskEntry) MeasureDueOnOrNull() any     { return r["measure_due_on"] }
 func (r RiskEntry) SetMeasureDueOn(v string)    { r["measure_due_on"] = v }
 func (r RiskEntry) SetMeasureDueOnOrNull(v any) { r["measure_due_on"] = v }
 func (r RiskEntry) HasMeasureDueOn() bool       { return r["measure_due_on"] != nil }
 func (r RiskEntry) ClearMeasureDueOn()          { r["measure_due_on"] = nil }
 
-func (r RiskEntry) MeasureDoneOn() string        { return text(r, "measure_done_on") }
+func (r RiskEntry) MeasureDoneOn() string        { return readText(r, "measure_done_on") }
 func (r RiskEntry) MeasureDoneOnOrNull() any     { return r["measure_done_on"] }
 func (r RiskEntry) SetMeasureDoneOn(v string)    { r["measure_done_on"] = v }
 func (r RiskEntry) SetMeasureDoneOnOrNull(v any) { r["measure_done_on"] = v }
 func (r RiskEntry) HasMeasureDoneOn() bool       { return r["measure_done_on"] != nil }
 func (r RiskEntry) ClearMeasureDoneOn()          { r["measure_done_on"] = nil }
 
-func (r RiskEntry) ActionID() string        { return text(r, "action_id") }
+func (r RiskEntry) ActionID() string        { return readText(r, "action_id") }
 func (r RiskEntry) ActionIDOrNull() any     { return r["action_id"] }
 func (r RiskEntry) SetActionID(v string)    { r["action_id"] = v }
 func (r RiskEntry) SetActionIDOrNull(v any) { r["action_id"] = v }
 func (r RiskEntry) HasActionID() bool       { return r["action_id"] != nil }
 func (r RiskEntry) ClearActionID()          { r["action_id"] = nil }
 
-func (r RiskEntry) SeverityAfter() string        { return text(r, "severity_after") }
+func (r RiskEntry) SeverityAfter() string        { return readText(r, "severity_after") }
 func (r RiskEntry) SeverityAfterOrNull() any     { return r["severity_after"] }
 func (r RiskEntry) SetSeverityAfter(v string)    { r["severity_after"] = v }
 func (r RiskEntry) SetSeverityAfterOrNull(v any) { r["severity_after"] = v }
 func (r RiskEntry) HasSeverityAfter() bool       { return r["severity_after"] != nil }
 func (r RiskEntry) ClearSeverityAfter()          { r["severity_after"] = nil }
 
-func (r RiskEntry) LikelihoodAfter() int64         { return integer(r, "likelihood_after") }
+func (r RiskEntry) LikelihoodAfter() int64         { return readInteger(r, "likelihood_after") }
 func (r RiskEntry) LikelihoodAfterOrNull() any     { return r["likelihood_after"] }
 func (r RiskEntry) SetLikelihoodAfter(v int64)     { r["likelihood_after"] = v }
 func (r RiskEntry) SetLikelihoodAfterOrNull(v any) { r["likelihood_after"] = v }
 func (r RiskEntry) HasLikelihoodAfter() bool       { return r["likelihood_after"] != nil }
 func (r RiskEntry) ClearLikelihoodAfter()          { r["likelihood_after"] = nil }
 
-func (r RiskEntry) OwnerUserID() string        { return text(r, "owner_user_id") }
+func (r RiskEntry) OwnerUserID() string        { return readText(r, "owner_user_id") }
 func (r RiskEntry) OwnerUserIDOrNull() any     { return r["owner_user_id"] }
 func (r RiskEntry) SetOwnerUserID(v string)    { r["owner_user_id"] = v }
 func (r RiskEntry) SetOwnerUserIDOrNull(v any) { r["owner_user_id"] = v }
 func (r RiskEntry) HasOwnerUserID() bool       { return r["owner_user_id"] != nil }
 func (r RiskEntry) ClearOwnerUserID()          { r["owner_user_id"] = nil }
 
-func (r RiskEntry) ReviewOn() string        { return text(r, "review_on") }
+func (r RiskEntry) ReviewOn() string        { return readText(r, "review_on") }
 func (r RiskEntry) ReviewOnOrNull() any     { return r["review_on"] }
 func (r RiskEntry) SetReviewOn(v string)    { r["review_on"] = v }
 func (r RiskEntry) SetReviewOnOrNull(v any) { r["review_on"] = v }
 func (r RiskEntry) HasReviewOn() bool       { return r["review_on"] != nil }
 func (r RiskEntry) ClearReviewOn()          { r["review_on"] = nil }
 
-func (r RiskEntry) EffectCheckedOn() string        { return text(r, "effect_checked_on") }
+func (r RiskEntry) EffectCheckedOn() string        { return readText(r, "effect_checked_on") }
 func (r RiskEntry) EffectCheckedOnOrNull() any     { return r["effect_checked_on"] }
 func (r RiskEntry) SetEffectCheckedOn(v string)    { r["effect_checked_on"] = v }
 func (r RiskEntry) SetEffectCheckedOnOrNull(v any) { r["effect_checked_on"] = v }
 func (r RiskEntry) HasEffectCheckedOn() bool       { return r["effect_checked_on"] != nil }
 func (r RiskEntry) ClearEffectCheckedOn()          { r["effect_checked_on"] = nil }
 
-func (r RiskEntry) Effective() bool          { return boolean(r, "effective") }
+func (r RiskEntry) Effective() bool          { return readBoolean(r, "effective") }
 func (r RiskEntry) EffectiveOrNull() any     { return r["effective"] }
 func (r RiskEntry) SetEffective(v bool)      { r["effective"] = v }
 func (r RiskEntry) SetEffectiveOrNull(v any) { r["effective"] = v }
 func (r RiskEntry) HasEffective() bool       { return r["effective"] != nil }
 func (r RiskEntry) ClearEffective()          { r["effective"] = nil }
 
-func (r RiskEntry) RatingBefore() int64         { return integer(r, "rating_before") }
+func (r RiskEntry) RatingBefore() int64         { return readInteger(r, "rating_before") }
 func (r RiskEntry) RatingBeforeOrNull() any     { return r["rating_before"] }
 func (r RiskEntry) SetRatingBefore(v int64)     { r["rating_before"] = v }
 func (r RiskEntry) SetRatingBeforeOrNull(v any) { r["rating_before"] = v }
 func (r RiskEntry) HasRatingBefore() bool       { return r["rating_before"] != nil }
 func (r RiskEntry) ClearRatingBefore()          { r["rating_before"] = nil }
 
-func (r RiskEntry) RatingAfter() int64         { return integer(r, "rating_after") }
+func (r RiskEntry) RatingAfter() int64         { return readInteger(r, "rating_after") }
 func (r RiskEntry) RatingAfterOrNull() any     { return r["rating_after"] }
 func (r RiskEntry) SetRatingAfter(v int64)     { r["rating_after"] = v }
 func (r RiskEntry) SetRatingAfterOrNull(v any) { r["rating_after"] = v }
 func (r RiskEntry) HasRatingAfter() bool       { return r["rating_after"] != nil }
 func (r RiskEntry) ClearRatingAfter()          { r["rating_after"] = nil }
 
-func (r RiskEntry) RatingNow() int64         { return integer(r, "rating_now") }
+func (r RiskEntry) RatingNow() int64         { return readInteger(r, "rating_now") }
 func (r RiskEntry) RatingNowOrNull() any     { return r["rating_now"] }
 func (r RiskEntry) SetRatingNow(v int64)     { r["rating_now"] = v }
 func (r RiskEntry) SetRatingNowOrNull(v any) { r["rating_now"] = v }
 func (r RiskEntry) HasRatingNow() bool       { return r["rating_now"] != nil }
 func (r RiskEntry) ClearRatingNow()          { r["rating_now"] = nil }
 
-func (r RiskEntry) Priority() string        { return text(r, "priority") }
+func (r RiskEntry) Priority() string        { return readText(r, "priority") }
 func (r RiskEntry) PriorityOrNull() any     { return r["priority"] }
 func (r RiskEntry) SetPriority(v string)    { r["priority"] = v }
 func (r RiskEntry) SetPriorityOrNull(v any) { r["priority"] = v }
 func (r RiskEntry) HasPriority() bool       { return r["priority"] != nil }
 func (r RiskEntry) ClearPriority()          { r["priority"] = nil }
 
-func (r RiskEntry) ArchivedAt() string        { return text(r, "archived_at") }
+func (r RiskEntry) ArchivedAt() string        { return readText(r, "archived_at") }
 func (r RiskEntry) ArchivedAtOrNull() any     { return r["archived_at"] }
 func (r RiskEntry) SetArchivedAt(v string)    { r["archived_at"] = v }
 func (r RiskEntry) SetArchivedAtOrNull(v any) { r["archived_at"] = v }
 func (r RiskEntry) HasArchivedAt() bool       { return r["archived_at"] != nil }
 func (r RiskEntry) ClearArchivedAt()          { r["archived_at"] = nil }
 
-func (r RiskEntry) CreatedAt() string        { return text(r, "created_at") }
+func (r RiskEntry) CreatedAt() string        { return readText(r, "created_at") }
 func (r RiskEntry) CreatedAtOrNull() any     { return r["created_at"] }
 func (r RiskEntry) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r RiskEntry) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r RiskEntry) UpdatedAt() string        { return text(r, "updated_at") }
+func (r RiskEntry) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r RiskEntry) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r RiskEntry) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r RiskEntry) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r RiskEntry) CreatedBy() string        { return text(r, "created_by") }
+func (r RiskEntry) CreatedBy() string        { return readText(r, "created_by") }
 func (r RiskEntry) CreatedByOrNull() any     { return r["created_by"] }
 func (r RiskEntry) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r RiskEntry) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r RiskEntry) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r RiskEntry) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r RiskEntry) Version() int64         { return integer(r, "version") }
+func (r RiskEntry) Version() int64         { return readInteger(r, "version") }
 func (r RiskEntry) VersionOrNull() any     { return r["version"] }
 func (r RiskEntry) SetVersion(v int64)     { r["version"] = v }
 func (r RiskEntry) SetVersionOrNull(v any) { r["version"] = v }
@@ -6566,114 +6570,114 @@ type RiskRegisterVersion store.Row
 // ResourceName is risk_register_versions.
 func (RiskRegisterVersion) ResourceName() string { return "risk_register_versions" }
 
-func (r RiskRegisterVersion) TenantID() string        { return text(r, "tenant_id") }
+func (r RiskRegisterVersion) TenantID() string        { return readText(r, "tenant_id") }
 func (r RiskRegisterVersion) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r RiskRegisterVersion) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r RiskRegisterVersion) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r RiskRegisterVersion) ID() string        { return text(r, "id") }
+func (r RiskRegisterVersion) ID() string        { return readText(r, "id") }
 func (r RiskRegisterVersion) IDOrNull() any     { return r["id"] }
 func (r RiskRegisterVersion) SetID(v string)    { r["id"] = v }
 func (r RiskRegisterVersion) SetIDOrNull(v any) { r["id"] = v }
 
-func (r RiskRegisterVersion) Number() int64         { return integer(r, "number") }
+func (r RiskRegisterVersion) Number() int64         { return readInteger(r, "number") }
 func (r RiskRegisterVersion) NumberOrNull() any     { return r["number"] }
 func (r RiskRegisterVersion) SetNumber(v int64)     { r["number"] = v }
 func (r RiskRegisterVersion) SetNumberOrNull(v any) { r["number"] = v }
 
-func (r RiskRegisterVersion) SiteID() string        { return text(r, "site_id") }
+func (r RiskRegisterVersion) SiteID() string        { return readText(r, "site_id") }
 func (r RiskRegisterVersion) SiteIDOrNull() any     { return r["site_id"] }
 func (r RiskRegisterVersion) SetSiteID(v string)    { r["site_id"] = v }
 func (r RiskRegisterVersion) SetSiteIDOrNull(v any) { r["site_id"] = v }
 func (r RiskRegisterVersion) HasSiteID() bool       { return r["site_id"] != nil }
 func (r RiskRegisterVersion) ClearSiteID()          { r["site_id"] = nil }
 
-func (r RiskRegisterVersion) Reason() string        { return text(r, "reason") }
+func (r RiskRegisterVersion) Reason() string        { return readText(r, "reason") }
 func (r RiskRegisterVersion) ReasonOrNull() any     { return r["reason"] }
 func (r RiskRegisterVersion) SetReason(v string)    { r["reason"] = v }
 func (r RiskRegisterVersion) SetReasonOrNull(v any) { r["reason"] = v }
 
-func (r RiskRegisterVersion) Note() string        { return text(r, "note") }
+func (r RiskRegisterVersion) Note() string        { return readText(r, "note") }
 func (r RiskRegisterVersion) NoteOrNull() any     { return r["note"] }
 func (r RiskRegisterVersion) SetNote(v string)    { r["note"] = v }
 func (r RiskRegisterVersion) SetNoteOrNull(v any) { r["note"] = v }
 func (r RiskRegisterVersion) HasNote() bool       { return r["note"] != nil }
 func (r RiskRegisterVersion) ClearNote()          { r["note"] = nil }
 
-func (r RiskRegisterVersion) MadeAt() string        { return text(r, "made_at") }
+func (r RiskRegisterVersion) MadeAt() string        { return readText(r, "made_at") }
 func (r RiskRegisterVersion) MadeAtOrNull() any     { return r["made_at"] }
 func (r RiskRegisterVersion) SetMadeAt(v string)    { r["made_at"] = v }
 func (r RiskRegisterVersion) SetMadeAtOrNull(v any) { r["made_at"] = v }
 
-func (r RiskRegisterVersion) MadeBy() string        { return text(r, "made_by") }
+func (r RiskRegisterVersion) MadeBy() string        { return readText(r, "made_by") }
 func (r RiskRegisterVersion) MadeByOrNull() any     { return r["made_by"] }
 func (r RiskRegisterVersion) SetMadeBy(v string)    { r["made_by"] = v }
 func (r RiskRegisterVersion) SetMadeByOrNull(v any) { r["made_by"] = v }
 func (r RiskRegisterVersion) HasMadeBy() bool       { return r["made_by"] != nil }
 func (r RiskRegisterVersion) ClearMadeBy()          { r["made_by"] = nil }
 
-func (r RiskRegisterVersion) Units() int64         { return integer(r, "units") }
+func (r RiskRegisterVersion) Units() int64         { return readInteger(r, "units") }
 func (r RiskRegisterVersion) UnitsOrNull() any     { return r["units"] }
 func (r RiskRegisterVersion) SetUnits(v int64)     { r["units"] = v }
 func (r RiskRegisterVersion) SetUnitsOrNull(v any) { r["units"] = v }
 
-func (r RiskRegisterVersion) Entries() int64         { return integer(r, "entries") }
+func (r RiskRegisterVersion) Entries() int64         { return readInteger(r, "entries") }
 func (r RiskRegisterVersion) EntriesOrNull() any     { return r["entries"] }
 func (r RiskRegisterVersion) SetEntries(v int64)     { r["entries"] = v }
 func (r RiskRegisterVersion) SetEntriesOrNull(v any) { r["entries"] = v }
 
-func (r RiskRegisterVersion) Gaps() int64         { return integer(r, "gaps") }
+func (r RiskRegisterVersion) Gaps() int64         { return readInteger(r, "gaps") }
 func (r RiskRegisterVersion) GapsOrNull() any     { return r["gaps"] }
 func (r RiskRegisterVersion) SetGaps(v int64)     { r["gaps"] = v }
 func (r RiskRegisterVersion) SetGapsOrNull(v any) { r["gaps"] = v }
 
-func (r RiskRegisterVersion) Content() json.RawMessage     { return document(r, "content") }
+func (r RiskRegisterVersion) Content() json.RawMessage     { return readDocument(r, "content") }
 func (r RiskRegisterVersion) ContentOrNull() any           { return r["content"] }
 func (r RiskRegisterVersion) SetContent(v json.RawMessage) { r["content"] = v }
 func (r RiskRegisterVersion) SetContentOrNull(v any)       { r["content"] = v }
 
-func (r RiskRegisterVersion) SHA256() string        { return text(r, "sha256") }
+func (r RiskRegisterVersion) SHA256() string        { return readText(r, "sha256") }
 func (r RiskRegisterVersion) SHA256OrNull() any     { return r["sha256"] }
 func (r RiskRegisterVersion) SetSHA256(v string)    { r["sha256"] = v }
 func (r RiskRegisterVersion) SetSHA256OrNull(v any) { r["sha256"] = v }
 
-func (r RiskRegisterVersion) KeepUntil() string        { return text(r, "keep_until") }
+func (r RiskRegisterVersion) KeepUntil() string        { return readText(r, "keep_until") }
 func (r RiskRegisterVersion) KeepUntilOrNull() any     { return r["keep_until"] }
 func (r RiskRegisterVersion) SetKeepUntil(v string)    { r["keep_until"] = v }
 func (r RiskRegisterVersion) SetKeepUntilOrNull(v any) { r["keep_until"] = v }
 
-func (r RiskRegisterVersion) SentOn() string        { return text(r, "sent_on") }
+func (r RiskRegisterVersion) SentOn() string        { return readText(r, "sent_on") }
 func (r RiskRegisterVersion) SentOnOrNull() any     { return r["sent_on"] }
 func (r RiskRegisterVersion) SetSentOn(v string)    { r["sent_on"] = v }
 func (r RiskRegisterVersion) SetSentOnOrNull(v any) { r["sent_on"] = v }
 func (r RiskRegisterVersion) HasSentOn() bool       { return r["sent_on"] != nil }
 func (r RiskRegisterVersion) ClearSentOn()          { r["sent_on"] = nil }
 
-func (r RiskRegisterVersion) ConsultedOn() string        { return text(r, "consulted_on") }
+func (r RiskRegisterVersion) ConsultedOn() string        { return readText(r, "consulted_on") }
 func (r RiskRegisterVersion) ConsultedOnOrNull() any     { return r["consulted_on"] }
 func (r RiskRegisterVersion) SetConsultedOn(v string)    { r["consulted_on"] = v }
 func (r RiskRegisterVersion) SetConsultedOnOrNull(v any) { r["consulted_on"] = v }
 func (r RiskRegisterVersion) HasConsultedOn() bool       { return r["consulted_on"] != nil }
 func (r RiskRegisterVersion) ClearConsultedOn()          { r["consulted_on"] = nil }
 
-func (r RiskRegisterVersion) CreatedAt() string        { return text(r, "created_at") }
+func (r RiskRegisterVersion) CreatedAt() string        { return readText(r, "created_at") }
 func (r RiskRegisterVersion) CreatedAtOrNull() any     { return r["created_at"] }
 func (r RiskRegisterVersion) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r RiskRegisterVersion) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r RiskRegisterVersion) UpdatedAt() string        { return text(r, "updated_at") }
+func (r RiskRegisterVersion) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r RiskRegisterVersion) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r RiskRegisterVersion) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r RiskRegisterVersion) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r RiskRegisterVersion) CreatedBy() string        { return text(r, "created_by") }
+func (r RiskRegisterVersion) CreatedBy() string        { return readText(r, "created_by") }
 func (r RiskRegisterVersion) CreatedByOrNull() any     { return r["created_by"] }
 func (r RiskRegisterVersion) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r RiskRegisterVersion) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r RiskRegisterVersion) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r RiskRegisterVersion) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r RiskRegisterVersion) Version() int64         { return integer(r, "version") }
+func (r RiskRegisterVersion) Version() int64         { return readInteger(r, "version") }
 func (r RiskRegisterVersion) VersionOrNull() any     { return r["version"] }
 func (r RiskRegisterVersion) SetVersion(v int64)     { r["version"] = v }
 func (r RiskRegisterVersion) SetVersionOrNull(v any) { r["version"] = v }
@@ -6684,115 +6688,115 @@ type Route store.Row
 // ResourceName is routes.
 func (Route) ResourceName() string { return "routes" }
 
-func (r Route) TenantID() string        { return text(r, "tenant_id") }
+func (r Route) TenantID() string        { return readText(r, "tenant_id") }
 func (r Route) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Route) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Route) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Route) ID() string        { return text(r, "id") }
+func (r Route) ID() string        { return readText(r, "id") }
 func (r Route) IDOrNull() any     { return r["id"] }
 func (r Route) SetID(v string)    { r["id"] = v }
 func (r Route) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Route) RouteNo() string        { return text(r, "route_no") }
+func (r Route) RouteNo() string        { return readText(r, "route_no") }
 func (r Route) RouteNoOrNull() any     { return r["route_no"] }
 func (r Route) SetRouteNo(v string)    { r["route_no"] = v }
 func (r Route) SetRouteNoOrNull(v any) { r["route_no"] = v }
 
-func (r Route) Status() string        { return text(r, "status") }
+func (r Route) Status() string        { return readText(r, "status") }
 func (r Route) StatusOrNull() any     { return r["status"] }
 func (r Route) SetStatus(v string)    { r["status"] = v }
 func (r Route) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r Route) Date() string        { return text(r, "date") }
+func (r Route) Date() string        { return readText(r, "date") }
 func (r Route) DateOrNull() any     { return r["date"] }
 func (r Route) SetDate(v string)    { r["date"] = v }
 func (r Route) SetDateOrNull(v any) { r["date"] = v }
 
-func (r Route) DriverID() string        { return text(r, "driver_id") }
+func (r Route) DriverID() string        { return readText(r, "driver_id") }
 func (r Route) DriverIDOrNull() any     { return r["driver_id"] }
 func (r Route) SetDriverID(v string)    { r["driver_id"] = v }
 func (r Route) SetDriverIDOrNull(v any) { r["driver_id"] = v }
 
-func (r Route) AssignedWorkerID() string        { return text(r, "assigned_worker_id") }
+func (r Route) AssignedWorkerID() string        { return readText(r, "assigned_worker_id") }
 func (r Route) AssignedWorkerIDOrNull() any     { return r["assigned_worker_id"] }
 func (r Route) SetAssignedWorkerID(v string)    { r["assigned_worker_id"] = v }
 func (r Route) SetAssignedWorkerIDOrNull(v any) { r["assigned_worker_id"] = v }
 func (r Route) HasAssignedWorkerID() bool       { return r["assigned_worker_id"] != nil }
 func (r Route) ClearAssignedWorkerID()          { r["assigned_worker_id"] = nil }
 
-func (r Route) VehicleID() string        { return text(r, "vehicle_id") }
+func (r Route) VehicleID() string        { return readText(r, "vehicle_id") }
 func (r Route) VehicleIDOrNull() any     { return r["vehicle_id"] }
 func (r Route) SetVehicleID(v string)    { r["vehicle_id"] = v }
 func (r Route) SetVehicleIDOrNull(v any) { r["vehicle_id"] = v }
 
-func (r Route) PlannedKm() decimal.Dec     { return dec(r, "planned_km") }
+func (r Route) PlannedKm() decimal.Dec     { return readDecimal(r, "planned_km") }
 func (r Route) PlannedKmOrNull() any       { return r["planned_km"] }
 func (r Route) SetPlannedKm(v decimal.Dec) { r["planned_km"] = v }
 func (r Route) SetPlannedKmOrNull(v any)   { r["planned_km"] = v }
 func (r Route) HasPlannedKm() bool         { return r["planned_km"] != nil }
 func (r Route) ClearPlannedKm()            { r["planned_km"] = nil }
 
-func (r Route) StartedAt() string        { return text(r, "started_at") }
+func (r Route) StartedAt() string        { return readText(r, "started_at") }
 func (r Route) StartedAtOrNull() any     { return r["started_at"] }
 func (r Route) SetStartedAt(v string)    { r["started_at"] = v }
 func (r Route) SetStartedAtOrNull(v any) { r["started_at"] = v }
 func (r Route) HasStartedAt() bool       { return r["started_at"] != nil }
 func (r Route) ClearStartedAt()          { r["started_at"] = nil }
 
-func (r Route) FinishedAt() string        { return text(r, "finished_at") }
+func (r Route) FinishedAt() string        { return readText(r, "finished_at") }
 func (r Route) FinishedAtOrNull() any     { return r["finished_at"] }
 func (r Route) SetFinishedAt(v string)    { r["finished_at"] = v }
 func (r Route) SetFinishedAtOrNull(v any) { r["finished_at"] = v }
 func (r Route) HasFinishedAt() bool       { return r["finished_at"] != nil }
 func (r Route) ClearFinishedAt()          { r["finished_at"] = nil }
 
-func (r Route) DrivingMin() int64         { return integer(r, "driving_min") }
+func (r Route) DrivingMin() int64         { return readInteger(r, "driving_min") }
 func (r Route) DrivingMinOrNull() any     { return r["driving_min"] }
 func (r Route) SetDrivingMin(v int64)     { r["driving_min"] = v }
 func (r Route) SetDrivingMinOrNull(v any) { r["driving_min"] = v }
 func (r Route) HasDrivingMin() bool       { return r["driving_min"] != nil }
 func (r Route) ClearDrivingMin()          { r["driving_min"] = nil }
 
-func (r Route) OdometerStartKm() decimal.Dec     { return dec(r, "odometer_start_km") }
+func (r Route) OdometerStartKm() decimal.Dec     { return readDecimal(r, "odometer_start_km") }
 func (r Route) OdometerStartKmOrNull() any       { return r["odometer_start_km"] }
 func (r Route) SetOdometerStartKm(v decimal.Dec) { r["odometer_start_km"] = v }
 func (r Route) SetOdometerStartKmOrNull(v any)   { r["odometer_start_km"] = v }
 func (r Route) HasOdometerStartKm() bool         { return r["odometer_start_km"] != nil }
 func (r Route) ClearOdometerStartKm()            { r["odometer_start_km"] = nil }
 
-func (r Route) OdometerEndKm() decimal.Dec     { return dec(r, "odometer_end_km") }
+func (r Route) OdometerEndKm() decimal.Dec     { return readDecimal(r, "odometer_end_km") }
 func (r Route) OdometerEndKmOrNull() any       { return r["odometer_end_km"] }
 func (r Route) SetOdometerEndKm(v decimal.Dec) { r["odometer_end_km"] = v }
 func (r Route) SetOdometerEndKmOrNull(v any)   { r["odometer_end_km"] = v }
 func (r Route) HasOdometerEndKm() bool         { return r["odometer_end_km"] != nil }
 func (r Route) ClearOdometerEndKm()            { r["odometer_end_km"] = nil }
 
-func (r Route) DistanceKm() decimal.Dec     { return dec(r, "distance_km") }
+func (r Route) DistanceKm() decimal.Dec     { return readDecimal(r, "distance_km") }
 func (r Route) DistanceKmOrNull() any       { return r["distance_km"] }
 func (r Route) SetDistanceKm(v decimal.Dec) { r["distance_km"] = v }
 func (r Route) SetDistanceKmOrNull(v any)   { r["distance_km"] = v }
 func (r Route) HasDistanceKm() bool         { return r["distance_km"] != nil }
 func (r Route) ClearDistanceKm()            { r["distance_km"] = nil }
 
-func (r Route) CreatedAt() string        { return text(r, "created_at") }
+func (r Route) CreatedAt() string        { return readText(r, "created_at") }
 func (r Route) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Route) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Route) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Route) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Route) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Route) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Route) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Route) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Route) CreatedBy() string        { return text(r, "created_by") }
+func (r Route) CreatedBy() string        { return readText(r, "created_by") }
 func (r Route) CreatedByOrNull() any     { return r["created_by"] }
 func (r Route) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Route) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Route) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Route) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Route) Version() int64         { return integer(r, "version") }
+func (r Route) Version() int64         { return readInteger(r, "version") }
 func (r Route) VersionOrNull() any     { return r["version"] }
 func (r Route) SetVersion(v int64)     { r["version"] = v }
 func (r Route) SetVersionOrNull(v any) { r["version"] = v }
@@ -6803,95 +6807,95 @@ type ScoreModel store.Row
 // ResourceName is score_models.
 func (ScoreModel) ResourceName() string { return "score_models" }
 
-func (r ScoreModel) TenantID() string        { return text(r, "tenant_id") }
+func (r ScoreModel) TenantID() string        { return readText(r, "tenant_id") }
 func (r ScoreModel) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r ScoreModel) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r ScoreModel) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r ScoreModel) ID() string        { return text(r, "id") }
+func (r ScoreModel) ID() string        { return readText(r, "id") }
 func (r ScoreModel) IDOrNull() any     { return r["id"] }
 func (r ScoreModel) SetID(v string)    { r["id"] = v }
 func (r ScoreModel) SetIDOrNull(v any) { r["id"] = v }
 
-func (r ScoreModel) Kind() string        { return text(r, "kind") }
+func (r ScoreModel) Kind() string        { return readText(r, "kind") }
 func (r ScoreModel) KindOrNull() any     { return r["kind"] }
 func (r ScoreModel) SetKind(v string)    { r["kind"] = v }
 func (r ScoreModel) SetKindOrNull(v any) { r["kind"] = v }
 
-func (r ScoreModel) EntityType() string        { return text(r, "entity_type") }
+func (r ScoreModel) EntityType() string        { return readText(r, "entity_type") }
 func (r ScoreModel) EntityTypeOrNull() any     { return r["entity_type"] }
 func (r ScoreModel) SetEntityType(v string)    { r["entity_type"] = v }
 func (r ScoreModel) SetEntityTypeOrNull(v any) { r["entity_type"] = v }
 func (r ScoreModel) HasEntityType() bool       { return r["entity_type"] != nil }
 func (r ScoreModel) ClearEntityType()          { r["entity_type"] = nil }
 
-func (r ScoreModel) WeightIncident() decimal.Dec     { return dec(r, "weight_incident") }
+func (r ScoreModel) WeightIncident() decimal.Dec     { return readDecimal(r, "weight_incident") }
 func (r ScoreModel) WeightIncidentOrNull() any       { return r["weight_incident"] }
 func (r ScoreModel) SetWeightIncident(v decimal.Dec) { r["weight_incident"] = v }
 func (r ScoreModel) SetWeightIncidentOrNull(v any)   { r["weight_incident"] = v }
 
-func (r ScoreModel) WeightNearMiss() decimal.Dec     { return dec(r, "weight_near_miss") }
+func (r ScoreModel) WeightNearMiss() decimal.Dec     { return readDecimal(r, "weight_near_miss") }
 func (r ScoreModel) WeightNearMissOrNull() any       { return r["weight_near_miss"] }
 func (r ScoreModel) SetWeightNearMiss(v decimal.Dec) { r["weight_near_miss"] = v }
 func (r ScoreModel) SetWeightNearMissOrNull(v any)   { r["weight_near_miss"] = v }
 
-func (r ScoreModel) WeightShiftHours() decimal.Dec     { return dec(r, "weight_shift_hours") }
+func (r ScoreModel) WeightShiftHours() decimal.Dec     { return readDecimal(r, "weight_shift_hours") }
 func (r ScoreModel) WeightShiftHoursOrNull() any       { return r["weight_shift_hours"] }
 func (r ScoreModel) SetWeightShiftHours(v decimal.Dec) { r["weight_shift_hours"] = v }
 func (r ScoreModel) SetWeightShiftHoursOrNull(v any)   { r["weight_shift_hours"] = v }
 
-func (r ScoreModel) WeightLoad() decimal.Dec     { return dec(r, "weight_load") }
+func (r ScoreModel) WeightLoad() decimal.Dec     { return readDecimal(r, "weight_load") }
 func (r ScoreModel) WeightLoadOrNull() any       { return r["weight_load"] }
 func (r ScoreModel) SetWeightLoad(v decimal.Dec) { r["weight_load"] = v }
 func (r ScoreModel) SetWeightLoadOrNull(v any)   { r["weight_load"] = v }
 
-func (r ScoreModel) Params() json.RawMessage     { return document(r, "params") }
+func (r ScoreModel) Params() json.RawMessage     { return readDocument(r, "params") }
 func (r ScoreModel) ParamsOrNull() any           { return r["params"] }
 func (r ScoreModel) SetParams(v json.RawMessage) { r["params"] = v }
 func (r ScoreModel) SetParamsOrNull(v any)       { r["params"] = v }
 
-func (r ScoreModel) TrainedFrom() string        { return text(r, "trained_from") }
+func (r ScoreModel) TrainedFrom() string        { return readText(r, "trained_from") }
 func (r ScoreModel) TrainedFromOrNull() any     { return r["trained_from"] }
 func (r ScoreModel) SetTrainedFrom(v string)    { r["trained_from"] = v }
 func (r ScoreModel) SetTrainedFromOrNull(v any) { r["trained_from"] = v }
 func (r ScoreModel) HasTrainedFrom() bool       { return r["trained_from"] != nil }
 func (r ScoreModel) ClearTrainedFrom()          { r["trained_from"] = nil }
 
-func (r ScoreModel) TrainedTo() string        { return text(r, "trained_to") }
+func (r ScoreModel) TrainedTo() string        { return readText(r, "trained_to") }
 func (r ScoreModel) TrainedToOrNull() any     { return r["trained_to"] }
 func (r ScoreModel) SetTrainedTo(v string)    { r["trained_to"] = v }
 func (r ScoreModel) SetTrainedToOrNull(v any) { r["trained_to"] = v }
 func (r ScoreModel) HasTrainedTo() bool       { return r["trained_to"] != nil }
 func (r ScoreModel) ClearTrainedTo()          { r["trained_to"] = nil }
 
-func (r ScoreModel) Metrics() json.RawMessage     { return document(r, "metrics") }
+func (r ScoreModel) Metrics() json.RawMessage     { return readDocument(r, "metrics") }
 func (r ScoreModel) MetricsOrNull() any           { return r["metrics"] }
 func (r ScoreModel) SetMetrics(v json.RawMessage) { r["metrics"] = v }
 func (r ScoreModel) SetMetricsOrNull(v any)       { r["metrics"] = v }
 
-func (r ScoreModel) Status() string        { return text(r, "status") }
+func (r ScoreModel) Status() string        { return readText(r, "status") }
 func (r ScoreModel) StatusOrNull() any     { return r["status"] }
 func (r ScoreModel) SetStatus(v string)    { r["status"] = v }
 func (r ScoreModel) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r ScoreModel) CreatedAt() string        { return text(r, "created_at") }
+func (r ScoreModel) CreatedAt() string        { return readText(r, "created_at") }
 func (r ScoreModel) CreatedAtOrNull() any     { return r["created_at"] }
 func (r ScoreModel) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r ScoreModel) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r ScoreModel) UpdatedAt() string        { return text(r, "updated_at") }
+func (r ScoreModel) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r ScoreModel) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r ScoreModel) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r ScoreModel) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r ScoreModel) CreatedBy() string        { return text(r, "created_by") }
+func (r ScoreModel) CreatedBy() string        { return readText(r, "created_by") }
 func (r ScoreModel) CreatedByOrNull() any     { return r["created_by"] }
 func (r ScoreModel) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r ScoreModel) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r ScoreModel) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r ScoreModel) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r ScoreModel) Version() int64         { return integer(r, "version") }
+func (r ScoreModel) Version() int64         { return readInteger(r, "version") }
 func (r ScoreModel) VersionOrNull() any     { return r["version"] }
 func (r ScoreModel) SetVersion(v int64)     { r["version"] = v }
 func (r ScoreModel) SetVersionOrNull(v any) { r["version"] = v }
@@ -6902,66 +6906,66 @@ type ScoreRun store.Row
 // ResourceName is score_runs.
 func (ScoreRun) ResourceName() string { return "score_runs" }
 
-func (r ScoreRun) TenantID() string        { return text(r, "tenant_id") }
+func (r ScoreRun) TenantID() string        { return readText(r, "tenant_id") }
 func (r ScoreRun) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r ScoreRun) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r ScoreRun) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r ScoreRun) ID() string        { return text(r, "id") }
+func (r ScoreRun) ID() string        { return readText(r, "id") }
 func (r ScoreRun) IDOrNull() any     { return r["id"] }
 func (r ScoreRun) SetID(v string)    { r["id"] = v }
 func (r ScoreRun) SetIDOrNull(v any) { r["id"] = v }
 
-func (r ScoreRun) EntityType() string        { return text(r, "entity_type") }
+func (r ScoreRun) EntityType() string        { return readText(r, "entity_type") }
 func (r ScoreRun) EntityTypeOrNull() any     { return r["entity_type"] }
 func (r ScoreRun) SetEntityType(v string)    { r["entity_type"] = v }
 func (r ScoreRun) SetEntityTypeOrNull(v any) { r["entity_type"] = v }
 
-func (r ScoreRun) ModelID() string        { return text(r, "model_id") }
+func (r ScoreRun) ModelID() string        { return readText(r, "model_id") }
 func (r ScoreRun) ModelIDOrNull() any     { return r["model_id"] }
 func (r ScoreRun) SetModelID(v string)    { r["model_id"] = v }
 func (r ScoreRun) SetModelIDOrNull(v any) { r["model_id"] = v }
 func (r ScoreRun) HasModelID() bool       { return r["model_id"] != nil }
 func (r ScoreRun) ClearModelID()          { r["model_id"] = nil }
 
-func (r ScoreRun) ModelKind() string        { return text(r, "model_kind") }
+func (r ScoreRun) ModelKind() string        { return readText(r, "model_kind") }
 func (r ScoreRun) ModelKindOrNull() any     { return r["model_kind"] }
 func (r ScoreRun) SetModelKind(v string)    { r["model_kind"] = v }
 func (r ScoreRun) SetModelKindOrNull(v any) { r["model_kind"] = v }
 
-func (r ScoreRun) PeriodDays() int64         { return integer(r, "period_days") }
+func (r ScoreRun) PeriodDays() int64         { return readInteger(r, "period_days") }
 func (r ScoreRun) PeriodDaysOrNull() any     { return r["period_days"] }
 func (r ScoreRun) SetPeriodDays(v int64)     { r["period_days"] = v }
 func (r ScoreRun) SetPeriodDaysOrNull(v any) { r["period_days"] = v }
 
-func (r ScoreRun) ScoresComputed() int64         { return integer(r, "scores_computed") }
+func (r ScoreRun) ScoresComputed() int64         { return readInteger(r, "scores_computed") }
 func (r ScoreRun) ScoresComputedOrNull() any     { return r["scores_computed"] }
 func (r ScoreRun) SetScoresComputed(v int64)     { r["scores_computed"] = v }
 func (r ScoreRun) SetScoresComputedOrNull(v any) { r["scores_computed"] = v }
 
-func (r ScoreRun) ComputedAt() string        { return text(r, "computed_at") }
+func (r ScoreRun) ComputedAt() string        { return readText(r, "computed_at") }
 func (r ScoreRun) ComputedAtOrNull() any     { return r["computed_at"] }
 func (r ScoreRun) SetComputedAt(v string)    { r["computed_at"] = v }
 func (r ScoreRun) SetComputedAtOrNull(v any) { r["computed_at"] = v }
 
-func (r ScoreRun) CreatedAt() string        { return text(r, "created_at") }
+func (r ScoreRun) CreatedAt() string        { return readText(r, "created_at") }
 func (r ScoreRun) CreatedAtOrNull() any     { return r["created_at"] }
 func (r ScoreRun) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r ScoreRun) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r ScoreRun) UpdatedAt() string        { return text(r, "updated_at") }
+func (r ScoreRun) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r ScoreRun) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r ScoreRun) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r ScoreRun) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r ScoreRun) CreatedBy() string        { return text(r, "created_by") }
+func (r ScoreRun) CreatedBy() string        { return readText(r, "created_by") }
 func (r ScoreRun) CreatedByOrNull() any     { return r["created_by"] }
 func (r ScoreRun) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r ScoreRun) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r ScoreRun) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r ScoreRun) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r ScoreRun) Version() int64         { return integer(r, "version") }
+func (r ScoreRun) Version() int64         { return readInteger(r, "version") }
 func (r ScoreRun) VersionOrNull() any     { return r["version"] }
 func (r ScoreRun) SetVersion(v int64)     { r["version"] = v }
 func (r ScoreRun) SetVersionOrNull(v any) { r["version"] = v }
@@ -6972,49 +6976,49 @@ type Setting store.Row
 // ResourceName is settings.
 func (Setting) ResourceName() string { return "settings" }
 
-func (r Setting) TenantID() string        { return text(r, "tenant_id") }
+func (r Setting) TenantID() string        { return readText(r, "tenant_id") }
 func (r Setting) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Setting) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Setting) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Setting) ID() string        { return text(r, "id") }
+func (r Setting) ID() string        { return readText(r, "id") }
 func (r Setting) IDOrNull() any     { return r["id"] }
 func (r Setting) SetID(v string)    { r["id"] = v }
 func (r Setting) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Setting) Section() string        { return text(r, "section") }
+func (r Setting) Section() string        { return readText(r, "section") }
 func (r Setting) SectionOrNull() any     { return r["section"] }
 func (r Setting) SetSection(v string)    { r["section"] = v }
 func (r Setting) SetSectionOrNull(v any) { r["section"] = v }
 
-func (r Setting) Key() string        { return text(r, "key") }
+func (r Setting) Key() string        { return readText(r, "key") }
 func (r Setting) KeyOrNull() any     { return r["key"] }
 func (r Setting) SetKey(v string)    { r["key"] = v }
 func (r Setting) SetKeyOrNull(v any) { r["key"] = v }
 
-func (r Setting) Value() json.RawMessage     { return document(r, "value") }
+func (r Setting) Value() json.RawMessage     { return readDocument(r, "value") }
 func (r Setting) ValueOrNull() any           { return r["value"] }
 func (r Setting) SetValue(v json.RawMessage) { r["value"] = v }
 func (r Setting) SetValueOrNull(v any)       { r["value"] = v }
 
-func (r Setting) CreatedAt() string        { return text(r, "created_at") }
+func (r Setting) CreatedAt() string        { return readText(r, "created_at") }
 func (r Setting) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Setting) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Setting) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Setting) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Setting) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Setting) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Setting) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Setting) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Setting) CreatedBy() string        { return text(r, "created_by") }
+func (r Setting) CreatedBy() string        { return readText(r, "created_by") }
 func (r Setting) CreatedByOrNull() any     { return r["created_by"] }
 func (r Setting) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Setting) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Setting) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Setting) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Setting) Version() int64         { return integer(r, "version") }
+func (r Setting) Version() int64         { return readInteger(r, "version") }
 func (r Setting) VersionOrNull() any     { return r["version"] }
 func (r Setting) SetVersion(v int64)     { r["version"] = v }
 func (r Setting) SetVersionOrNull(v any) { r["version"] = v }
@@ -7025,97 +7029,97 @@ type SharedDocument store.Row
 // ResourceName is shared_documents.
 func (SharedDocument) ResourceName() string { return "shared_documents" }
 
-func (r SharedDocument) TenantID() string        { return text(r, "tenant_id") }
+func (r SharedDocument) TenantID() string        { return readText(r, "tenant_id") }
 func (r SharedDocument) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r SharedDocument) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r SharedDocument) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r SharedDocument) ID() string        { return text(r, "id") }
+func (r SharedDocument) ID() string        { return readText(r, "id") }
 func (r SharedDocument) IDOrNull() any     { return r["id"] }
 func (r SharedDocument) SetID(v string)    { r["id"] = v }
 func (r SharedDocument) SetIDOrNull(v any) { r["id"] = v }
 
-func (r SharedDocument) Kind() string        { return text(r, "kind") }
+func (r SharedDocument) Kind() string        { return readText(r, "kind") }
 func (r SharedDocument) KindOrNull() any     { return r["kind"] }
 func (r SharedDocument) SetKind(v string)    { r["kind"] = v }
 func (r SharedDocument) SetKindOrNull(v any) { r["kind"] = v }
 
-func (r SharedDocument) RecordID() string        { return text(r, "record_id") }
+func (r SharedDocument) RecordID() string        { return readText(r, "record_id") }
 func (r SharedDocument) RecordIDOrNull() any     { return r["record_id"] }
 func (r SharedDocument) SetRecordID(v string)    { r["record_id"] = v }
 func (r SharedDocument) SetRecordIDOrNull(v any) { r["record_id"] = v }
 func (r SharedDocument) HasRecordID() bool       { return r["record_id"] != nil }
 func (r SharedDocument) ClearRecordID()          { r["record_id"] = nil }
 
-func (r SharedDocument) Name() string        { return text(r, "name") }
+func (r SharedDocument) Name() string        { return readText(r, "name") }
 func (r SharedDocument) NameOrNull() any     { return r["name"] }
 func (r SharedDocument) SetName(v string)    { r["name"] = v }
 func (r SharedDocument) SetNameOrNull(v any) { r["name"] = v }
 
-func (r SharedDocument) Language() string        { return text(r, "language") }
+func (r SharedDocument) Language() string        { return readText(r, "language") }
 func (r SharedDocument) LanguageOrNull() any     { return r["language"] }
 func (r SharedDocument) SetLanguage(v string)    { r["language"] = v }
 func (r SharedDocument) SetLanguageOrNull(v any) { r["language"] = v }
 func (r SharedDocument) HasLanguage() bool       { return r["language"] != nil }
 func (r SharedDocument) ClearLanguage()          { r["language"] = nil }
 
-func (r SharedDocument) Narrowed() string        { return text(r, "narrowed") }
+func (r SharedDocument) Narrowed() string        { return readText(r, "narrowed") }
 func (r SharedDocument) NarrowedOrNull() any     { return r["narrowed"] }
 func (r SharedDocument) SetNarrowed(v string)    { r["narrowed"] = v }
 func (r SharedDocument) SetNarrowedOrNull(v any) { r["narrowed"] = v }
 func (r SharedDocument) HasNarrowed() bool       { return r["narrowed"] != nil }
 func (r SharedDocument) ClearNarrowed()          { r["narrowed"] = nil }
 
-func (r SharedDocument) ExpiresAt() string        { return text(r, "expires_at") }
+func (r SharedDocument) ExpiresAt() string        { return readText(r, "expires_at") }
 func (r SharedDocument) ExpiresAtOrNull() any     { return r["expires_at"] }
 func (r SharedDocument) SetExpiresAt(v string)    { r["expires_at"] = v }
 func (r SharedDocument) SetExpiresAtOrNull(v any) { r["expires_at"] = v }
 
-func (r SharedDocument) TokenHash() string        { return text(r, "token_hash") }
+func (r SharedDocument) TokenHash() string        { return readText(r, "token_hash") }
 func (r SharedDocument) TokenHashOrNull() any     { return r["token_hash"] }
 func (r SharedDocument) SetTokenHash(v string)    { r["token_hash"] = v }
 func (r SharedDocument) SetTokenHashOrNull(v any) { r["token_hash"] = v }
 
-func (r SharedDocument) PasswordHash() string        { return text(r, "password_hash") }
+func (r SharedDocument) PasswordHash() string        { return readText(r, "password_hash") }
 func (r SharedDocument) PasswordHashOrNull() any     { return r["password_hash"] }
 func (r SharedDocument) SetPasswordHash(v string)    { r["password_hash"] = v }
 func (r SharedDocument) SetPasswordHashOrNull(v any) { r["password_hash"] = v }
 
-func (r SharedDocument) WrongPasswords() int64         { return integer(r, "wrong_passwords") }
+func (r SharedDocument) WrongPasswords() int64         { return readInteger(r, "wrong_passwords") }
 func (r SharedDocument) WrongPasswordsOrNull() any     { return r["wrong_passwords"] }
 func (r SharedDocument) SetWrongPasswords(v int64)     { r["wrong_passwords"] = v }
 func (r SharedDocument) SetWrongPasswordsOrNull(v any) { r["wrong_passwords"] = v }
 
-func (r SharedDocument) Opened() int64         { return integer(r, "opened") }
+func (r SharedDocument) Opened() int64         { return readInteger(r, "opened") }
 func (r SharedDocument) OpenedOrNull() any     { return r["opened"] }
 func (r SharedDocument) SetOpened(v int64)     { r["opened"] = v }
 func (r SharedDocument) SetOpenedOrNull(v any) { r["opened"] = v }
 
-func (r SharedDocument) OpenedAt() string        { return text(r, "opened_at") }
+func (r SharedDocument) OpenedAt() string        { return readText(r, "opened_at") }
 func (r SharedDocument) OpenedAtOrNull() any     { return r["opened_at"] }
 func (r SharedDocument) SetOpenedAt(v string)    { r["opened_at"] = v }
 func (r SharedDocument) SetOpenedAtOrNull(v any) { r["opened_at"] = v }
 func (r SharedDocument) HasOpenedAt() bool       { return r["opened_at"] != nil }
 func (r SharedDocument) ClearOpenedAt()          { r["opened_at"] = nil }
 
-func (r SharedDocument) CreatedAt() string        { return text(r, "created_at") }
+func (r SharedDocument) CreatedAt() string        { return readText(r, "created_at") }
 func (r SharedDocument) CreatedAtOrNull() any     { return r["created_at"] }
 func (r SharedDocument) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r SharedDocument) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r SharedDocument) UpdatedAt() string        { return text(r, "updated_at") }
+func (r SharedDocument) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r SharedDocument) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r SharedDocument) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r SharedDocument) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r SharedDocument) CreatedBy() string        { return text(r, "created_by") }
+func (r SharedDocument) CreatedBy() string        { return readText(r, "created_by") }
 func (r SharedDocument) CreatedByOrNull() any     { return r["created_by"] }
 func (r SharedDocument) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r SharedDocument) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r SharedDocument) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r SharedDocument) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r SharedDocument) Version() int64         { return integer(r, "version") }
+func (r SharedDocument) Version() int64         { return readInteger(r, "version") }
 func (r SharedDocument) VersionOrNull() any     { return r["version"] }
 func (r SharedDocument) SetVersion(v int64)     { r["version"] = v }
 func (r SharedDocument) SetVersionOrNull(v any) { r["version"] = v }
@@ -7126,108 +7130,108 @@ type Shift store.Row
 // ResourceName is shifts.
 func (Shift) ResourceName() string { return "shifts" }
 
-func (r Shift) TenantID() string        { return text(r, "tenant_id") }
+func (r Shift) TenantID() string        { return readText(r, "tenant_id") }
 func (r Shift) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Shift) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Shift) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Shift) ID() string        { return text(r, "id") }
+func (r Shift) ID() string        { return readText(r, "id") }
 func (r Shift) IDOrNull() any     { return r["id"] }
 func (r Shift) SetID(v string)    { r["id"] = v }
 func (r Shift) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Shift) WorkerID() string        { return text(r, "worker_id") }
+func (r Shift) WorkerID() string        { return readText(r, "worker_id") }
 func (r Shift) WorkerIDOrNull() any     { return r["worker_id"] }
 func (r Shift) SetWorkerID(v string)    { r["worker_id"] = v }
 func (r Shift) SetWorkerIDOrNull(v any) { r["worker_id"] = v }
 
-func (r Shift) ZoneID() string        { return text(r, "zone_id") }
+func (r Shift) ZoneID() string        { return readText(r, "zone_id") }
 func (r Shift) ZoneIDOrNull() any     { return r["zone_id"] }
 func (r Shift) SetZoneID(v string)    { r["zone_id"] = v }
 func (r Shift) SetZoneIDOrNull(v any) { r["zone_id"] = v }
 func (r Shift) HasZoneID() bool       { return r["zone_id"] != nil }
 func (r Shift) ClearZoneID()          { r["zone_id"] = nil }
 
-func (r Shift) TeamID() string        { return text(r, "team_id") }
+func (r Shift) TeamID() string        { return readText(r, "team_id") }
 func (r Shift) TeamIDOrNull() any     { return r["team_id"] }
 func (r Shift) SetTeamID(v string)    { r["team_id"] = v }
 func (r Shift) SetTeamIDOrNull(v any) { r["team_id"] = v }
 func (r Shift) HasTeamID() bool       { return r["team_id"] != nil }
 func (r Shift) ClearTeamID()          { r["team_id"] = nil }
 
-func (r Shift) VehicleID() string        { return text(r, "vehicle_id") }
+func (r Shift) VehicleID() string        { return readText(r, "vehicle_id") }
 func (r Shift) VehicleIDOrNull() any     { return r["vehicle_id"] }
 func (r Shift) SetVehicleID(v string)    { r["vehicle_id"] = v }
 func (r Shift) SetVehicleIDOrNull(v any) { r["vehicle_id"] = v }
 func (r Shift) HasVehicleID() bool       { return r["vehicle_id"] != nil }
 func (r Shift) ClearVehicleID()          { r["vehicle_id"] = nil }
 
-func (r Shift) EquipmentID() string        { return text(r, "equipment_id") }
+func (r Shift) EquipmentID() string        { return readText(r, "equipment_id") }
 func (r Shift) EquipmentIDOrNull() any     { return r["equipment_id"] }
 func (r Shift) SetEquipmentID(v string)    { r["equipment_id"] = v }
 func (r Shift) SetEquipmentIDOrNull(v any) { r["equipment_id"] = v }
 func (r Shift) HasEquipmentID() bool       { return r["equipment_id"] != nil }
 func (r Shift) ClearEquipmentID()          { r["equipment_id"] = nil }
 
-func (r Shift) StartedAt() string        { return text(r, "started_at") }
+func (r Shift) StartedAt() string        { return readText(r, "started_at") }
 func (r Shift) StartedAtOrNull() any     { return r["started_at"] }
 func (r Shift) SetStartedAt(v string)    { r["started_at"] = v }
 func (r Shift) SetStartedAtOrNull(v any) { r["started_at"] = v }
 
-func (r Shift) EndedAt() string        { return text(r, "ended_at") }
+func (r Shift) EndedAt() string        { return readText(r, "ended_at") }
 func (r Shift) EndedAtOrNull() any     { return r["ended_at"] }
 func (r Shift) SetEndedAt(v string)    { r["ended_at"] = v }
 func (r Shift) SetEndedAtOrNull(v any) { r["ended_at"] = v }
 func (r Shift) HasEndedAt() bool       { return r["ended_at"] != nil }
 func (r Shift) ClearEndedAt()          { r["ended_at"] = nil }
 
-func (r Shift) BreakMinutes() int64         { return integer(r, "break_minutes") }
+func (r Shift) BreakMinutes() int64         { return readInteger(r, "break_minutes") }
 func (r Shift) BreakMinutesOrNull() any     { return r["break_minutes"] }
 func (r Shift) SetBreakMinutes(v int64)     { r["break_minutes"] = v }
 func (r Shift) SetBreakMinutesOrNull(v any) { r["break_minutes"] = v }
 
-func (r Shift) Hours() decimal.Dec     { return dec(r, "hours") }
+func (r Shift) Hours() decimal.Dec     { return readDecimal(r, "hours") }
 func (r Shift) HoursOrNull() any       { return r["hours"] }
 func (r Shift) SetHours(v decimal.Dec) { r["hours"] = v }
 func (r Shift) SetHoursOrNull(v any)   { r["hours"] = v }
 func (r Shift) HasHours() bool         { return r["hours"] != nil }
 func (r Shift) ClearHours()            { r["hours"] = nil }
 
-func (r Shift) UnitsDone() decimal.Dec     { return dec(r, "units_done") }
+func (r Shift) UnitsDone() decimal.Dec     { return readDecimal(r, "units_done") }
 func (r Shift) UnitsDoneOrNull() any       { return r["units_done"] }
 func (r Shift) SetUnitsDone(v decimal.Dec) { r["units_done"] = v }
 func (r Shift) SetUnitsDoneOrNull(v any)   { r["units_done"] = v }
 func (r Shift) HasUnitsDone() bool         { return r["units_done"] != nil }
 func (r Shift) ClearUnitsDone()            { r["units_done"] = nil }
 
-func (r Shift) Source() string        { return text(r, "source") }
+func (r Shift) Source() string        { return readText(r, "source") }
 func (r Shift) SourceOrNull() any     { return r["source"] }
 func (r Shift) SetSource(v string)    { r["source"] = v }
 func (r Shift) SetSourceOrNull(v any) { r["source"] = v }
 
-func (r Shift) Status() string        { return text(r, "status") }
+func (r Shift) Status() string        { return readText(r, "status") }
 func (r Shift) StatusOrNull() any     { return r["status"] }
 func (r Shift) SetStatus(v string)    { r["status"] = v }
 func (r Shift) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r Shift) CreatedAt() string        { return text(r, "created_at") }
+func (r Shift) CreatedAt() string        { return readText(r, "created_at") }
 func (r Shift) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Shift) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Shift) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Shift) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Shift) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Shift) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Shift) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Shift) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Shift) CreatedBy() string        { return text(r, "created_by") }
+func (r Shift) CreatedBy() string        { return readText(r, "created_by") }
 func (r Shift) CreatedByOrNull() any     { return r["created_by"] }
 func (r Shift) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Shift) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Shift) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Shift) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Shift) Version() int64         { return integer(r, "version") }
+func (r Shift) Version() int64         { return readInteger(r, "version") }
 func (r Shift) VersionOrNull() any     { return r["version"] }
 func (r Shift) SetVersion(v int64)     { r["version"] = v }
 func (r Shift) SetVersionOrNull(v any) { r["version"] = v }
@@ -7238,74 +7242,74 @@ type ShipmentLine store.Row
 // ResourceName is shipment_lines.
 func (ShipmentLine) ResourceName() string { return "shipment_lines" }
 
-func (r ShipmentLine) TenantID() string        { return text(r, "tenant_id") }
+func (r ShipmentLine) TenantID() string        { return readText(r, "tenant_id") }
 func (r ShipmentLine) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r ShipmentLine) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r ShipmentLine) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r ShipmentLine) ID() string        { return text(r, "id") }
+func (r ShipmentLine) ID() string        { return readText(r, "id") }
 func (r ShipmentLine) IDOrNull() any     { return r["id"] }
 func (r ShipmentLine) SetID(v string)    { r["id"] = v }
 func (r ShipmentLine) SetIDOrNull(v any) { r["id"] = v }
 
-func (r ShipmentLine) ShipmentID() string        { return text(r, "shipment_id") }
+func (r ShipmentLine) ShipmentID() string        { return readText(r, "shipment_id") }
 func (r ShipmentLine) ShipmentIDOrNull() any     { return r["shipment_id"] }
 func (r ShipmentLine) SetShipmentID(v string)    { r["shipment_id"] = v }
 func (r ShipmentLine) SetShipmentIDOrNull(v any) { r["shipment_id"] = v }
 
-func (r ShipmentLine) OrderID() string        { return text(r, "order_id") }
+func (r ShipmentLine) OrderID() string        { return readText(r, "order_id") }
 func (r ShipmentLine) OrderIDOrNull() any     { return r["order_id"] }
 func (r ShipmentLine) SetOrderID(v string)    { r["order_id"] = v }
 func (r ShipmentLine) SetOrderIDOrNull(v any) { r["order_id"] = v }
 
-func (r ShipmentLine) OrderLineID() string        { return text(r, "order_line_id") }
+func (r ShipmentLine) OrderLineID() string        { return readText(r, "order_line_id") }
 func (r ShipmentLine) OrderLineIDOrNull() any     { return r["order_line_id"] }
 func (r ShipmentLine) SetOrderLineID(v string)    { r["order_line_id"] = v }
 func (r ShipmentLine) SetOrderLineIDOrNull(v any) { r["order_line_id"] = v }
 
-func (r ShipmentLine) ItemID() string        { return text(r, "item_id") }
+func (r ShipmentLine) ItemID() string        { return readText(r, "item_id") }
 func (r ShipmentLine) ItemIDOrNull() any     { return r["item_id"] }
 func (r ShipmentLine) SetItemID(v string)    { r["item_id"] = v }
 func (r ShipmentLine) SetItemIDOrNull(v any) { r["item_id"] = v }
 
-func (r ShipmentLine) Quantity() decimal.Dec     { return dec(r, "quantity") }
+func (r ShipmentLine) Quantity() decimal.Dec     { return readDecimal(r, "quantity") }
 func (r ShipmentLine) QuantityOrNull() any       { return r["quantity"] }
 func (r ShipmentLine) SetQuantity(v decimal.Dec) { r["quantity"] = v }
 func (r ShipmentLine) SetQuantityOrNull(v any)   { r["quantity"] = v }
 
-func (r ShipmentLine) QtyShipped() decimal.Dec     { return dec(r, "qty_shipped") }
+func (r ShipmentLine) QtyShipped() decimal.Dec     { return readDecimal(r, "qty_shipped") }
 func (r ShipmentLine) QtyShippedOrNull() any       { return r["qty_shipped"] }
 func (r ShipmentLine) SetQtyShipped(v decimal.Dec) { r["qty_shipped"] = v }
 func (r ShipmentLine) SetQtyShippedOrNull(v any)   { r["qty_shipped"] = v }
 
-func (r ShipmentLine) QtyShort() decimal.Dec     { return dec(r, "qty_short") }
+func (r ShipmentLine) QtyShort() decimal.Dec     { return readDecimal(r, "qty_short") }
 func (r ShipmentLine) QtyShortOrNull() any       { return r["qty_short"] }
 func (r ShipmentLine) SetQtyShort(v decimal.Dec) { r["qty_short"] = v }
 func (r ShipmentLine) SetQtyShortOrNull(v any)   { r["qty_short"] = v }
 
-func (r ShipmentLine) QtyDamaged() decimal.Dec     { return dec(r, "qty_damaged") }
+func (r ShipmentLine) QtyDamaged() decimal.Dec     { return readDecimal(r, "qty_damaged") }
 func (r ShipmentLine) QtyDamagedOrNull() any       { return r["qty_damaged"] }
 func (r ShipmentLine) SetQtyDamaged(v decimal.Dec) { r["qty_damaged"] = v }
 func (r ShipmentLine) SetQtyDamagedOrNull(v any)   { r["qty_damaged"] = v }
 
-func (r ShipmentLine) CreatedAt() string        { return text(r, "created_at") }
+func (r ShipmentLine) CreatedAt() string        { return readText(r, "created_at") }
 func (r ShipmentLine) CreatedAtOrNull() any     { return r["created_at"] }
 func (r ShipmentLine) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r ShipmentLine) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r ShipmentLine) UpdatedAt() string        { return text(r, "updated_at") }
+func (r ShipmentLine) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r ShipmentLine) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r ShipmentLine) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r ShipmentLine) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r ShipmentLine) CreatedBy() string        { return text(r, "created_by") }
+func (r ShipmentLine) CreatedBy() string        { return readText(r, "created_by") }
 func (r ShipmentLine) CreatedByOrNull() any     { return r["created_by"] }
 func (r ShipmentLine) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r ShipmentLine) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r ShipmentLine) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r ShipmentLine) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r ShipmentLine) Version() int64         { return integer(r, "version") }
+func (r ShipmentLine) Version() int64         { return readInteger(r, "version") }
 func (r ShipmentLine) VersionOrNull() any     { return r["version"] }
 func (r ShipmentLine) SetVersion(v int64)     { r["version"] = v }
 func (r ShipmentLine) SetVersionOrNull(v any) { r["version"] = v }
@@ -7316,211 +7320,211 @@ type Shipment store.Row
 // ResourceName is shipments.
 func (Shipment) ResourceName() string { return "shipments" }
 
-func (r Shipment) TenantID() string        { return text(r, "tenant_id") }
+func (r Shipment) TenantID() string        { return readText(r, "tenant_id") }
 func (r Shipment) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Shipment) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Shipment) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Shipment) ID() string        { return text(r, "id") }
+func (r Shipment) ID() string        { return readText(r, "id") }
 func (r Shipment) IDOrNull() any     { return r["id"] }
 func (r Shipment) SetID(v string)    { r["id"] = v }
 func (r Shipment) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Shipment) ShipmentNo() string        { return text(r, "shipment_no") }
+func (r Shipment) ShipmentNo() string        { return readText(r, "shipment_no") }
 func (r Shipment) ShipmentNoOrNull() any     { return r["shipment_no"] }
 func (r Shipment) SetShipmentNo(v string)    { r["shipment_no"] = v }
 func (r Shipment) SetShipmentNoOrNull(v any) { r["shipment_no"] = v }
 
-func (r Shipment) Direction() string        { return text(r, "direction") }
+func (r Shipment) Direction() string        { return readText(r, "direction") }
 func (r Shipment) DirectionOrNull() any     { return r["direction"] }
 func (r Shipment) SetDirection(v string)    { r["direction"] = v }
 func (r Shipment) SetDirectionOrNull(v any) { r["direction"] = v }
 
-func (r Shipment) Status() string        { return text(r, "status") }
+func (r Shipment) Status() string        { return readText(r, "status") }
 func (r Shipment) StatusOrNull() any     { return r["status"] }
 func (r Shipment) SetStatus(v string)    { r["status"] = v }
 func (r Shipment) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r Shipment) OrderIDs() json.RawMessage     { return document(r, "order_ids") }
+func (r Shipment) OrderIDs() json.RawMessage     { return readDocument(r, "order_ids") }
 func (r Shipment) OrderIDsOrNull() any           { return r["order_ids"] }
 func (r Shipment) SetOrderIDs(v json.RawMessage) { r["order_ids"] = v }
 func (r Shipment) SetOrderIDsOrNull(v any)       { r["order_ids"] = v }
 
-func (r Shipment) Carrier() string        { return text(r, "carrier") }
+func (r Shipment) Carrier() string        { return readText(r, "carrier") }
 func (r Shipment) CarrierOrNull() any     { return r["carrier"] }
 func (r Shipment) SetCarrier(v string)    { r["carrier"] = v }
 func (r Shipment) SetCarrierOrNull(v any) { r["carrier"] = v }
 func (r Shipment) HasCarrier() bool       { return r["carrier"] != nil }
 func (r Shipment) ClearCarrier()          { r["carrier"] = nil }
 
-func (r Shipment) CarrierID() string        { return text(r, "carrier_id") }
+func (r Shipment) CarrierID() string        { return readText(r, "carrier_id") }
 func (r Shipment) CarrierIDOrNull() any     { return r["carrier_id"] }
 func (r Shipment) SetCarrierID(v string)    { r["carrier_id"] = v }
 func (r Shipment) SetCarrierIDOrNull(v any) { r["carrier_id"] = v }
 func (r Shipment) HasCarrierID() bool       { return r["carrier_id"] != nil }
 func (r Shipment) ClearCarrierID()          { r["carrier_id"] = nil }
 
-func (r Shipment) Service() string        { return text(r, "service") }
+func (r Shipment) Service() string        { return readText(r, "service") }
 func (r Shipment) ServiceOrNull() any     { return r["service"] }
 func (r Shipment) SetService(v string)    { r["service"] = v }
 func (r Shipment) SetServiceOrNull(v any) { r["service"] = v }
 func (r Shipment) HasService() bool       { return r["service"] != nil }
 func (r Shipment) ClearService()          { r["service"] = nil }
 
-func (r Shipment) TrackingNo() string        { return text(r, "tracking_no") }
+func (r Shipment) TrackingNo() string        { return readText(r, "tracking_no") }
 func (r Shipment) TrackingNoOrNull() any     { return r["tracking_no"] }
 func (r Shipment) SetTrackingNo(v string)    { r["tracking_no"] = v }
 func (r Shipment) SetTrackingNoOrNull(v any) { r["tracking_no"] = v }
 func (r Shipment) HasTrackingNo() bool       { return r["tracking_no"] != nil }
 func (r Shipment) ClearTrackingNo()          { r["tracking_no"] = nil }
 
-func (r Shipment) SSCC() json.RawMessage     { return document(r, "sscc") }
+func (r Shipment) SSCC() json.RawMessage     { return readDocument(r, "sscc") }
 func (r Shipment) SSCCOrNull() any           { return r["sscc"] }
 func (r Shipment) SetSSCC(v json.RawMessage) { r["sscc"] = v }
 func (r Shipment) SetSSCCOrNull(v any)       { r["sscc"] = v }
 
-func (r Shipment) Packages() json.RawMessage     { return document(r, "packages") }
+func (r Shipment) Packages() json.RawMessage     { return readDocument(r, "packages") }
 func (r Shipment) PackagesOrNull() any           { return r["packages"] }
 func (r Shipment) SetPackages(v json.RawMessage) { r["packages"] = v }
 func (r Shipment) SetPackagesOrNull(v any)       { r["packages"] = v }
 
-func (r Shipment) DriverID() string        { return text(r, "driver_id") }
+func (r Shipment) DriverID() string        { return readText(r, "driver_id") }
 func (r Shipment) DriverIDOrNull() any     { return r["driver_id"] }
 func (r Shipment) SetDriverID(v string)    { r["driver_id"] = v }
 func (r Shipment) SetDriverIDOrNull(v any) { r["driver_id"] = v }
 func (r Shipment) HasDriverID() bool       { return r["driver_id"] != nil }
 func (r Shipment) ClearDriverID()          { r["driver_id"] = nil }
 
-func (r Shipment) AssignedWorkerID() string        { return text(r, "assigned_worker_id") }
+func (r Shipment) AssignedWorkerID() string        { return readText(r, "assigned_worker_id") }
 func (r Shipment) AssignedWorkerIDOrNull() any     { return r["assigned_worker_id"] }
 func (r Shipment) SetAssignedWorkerID(v string)    { r["assigned_worker_id"] = v }
 func (r Shipment) SetAssignedWorkerIDOrNull(v any) { r["assigned_worker_id"] = v }
 func (r Shipment) HasAssignedWorkerID() bool       { return r["assigned_worker_id"] != nil }
 func (r Shipment) ClearAssignedWorkerID()          { r["assigned_worker_id"] = nil }
 
-func (r Shipment) VehicleID() string        { return text(r, "vehicle_id") }
+func (r Shipment) VehicleID() string        { return readText(r, "vehicle_id") }
 func (r Shipment) VehicleIDOrNull() any     { return r["vehicle_id"] }
 func (r Shipment) SetVehicleID(v string)    { r["vehicle_id"] = v }
 func (r Shipment) SetVehicleIDOrNull(v any) { r["vehicle_id"] = v }
 func (r Shipment) HasVehicleID() bool       { return r["vehicle_id"] != nil }
 func (r Shipment) ClearVehicleID()          { r["vehicle_id"] = nil }
 
-func (r Shipment) RouteID() string        { return text(r, "route_id") }
+func (r Shipment) RouteID() string        { return readText(r, "route_id") }
 func (r Shipment) RouteIDOrNull() any     { return r["route_id"] }
 func (r Shipment) SetRouteID(v string)    { r["route_id"] = v }
 func (r Shipment) SetRouteIDOrNull(v any) { r["route_id"] = v }
 func (r Shipment) HasRouteID() bool       { return r["route_id"] != nil }
 func (r Shipment) ClearRouteID()          { r["route_id"] = nil }
 
-func (r Shipment) StopSeq() int64         { return integer(r, "stop_seq") }
+func (r Shipment) StopSeq() int64         { return readInteger(r, "stop_seq") }
 func (r Shipment) StopSeqOrNull() any     { return r["stop_seq"] }
 func (r Shipment) SetStopSeq(v int64)     { r["stop_seq"] = v }
 func (r Shipment) SetStopSeqOrNull(v any) { r["stop_seq"] = v }
 func (r Shipment) HasStopSeq() bool       { return r["stop_seq"] != nil }
 func (r Shipment) ClearStopSeq()          { r["stop_seq"] = nil }
 
-func (r Shipment) ArrivedAt() string        { return text(r, "arrived_at") }
+func (r Shipment) ArrivedAt() string        { return readText(r, "arrived_at") }
 func (r Shipment) ArrivedAtOrNull() any     { return r["arrived_at"] }
 func (r Shipment) SetArrivedAt(v string)    { r["arrived_at"] = v }
 func (r Shipment) SetArrivedAtOrNull(v any) { r["arrived_at"] = v }
 func (r Shipment) HasArrivedAt() bool       { return r["arrived_at"] != nil }
 func (r Shipment) ClearArrivedAt()          { r["arrived_at"] = nil }
 
-func (r Shipment) Origin() json.RawMessage     { return document(r, "origin") }
+func (r Shipment) Origin() json.RawMessage     { return readDocument(r, "origin") }
 func (r Shipment) OriginOrNull() any           { return r["origin"] }
 func (r Shipment) SetOrigin(v json.RawMessage) { r["origin"] = v }
 func (r Shipment) SetOriginOrNull(v any)       { r["origin"] = v }
 func (r Shipment) HasOrigin() bool             { return r["origin"] != nil }
 func (r Shipment) ClearOrigin()                { r["origin"] = nil }
 
-func (r Shipment) Destination() json.RawMessage     { return document(r, "destination") }
+func (r Shipment) Destination() json.RawMessage     { return readDocument(r, "destination") }
 func (r Shipment) DestinationOrNull() any           { return r["destination"] }
 func (r Shipment) SetDestination(v json.RawMessage) { r["destination"] = v }
 func (r Shipment) SetDestinationOrNull(v any)       { r["destination"] = v }
 func (r Shipment) HasDestination() bool             { return r["destination"] != nil }
 func (r Shipment) ClearDestination()                { r["destination"] = nil }
 
-func (r Shipment) PlannedAt() string        { return text(r, "planned_at") }
+func (r Shipment) PlannedAt() string        { return readText(r, "planned_at") }
 func (r Shipment) PlannedAtOrNull() any     { return r["planned_at"] }
 func (r Shipment) SetPlannedAt(v string)    { r["planned_at"] = v }
 func (r Shipment) SetPlannedAtOrNull(v any) { r["planned_at"] = v }
 func (r Shipment) HasPlannedAt() bool       { return r["planned_at"] != nil }
 func (r Shipment) ClearPlannedAt()          { r["planned_at"] = nil }
 
-func (r Shipment) DispatchedAt() string        { return text(r, "dispatched_at") }
+func (r Shipment) DispatchedAt() string        { return readText(r, "dispatched_at") }
 func (r Shipment) DispatchedAtOrNull() any     { return r["dispatched_at"] }
 func (r Shipment) SetDispatchedAt(v string)    { r["dispatched_at"] = v }
 func (r Shipment) SetDispatchedAtOrNull(v any) { r["dispatched_at"] = v }
 func (r Shipment) HasDispatchedAt() bool       { return r["dispatched_at"] != nil }
 func (r Shipment) ClearDispatchedAt()          { r["dispatched_at"] = nil }
 
-func (r Shipment) ETA() string        { return text(r, "eta") }
+func (r Shipment) ETA() string        { return readText(r, "eta") }
 func (r Shipment) ETAOrNull() any     { return r["eta"] }
 func (r Shipment) SetETA(v string)    { r["eta"] = v }
 func (r Shipment) SetETAOrNull(v any) { r["eta"] = v }
 func (r Shipment) HasETA() bool       { return r["eta"] != nil }
 func (r Shipment) ClearETA()          { r["eta"] = nil }
 
-func (r Shipment) CompletedAt() string        { return text(r, "completed_at") }
+func (r Shipment) CompletedAt() string        { return readText(r, "completed_at") }
 func (r Shipment) CompletedAtOrNull() any     { return r["completed_at"] }
 func (r Shipment) SetCompletedAt(v string)    { r["completed_at"] = v }
 func (r Shipment) SetCompletedAtOrNull(v any) { r["completed_at"] = v }
 func (r Shipment) HasCompletedAt() bool       { return r["completed_at"] != nil }
 func (r Shipment) ClearCompletedAt()          { r["completed_at"] = nil }
 
-func (r Shipment) Proof() json.RawMessage     { return document(r, "proof") }
+func (r Shipment) Proof() json.RawMessage     { return readDocument(r, "proof") }
 func (r Shipment) ProofOrNull() any           { return r["proof"] }
 func (r Shipment) SetProof(v json.RawMessage) { r["proof"] = v }
 func (r Shipment) SetProofOrNull(v any)       { r["proof"] = v }
 func (r Shipment) HasProof() bool             { return r["proof"] != nil }
 func (r Shipment) ClearProof()                { r["proof"] = nil }
 
-func (r Shipment) ExceptionCode() string        { return text(r, "exception_code") }
+func (r Shipment) ExceptionCode() string        { return readText(r, "exception_code") }
 func (r Shipment) ExceptionCodeOrNull() any     { return r["exception_code"] }
 func (r Shipment) SetExceptionCode(v string)    { r["exception_code"] = v }
 func (r Shipment) SetExceptionCodeOrNull(v any) { r["exception_code"] = v }
 func (r Shipment) HasExceptionCode() bool       { return r["exception_code"] != nil }
 func (r Shipment) ClearExceptionCode()          { r["exception_code"] = nil }
 
-func (r Shipment) ExceptionNote() string        { return text(r, "exception_note") }
+func (r Shipment) ExceptionNote() string        { return readText(r, "exception_note") }
 func (r Shipment) ExceptionNoteOrNull() any     { return r["exception_note"] }
 func (r Shipment) SetExceptionNote(v string)    { r["exception_note"] = v }
 func (r Shipment) SetExceptionNoteOrNull(v any) { r["exception_note"] = v }
 func (r Shipment) HasExceptionNote() bool       { return r["exception_note"] != nil }
 func (r Shipment) ClearExceptionNote()          { r["exception_note"] = nil }
 
-func (r Shipment) FreightCost() decimal.Dec     { return dec(r, "freight_cost") }
+func (r Shipment) FreightCost() decimal.Dec     { return readDecimal(r, "freight_cost") }
 func (r Shipment) FreightCostOrNull() any       { return r["freight_cost"] }
 func (r Shipment) SetFreightCost(v decimal.Dec) { r["freight_cost"] = v }
 func (r Shipment) SetFreightCostOrNull(v any)   { r["freight_cost"] = v }
 func (r Shipment) HasFreightCost() bool         { return r["freight_cost"] != nil }
 func (r Shipment) ClearFreightCost()            { r["freight_cost"] = nil }
 
-func (r Shipment) OwnerID() string        { return text(r, "owner_id") }
+func (r Shipment) OwnerID() string        { return readText(r, "owner_id") }
 func (r Shipment) OwnerIDOrNull() any     { return r["owner_id"] }
 func (r Shipment) SetOwnerID(v string)    { r["owner_id"] = v }
 func (r Shipment) SetOwnerIDOrNull(v any) { r["owner_id"] = v }
 func (r Shipment) HasOwnerID() bool       { return r["owner_id"] != nil }
 func (r Shipment) ClearOwnerID()          { r["owner_id"] = nil }
 
-func (r Shipment) CreatedAt() string        { return text(r, "created_at") }
+func (r Shipment) CreatedAt() string        { return readText(r, "created_at") }
 func (r Shipment) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Shipment) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Shipment) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Shipment) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Shipment) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Shipment) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Shipment) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Shipment) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Shipment) CreatedBy() string        { return text(r, "created_by") }
+func (r Shipment) CreatedBy() string        { return readText(r, "created_by") }
 func (r Shipment) CreatedByOrNull() any     { return r["created_by"] }
 func (r Shipment) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Shipment) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Shipment) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Shipment) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Shipment) Version() int64         { return integer(r, "version") }
+func (r Shipment) Version() int64         { return readInteger(r, "version") }
 func (r Shipment) VersionOrNull() any     { return r["version"] }
 func (r Shipment) SetVersion(v int64)     { r["version"] = v }
 func (r Shipment) SetVersionOrNull(v any) { r["version"] = v }
@@ -7531,149 +7535,149 @@ type Site store.Row
 // ResourceName is sites.
 func (Site) ResourceName() string { return "sites" }
 
-func (r Site) TenantID() string        { return text(r, "tenant_id") }
+func (r Site) TenantID() string        { return readText(r, "tenant_id") }
 func (r Site) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Site) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Site) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Site) ID() string        { return text(r, "id") }
+func (r Site) ID() string        { return readText(r, "id") }
 func (r Site) IDOrNull() any     { return r["id"] }
 func (r Site) SetID(v string)    { r["id"] = v }
 func (r Site) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Site) Code() string        { return text(r, "code") }
+func (r Site) Code() string        { return readText(r, "code") }
 func (r Site) CodeOrNull() any     { return r["code"] }
 func (r Site) SetCode(v string)    { r["code"] = v }
 func (r Site) SetCodeOrNull(v any) { r["code"] = v }
 
-func (r Site) Name() string        { return text(r, "name") }
+func (r Site) Name() string        { return readText(r, "name") }
 func (r Site) NameOrNull() any     { return r["name"] }
 func (r Site) SetName(v string)    { r["name"] = v }
 func (r Site) SetNameOrNull(v any) { r["name"] = v }
 
-func (r Site) GLN() string        { return text(r, "gln") }
+func (r Site) GLN() string        { return readText(r, "gln") }
 func (r Site) GLNOrNull() any     { return r["gln"] }
 func (r Site) SetGLN(v string)    { r["gln"] = v }
 func (r Site) SetGLNOrNull(v any) { r["gln"] = v }
 func (r Site) HasGLN() bool       { return r["gln"] != nil }
 func (r Site) ClearGLN()          { r["gln"] = nil }
 
-func (r Site) Address() string        { return text(r, "address") }
+func (r Site) Address() string        { return readText(r, "address") }
 func (r Site) AddressOrNull() any     { return r["address"] }
 func (r Site) SetAddress(v string)    { r["address"] = v }
 func (r Site) SetAddressOrNull(v any) { r["address"] = v }
 func (r Site) HasAddress() bool       { return r["address"] != nil }
 func (r Site) ClearAddress()          { r["address"] = nil }
 
-func (r Site) City() string        { return text(r, "city") }
+func (r Site) City() string        { return readText(r, "city") }
 func (r Site) CityOrNull() any     { return r["city"] }
 func (r Site) SetCity(v string)    { r["city"] = v }
 func (r Site) SetCityOrNull(v any) { r["city"] = v }
 func (r Site) HasCity() bool       { return r["city"] != nil }
 func (r Site) ClearCity()          { r["city"] = nil }
 
-func (r Site) State() string        { return text(r, "state") }
+func (r Site) State() string        { return readText(r, "state") }
 func (r Site) StateOrNull() any     { return r["state"] }
 func (r Site) SetState(v string)    { r["state"] = v }
 func (r Site) SetStateOrNull(v any) { r["state"] = v }
 func (r Site) HasState() bool       { return r["state"] != nil }
 func (r Site) ClearState()          { r["state"] = nil }
 
-func (r Site) Zip() string        { return text(r, "zip") }
+func (r Site) Zip() string        { return readText(r, "zip") }
 func (r Site) ZipOrNull() any     { return r["zip"] }
 func (r Site) SetZip(v string)    { r["zip"] = v }
 func (r Site) SetZipOrNull(v any) { r["zip"] = v }
 func (r Site) HasZip() bool       { return r["zip"] != nil }
 func (r Site) ClearZip()          { r["zip"] = nil }
 
-func (r Site) Country() string        { return text(r, "country") }
+func (r Site) Country() string        { return readText(r, "country") }
 func (r Site) CountryOrNull() any     { return r["country"] }
 func (r Site) SetCountry(v string)    { r["country"] = v }
 func (r Site) SetCountryOrNull(v any) { r["country"] = v }
 func (r Site) HasCountry() bool       { return r["country"] != nil }
 func (r Site) ClearCountry()          { r["country"] = nil }
 
-func (r Site) Timezone() string        { return text(r, "timezone") }
+func (r Site) Timezone() string        { return readText(r, "timezone") }
 func (r Site) TimezoneOrNull() any     { return r["timezone"] }
 func (r Site) SetTimezone(v string)    { r["timezone"] = v }
 func (r Site) SetTimezoneOrNull(v any) { r["timezone"] = v }
 func (r Site) HasTimezone() bool       { return r["timezone"] != nil }
 func (r Site) ClearTimezone()          { r["timezone"] = nil }
 
-func (r Site) CompanyName() string        { return text(r, "company_name") }
+func (r Site) CompanyName() string        { return readText(r, "company_name") }
 func (r Site) CompanyNameOrNull() any     { return r["company_name"] }
 func (r Site) SetCompanyName(v string)    { r["company_name"] = v }
 func (r Site) SetCompanyNameOrNull(v any) { r["company_name"] = v }
 func (r Site) HasCompanyName() bool       { return r["company_name"] != nil }
 func (r Site) ClearCompanyName()          { r["company_name"] = nil }
 
-func (r Site) EIN() string        { return text(r, "ein") }
+func (r Site) EIN() string        { return readText(r, "ein") }
 func (r Site) EINOrNull() any     { return r["ein"] }
 func (r Site) SetEIN(v string)    { r["ein"] = v }
 func (r Site) SetEINOrNull(v any) { r["ein"] = v }
 func (r Site) HasEIN() bool       { return r["ein"] != nil }
 func (r Site) ClearEIN()          { r["ein"] = nil }
 
-func (r Site) NAICS() string        { return text(r, "naics") }
+func (r Site) NAICS() string        { return readText(r, "naics") }
 func (r Site) NAICSOrNull() any     { return r["naics"] }
 func (r Site) SetNAICS(v string)    { r["naics"] = v }
 func (r Site) SetNAICSOrNull(v any) { r["naics"] = v }
 func (r Site) HasNAICS() bool       { return r["naics"] != nil }
 func (r Site) ClearNAICS()          { r["naics"] = nil }
 
-func (r Site) IndustryDescription() string        { return text(r, "industry_description") }
+func (r Site) IndustryDescription() string        { return readText(r, "industry_description") }
 func (r Site) IndustryDescriptionOrNull() any     { return r["industry_description"] }
 func (r Site) SetIndustryDescription(v string)    { r["industry_description"] = v }
 func (r Site) SetIndustryDescriptionOrNull(v any) { r["industry_description"] = v }
 func (r Site) HasIndustryDescription() bool       { return r["industry_description"] != nil }
 func (r Site) ClearIndustryDescription()          { r["industry_description"] = nil }
 
-func (r Site) NACE() string        { return text(r, "nace") }
+func (r Site) NACE() string        { return readText(r, "nace") }
 func (r Site) NACEOrNull() any     { return r["nace"] }
 func (r Site) SetNACE(v string)    { r["nace"] = v }
 func (r Site) SetNACEOrNull(v any) { r["nace"] = v }
 func (r Site) HasNACE() bool       { return r["nace"] != nil }
 func (r Site) ClearNACE()          { r["nace"] = nil }
 
-func (r Site) Nuts() string        { return text(r, "nuts") }
+func (r Site) Nuts() string        { return readText(r, "nuts") }
 func (r Site) NutsOrNull() any     { return r["nuts"] }
 func (r Site) SetNuts(v string)    { r["nuts"] = v }
 func (r Site) SetNutsOrNull(v any) { r["nuts"] = v }
 func (r Site) HasNuts() bool       { return r["nuts"] != nil }
 func (r Site) ClearNuts()          { r["nuts"] = nil }
 
-func (r Site) EstablishmentType() int64         { return integer(r, "establishment_type") }
+func (r Site) EstablishmentType() int64         { return readInteger(r, "establishment_type") }
 func (r Site) EstablishmentTypeOrNull() any     { return r["establishment_type"] }
 func (r Site) SetEstablishmentType(v int64)     { r["establishment_type"] = v }
 func (r Site) SetEstablishmentTypeOrNull(v any) { r["establishment_type"] = v }
 func (r Site) HasEstablishmentType() bool       { return r["establishment_type"] != nil }
 func (r Site) ClearEstablishmentType()          { r["establishment_type"] = nil }
 
-func (r Site) ArchivedAt() string        { return text(r, "archived_at") }
+func (r Site) ArchivedAt() string        { return readText(r, "archived_at") }
 func (r Site) ArchivedAtOrNull() any     { return r["archived_at"] }
 func (r Site) SetArchivedAt(v string)    { r["archived_at"] = v }
 func (r Site) SetArchivedAtOrNull(v any) { r["archived_at"] = v }
 func (r Site) HasArchivedAt() bool       { return r["archived_at"] != nil }
 func (r Site) ClearArchivedAt()          { r["archived_at"] = nil }
 
-func (r Site) CreatedAt() string        { return text(r, "created_at") }
+func (r Site) CreatedAt() string        { return readText(r, "created_at") }
 func (r Site) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Site) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Site) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Site) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Site) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Site) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Site) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Site) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Site) CreatedBy() string        { return text(r, "created_by") }
+func (r Site) CreatedBy() string        { return readText(r, "created_by") }
 func (r Site) CreatedByOrNull() any     { return r["created_by"] }
 func (r Site) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Site) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Site) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Site) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Site) Version() int64         { return integer(r, "version") }
+func (r Site) Version() int64         { return readInteger(r, "version") }
 func (r Site) VersionOrNull() any     { return r["version"] }
 func (r Site) SetVersion(v int64)     { r["version"] = v }
 func (r Site) SetVersionOrNull(v any) { r["version"] = v }
@@ -7684,141 +7688,143 @@ type SSOConnection store.Row
 // ResourceName is sso_connections.
 func (SSOConnection) ResourceName() string { return "sso_connections" }
 
-func (r SSOConnection) TenantID() string        { return text(r, "tenant_id") }
+func (r SSOConnection) TenantID() string        { return readText(r, "tenant_id") }
 func (r SSOConnection) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r SSOConnection) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r SSOConnection) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r SSOConnection) ID() string        { return text(r, "id") }
+func (r SSOConnection) ID() string        { return readText(r, "id") }
 func (r SSOConnection) IDOrNull() any     { return r["id"] }
 func (r SSOConnection) SetID(v string)    { r["id"] = v }
 func (r SSOConnection) SetIDOrNull(v any) { r["id"] = v }
 
-func (r SSOConnection) Kind() string        { return text(r, "kind") }
+func (r SSOConnection) Kind() string        { return readText(r, "kind") }
 func (r SSOConnection) KindOrNull() any     { return r["kind"] }
 func (r SSOConnection) SetKind(v string)    { r["kind"] = v }
 func (r SSOConnection) SetKindOrNull(v any) { r["kind"] = v }
 
-func (r SSOConnection) Name() string        { return text(r, "name") }
+func (r SSOConnection) Name() string        { return readText(r, "name") }
 func (r SSOConnection) NameOrNull() any     { return r["name"] }
 func (r SSOConnection) SetName(v string)    { r["name"] = v }
 func (r SSOConnection) SetNameOrNull(v any) { r["name"] = v }
 func (r SSOConnection) HasName() bool       { return r["name"] != nil }
 func (r SSOConnection) ClearName()          { r["name"] = nil }
 
-func (r SSOConnection) Identifier() string        { return text(r, "identifier") }
+func (r SSOConnection) Identifier() string        { return readText(r, "identifier") }
 func (r SSOConnection) IdentifierOrNull() any     { return r["identifier"] }
 func (r SSOConnection) SetIdentifier(v string)    { r["identifier"] = v }
 func (r SSOConnection) SetIdentifierOrNull(v any) { r["identifier"] = v }
 func (r SSOConnection) HasIdentifier() bool       { return r["identifier"] != nil }
 func (r SSOConnection) ClearIdentifier()          { r["identifier"] = nil }
 
-func (r SSOConnection) Status() string        { return text(r, "status") }
+func (r SSOConnection) Status() string        { return readText(r, "status") }
 func (r SSOConnection) StatusOrNull() any     { return r["status"] }
 func (r SSOConnection) SetStatus(v string)    { r["status"] = v }
 func (r SSOConnection) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r SSOConnection) Issuer() string        { return text(r, "issuer") }
+func (r SSOConnection) Issuer() string        { return readText(r, "issuer") }
 func (r SSOConnection) IssuerOrNull() any     { return r["issuer"] }
 func (r SSOConnection) SetIssuer(v string)    { r["issuer"] = v }
 func (r SSOConnection) SetIssuerOrNull(v any) { r["issuer"] = v }
 
-func (r SSOConnection) MetadataURL() string        { return text(r, "metadata_url") }
+func (r SSOConnection) MetadataURL() string        { return readText(r, "metadata_url") }
 func (r SSOConnection) MetadataURLOrNull() any     { return r["metadata_url"] }
 func (r SSOConnection) SetMetadataURL(v string)    { r["metadata_url"] = v }
 func (r SSOConnection) SetMetadataURLOrNull(v any) { r["metadata_url"] = v }
 func (r SSOConnection) HasMetadataURL() bool       { return r["metadata_url"] != nil }
 func (r SSOConnection) ClearMetadataURL()          { r["metadata_url"] = nil }
 
-func (r SSOConnection) MetadataXml() string        { return text(r, "metadata_xml") }
+func (r SSOConnection) MetadataXml() string        { return readText(r, "metadata_xml") }
 func (r SSOConnection) MetadataXmlOrNull() any     { return r["metadata_xml"] }
 func (r SSOConnection) SetMetadataXml(v string)    { r["metadata_xml"] = v }
 func (r SSOConnection) SetMetadataXmlOrNull(v any) { r["metadata_xml"] = v }
 func (r SSOConnection) HasMetadataXml() bool       { return r["metadata_xml"] != nil }
 func (r SSOConnection) ClearMetadataXml()          { r["metadata_xml"] = nil }
 
-func (r SSOConnection) MetadataAt() string        { return text(r, "metadata_at") }
+func (r SSOConnection) MetadataAt() string        { return readText(r, "metadata_at") }
 func (r SSOConnection) MetadataAtOrNull() any     { return r["metadata_at"] }
 func (r SSOConnection) SetMetadataAt(v string)    { r["metadata_at"] = v }
 func (r SSOConnection) SetMetadataAtOrNull(v any) { r["metadata_at"] = v }
 func (r SSOConnection) HasMetadataAt() bool       { return r["metadata_at"] != nil }
 func (r SSOConnection) ClearMetadataAt()          { r["metadata_at"] = nil }
 
-func (r SSOConnection) MetadataTriedAt() string        { return text(r, "metadata_tried_at") }
+func (r SSOConnection) MetadataTriedAt() string        { return readText(r, "metadata_tried_at") }
 func (r SSOConnection) MetadataTriedAtOrNull() any     { return r["metadata_tried_at"] }
 func (r SSOConnection) SetMetadataTriedAt(v string)    { r["metadata_tried_at"] = v }
 func (r SSOConnection) SetMetadataTriedAtOrNull(v any) { r["metadata_tried_at"] = v }
 func (r SSOConnection) HasMetadataTriedAt() bool       { return r["metadata_tried_at"] != nil }
 func (r SSOConnection) ClearMetadataTriedAt()          { r["metadata_tried_at"] = nil }
 
-func (r SSOConnection) ClientID() string        { return text(r, "client_id") }
+func (r SSOConnection) ClientID() string        { return readText(r, "client_id") }
 func (r SSOConnection) ClientIDOrNull() any     { return r["client_id"] }
 func (r SSOConnection) SetClientID(v string)    { r["client_id"] = v }
 func (r SSOConnection) SetClientIDOrNull(v any) { r["client_id"] = v }
 func (r SSOConnection) HasClientID() bool       { return r["client_id"] != nil }
 func (r SSOConnection) ClearClientID()          { r["client_id"] = nil }
 
-func (r SSOConnection) Secret() string        { return text(r, "secret") }
+func (r SSOConnection) Secret() string        { return readText(r, "secret") }
 func (r SSOConnection) SecretOrNull() any     { return r["secret"] }
 func (r SSOConnection) SetSecret(v string)    { r["secret"] = v }
 func (r SSOConnection) SetSecretOrNull(v any) { r["secret"] = v }
 func (r SSOConnection) HasSecret() bool       { return r["secret"] != nil }
 func (r SSOConnection) ClearSecret()          { r["secret"] = nil }
 
-func (r SSOConnection) Scopes() json.RawMessage     { return document(r, "scopes") }
+func (r SSOConnection) Scopes() json.RawMessage     { return readDocument(r, "scopes") }
 func (r SSOConnection) ScopesOrNull() any           { return r["scopes"] }
 func (r SSOConnection) SetScopes(v json.RawMessage) { r["scopes"] = v }
 func (r SSOConnection) SetScopesOrNull(v any)       { r["scopes"] = v }
 
-func (r SSOConnection) NameIDFormat() string        { return text(r, "name_id_format") }
+func (r SSOConnection) NameIDFormat() string        { return readText(r, "name_id_format") }
 func (r SSOConnection) NameIDFormatOrNull() any     { return r["name_id_format"] }
 func (r SSOConnection) SetNameIDFormat(v string)    { r["name_id_format"] = v }
 func (r SSOConnection) SetNameIDFormatOrNull(v any) { r["name_id_format"] = v }
 func (r SSOConnection) HasNameIDFormat() bool       { return r["name_id_format"] != nil }
 func (r SSOConnection) ClearNameIDFormat()          { r["name_id_format"] = nil }
 
-func (r SSOConnection) AttributeMapping() json.RawMessage     { return document(r, "attribute_mapping") }
+func (r SSOConnection) AttributeMapping() json.RawMessage {
+	return readDocument(r, "attribute_mapping")
+}
 func (r SSOConnection) AttributeMappingOrNull() any           { return r["attribute_mapping"] }
 func (r SSOConnection) SetAttributeMapping(v json.RawMessage) { r["attribute_mapping"] = v }
 func (r SSOConnection) SetAttributeMappingOrNull(v any)       { r["attribute_mapping"] = v }
 
-func (r SSOConnection) RoleMap() json.RawMessage     { return document(r, "role_map") }
+func (r SSOConnection) RoleMap() json.RawMessage     { return readDocument(r, "role_map") }
 func (r SSOConnection) RoleMapOrNull() any           { return r["role_map"] }
 func (r SSOConnection) SetRoleMap(v json.RawMessage) { r["role_map"] = v }
 func (r SSOConnection) SetRoleMapOrNull(v any)       { r["role_map"] = v }
 
-func (r SSOConnection) DefaultRole() string        { return text(r, "default_role") }
+func (r SSOConnection) DefaultRole() string        { return readText(r, "default_role") }
 func (r SSOConnection) DefaultRoleOrNull() any     { return r["default_role"] }
 func (r SSOConnection) SetDefaultRole(v string)    { r["default_role"] = v }
 func (r SSOConnection) SetDefaultRoleOrNull(v any) { r["default_role"] = v }
 func (r SSOConnection) HasDefaultRole() bool       { return r["default_role"] != nil }
 func (r SSOConnection) ClearDefaultRole()          { r["default_role"] = nil }
 
-func (r SSOConnection) Enforced() bool          { return boolean(r, "enforced") }
+func (r SSOConnection) Enforced() bool          { return readBoolean(r, "enforced") }
 func (r SSOConnection) EnforcedOrNull() any     { return r["enforced"] }
 func (r SSOConnection) SetEnforced(v bool)      { r["enforced"] = v }
 func (r SSOConnection) SetEnforcedOrNull(v any) { r["enforced"] = v }
 
-func (r SSOConnection) BreakGlassUserID() string        { return text(r, "break_glass_user_id") }
+func (r SSOConnection) BreakGlassUserID() string        { return readText(r, "break_glass_user_id") }
 func (r SSOConnection) BreakGlassUserIDOrNull() any     { return r["break_glass_user_id"] }
 func (r SSOConnection) SetBreakGlassUserID(v string)    { r["break_glass_user_id"] = v }
 func (r SSOConnection) SetBreakGlassUserIDOrNull(v any) { r["break_glass_user_id"] = v }
 func (r SSOConnection) HasBreakGlassUserID() bool       { return r["break_glass_user_id"] != nil }
 func (r SSOConnection) ClearBreakGlassUserID()          { r["break_glass_user_id"] = nil }
 
-func (r SSOConnection) AllowUnsolicited() bool          { return boolean(r, "allow_unsolicited") }
+func (r SSOConnection) AllowUnsolicited() bool          { return readBoolean(r, "allow_unsolicited") }
 func (r SSOConnection) AllowUnsolicitedOrNull() any     { return r["allow_unsolicited"] }
 func (r SSOConnection) SetAllowUnsolicited(v bool)      { r["allow_unsolicited"] = v }
 func (r SSOConnection) SetAllowUnsolicitedOrNull(v any) { r["allow_unsolicited"] = v }
 
-func (r SSOConnection) ScimTokenHash() string        { return text(r, "scim_token_hash") }
+func (r SSOConnection) ScimTokenHash() string        { return readText(r, "scim_token_hash") }
 func (r SSOConnection) ScimTokenHashOrNull() any     { return r["scim_token_hash"] }
 func (r SSOConnection) SetScimTokenHash(v string)    { r["scim_token_hash"] = v }
 func (r SSOConnection) SetScimTokenHashOrNull(v any) { r["scim_token_hash"] = v }
 func (r SSOConnection) HasScimTokenHash() bool       { return r["scim_token_hash"] != nil }
 func (r SSOConnection) ClearScimTokenHash()          { r["scim_token_hash"] = nil }
 
-func (r SSOConnection) ResourceID() string        { return text(r, "resource_id") }
+func (r SSOConnection) ResourceID() string        { return readText(r, "resource_id") }
 func (r SSOConnection) ResourceIDOrNull() any     { return r["resource_id"] }
 func (r SSOConnection) SetResourceID(v string)    { r["resource_id"] = v }
 func (r SSOConnection) SetResourceIDOrNull(v any) { r["resource_id"] = v }
@@ -7826,44 +7832,44 @@ func (r SSOConnection) HasResourceID() bool       { return r["resource_id"] != n
 func (r SSOConnection) ClearResourceID()          { r["resource_id"] = nil }
 
 func (r SSOConnection) AuthorizationParams() json.RawMessage {
-	return document(r, "authorization_params")
+	return readDocument(r, "authorization_params")
 }
 func (r SSOConnection) AuthorizationParamsOrNull() any           { return r["authorization_params"] }
 func (r SSOConnection) SetAuthorizationParams(v json.RawMessage) { r["authorization_params"] = v }
 func (r SSOConnection) SetAuthorizationParamsOrNull(v any)       { r["authorization_params"] = v }
 
-func (r SSOConnection) LastTest() json.RawMessage     { return document(r, "last_test") }
+func (r SSOConnection) LastTest() json.RawMessage     { return readDocument(r, "last_test") }
 func (r SSOConnection) LastTestOrNull() any           { return r["last_test"] }
 func (r SSOConnection) SetLastTest(v json.RawMessage) { r["last_test"] = v }
 func (r SSOConnection) SetLastTestOrNull(v any)       { r["last_test"] = v }
 func (r SSOConnection) HasLastTest() bool             { return r["last_test"] != nil }
 func (r SSOConnection) ClearLastTest()                { r["last_test"] = nil }
 
-func (r SSOConnection) LastTestAt() string        { return text(r, "last_test_at") }
+func (r SSOConnection) LastTestAt() string        { return readText(r, "last_test_at") }
 func (r SSOConnection) LastTestAtOrNull() any     { return r["last_test_at"] }
 func (r SSOConnection) SetLastTestAt(v string)    { r["last_test_at"] = v }
 func (r SSOConnection) SetLastTestAtOrNull(v any) { r["last_test_at"] = v }
 func (r SSOConnection) HasLastTestAt() bool       { return r["last_test_at"] != nil }
 func (r SSOConnection) ClearLastTestAt()          { r["last_test_at"] = nil }
 
-func (r SSOConnection) CreatedAt() string        { return text(r, "created_at") }
+func (r SSOConnection) CreatedAt() string        { return readText(r, "created_at") }
 func (r SSOConnection) CreatedAtOrNull() any     { return r["created_at"] }
 func (r SSOConnection) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r SSOConnection) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r SSOConnection) UpdatedAt() string        { return text(r, "updated_at") }
+func (r SSOConnection) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r SSOConnection) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r SSOConnection) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r SSOConnection) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r SSOConnection) CreatedBy() string        { return text(r, "created_by") }
+func (r SSOConnection) CreatedBy() string        { return readText(r, "created_by") }
 func (r SSOConnection) CreatedByOrNull() any     { return r["created_by"] }
 func (r SSOConnection) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r SSOConnection) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r SSOConnection) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r SSOConnection) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r SSOConnection) Version() int64         { return integer(r, "version") }
+func (r SSOConnection) Version() int64         { return readInteger(r, "version") }
 func (r SSOConnection) VersionOrNull() any     { return r["version"] }
 func (r SSOConnection) SetVersion(v int64)     { r["version"] = v }
 func (r SSOConnection) SetVersionOrNull(v any) { r["version"] = v }
@@ -7874,137 +7880,137 @@ type StockAdjustment store.Row
 // ResourceName is stock_adjustments.
 func (StockAdjustment) ResourceName() string { return "stock_adjustments" }
 
-func (r StockAdjustment) TenantID() string        { return text(r, "tenant_id") }
+func (r StockAdjustment) TenantID() string        { return readText(r, "tenant_id") }
 func (r StockAdjustment) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r StockAdjustment) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r StockAdjustment) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r StockAdjustment) ID() string        { return text(r, "id") }
+func (r StockAdjustment) ID() string        { return readText(r, "id") }
 func (r StockAdjustment) IDOrNull() any     { return r["id"] }
 func (r StockAdjustment) SetID(v string)    { r["id"] = v }
 func (r StockAdjustment) SetIDOrNull(v any) { r["id"] = v }
 
-func (r StockAdjustment) AdjustmentNo() string        { return text(r, "adjustment_no") }
+func (r StockAdjustment) AdjustmentNo() string        { return readText(r, "adjustment_no") }
 func (r StockAdjustment) AdjustmentNoOrNull() any     { return r["adjustment_no"] }
 func (r StockAdjustment) SetAdjustmentNo(v string)    { r["adjustment_no"] = v }
 func (r StockAdjustment) SetAdjustmentNoOrNull(v any) { r["adjustment_no"] = v }
 
-func (r StockAdjustment) Status() string        { return text(r, "status") }
+func (r StockAdjustment) Status() string        { return readText(r, "status") }
 func (r StockAdjustment) StatusOrNull() any     { return r["status"] }
 func (r StockAdjustment) SetStatus(v string)    { r["status"] = v }
 func (r StockAdjustment) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r StockAdjustment) ZoneID() string        { return text(r, "zone_id") }
+func (r StockAdjustment) ZoneID() string        { return readText(r, "zone_id") }
 func (r StockAdjustment) ZoneIDOrNull() any     { return r["zone_id"] }
 func (r StockAdjustment) SetZoneID(v string)    { r["zone_id"] = v }
 func (r StockAdjustment) SetZoneIDOrNull(v any) { r["zone_id"] = v }
 
-func (r StockAdjustment) ItemID() string        { return text(r, "item_id") }
+func (r StockAdjustment) ItemID() string        { return readText(r, "item_id") }
 func (r StockAdjustment) ItemIDOrNull() any     { return r["item_id"] }
 func (r StockAdjustment) SetItemID(v string)    { r["item_id"] = v }
 func (r StockAdjustment) SetItemIDOrNull(v any) { r["item_id"] = v }
 
-func (r StockAdjustment) LotID() string        { return text(r, "lot_id") }
+func (r StockAdjustment) LotID() string        { return readText(r, "lot_id") }
 func (r StockAdjustment) LotIDOrNull() any     { return r["lot_id"] }
 func (r StockAdjustment) SetLotID(v string)    { r["lot_id"] = v }
 func (r StockAdjustment) SetLotIDOrNull(v any) { r["lot_id"] = v }
 func (r StockAdjustment) HasLotID() bool       { return r["lot_id"] != nil }
 func (r StockAdjustment) ClearLotID()          { r["lot_id"] = nil }
 
-func (r StockAdjustment) Serial() string        { return text(r, "serial") }
+func (r StockAdjustment) Serial() string        { return readText(r, "serial") }
 func (r StockAdjustment) SerialOrNull() any     { return r["serial"] }
 func (r StockAdjustment) SetSerial(v string)    { r["serial"] = v }
 func (r StockAdjustment) SetSerialOrNull(v any) { r["serial"] = v }
 func (r StockAdjustment) HasSerial() bool       { return r["serial"] != nil }
 func (r StockAdjustment) ClearSerial()          { r["serial"] = nil }
 
-func (r StockAdjustment) OwnerID() string        { return text(r, "owner_id") }
+func (r StockAdjustment) OwnerID() string        { return readText(r, "owner_id") }
 func (r StockAdjustment) OwnerIDOrNull() any     { return r["owner_id"] }
 func (r StockAdjustment) SetOwnerID(v string)    { r["owner_id"] = v }
 func (r StockAdjustment) SetOwnerIDOrNull(v any) { r["owner_id"] = v }
 func (r StockAdjustment) HasOwnerID() bool       { return r["owner_id"] != nil }
 func (r StockAdjustment) ClearOwnerID()          { r["owner_id"] = nil }
 
-func (r StockAdjustment) LPN() string        { return text(r, "lpn") }
+func (r StockAdjustment) LPN() string        { return readText(r, "lpn") }
 func (r StockAdjustment) LPNOrNull() any     { return r["lpn"] }
 func (r StockAdjustment) SetLPN(v string)    { r["lpn"] = v }
 func (r StockAdjustment) SetLPNOrNull(v any) { r["lpn"] = v }
 func (r StockAdjustment) HasLPN() bool       { return r["lpn"] != nil }
 func (r StockAdjustment) ClearLPN()          { r["lpn"] = nil }
 
-func (r StockAdjustment) StockStatus() string        { return text(r, "stock_status") }
+func (r StockAdjustment) StockStatus() string        { return readText(r, "stock_status") }
 func (r StockAdjustment) StockStatusOrNull() any     { return r["stock_status"] }
 func (r StockAdjustment) SetStockStatus(v string)    { r["stock_status"] = v }
 func (r StockAdjustment) SetStockStatusOrNull(v any) { r["stock_status"] = v }
 
-func (r StockAdjustment) Quantity() decimal.Dec     { return dec(r, "quantity") }
+func (r StockAdjustment) Quantity() decimal.Dec     { return readDecimal(r, "quantity") }
 func (r StockAdjustment) QuantityOrNull() any       { return r["quantity"] }
 func (r StockAdjustment) SetQuantity(v decimal.Dec) { r["quantity"] = v }
 func (r StockAdjustment) SetQuantityOrNull(v any)   { r["quantity"] = v }
 
-func (r StockAdjustment) Value() decimal.Dec     { return dec(r, "value") }
+func (r StockAdjustment) Value() decimal.Dec     { return readDecimal(r, "value") }
 func (r StockAdjustment) ValueOrNull() any       { return r["value"] }
 func (r StockAdjustment) SetValue(v decimal.Dec) { r["value"] = v }
 func (r StockAdjustment) SetValueOrNull(v any)   { r["value"] = v }
 
-func (r StockAdjustment) ReasonCode() string        { return text(r, "reason_code") }
+func (r StockAdjustment) ReasonCode() string        { return readText(r, "reason_code") }
 func (r StockAdjustment) ReasonCodeOrNull() any     { return r["reason_code"] }
 func (r StockAdjustment) SetReasonCode(v string)    { r["reason_code"] = v }
 func (r StockAdjustment) SetReasonCodeOrNull(v any) { r["reason_code"] = v }
 
-func (r StockAdjustment) Note() string        { return text(r, "note") }
+func (r StockAdjustment) Note() string        { return readText(r, "note") }
 func (r StockAdjustment) NoteOrNull() any     { return r["note"] }
 func (r StockAdjustment) SetNote(v string)    { r["note"] = v }
 func (r StockAdjustment) SetNoteOrNull(v any) { r["note"] = v }
 func (r StockAdjustment) HasNote() bool       { return r["note"] != nil }
 func (r StockAdjustment) ClearNote()          { r["note"] = nil }
 
-func (r StockAdjustment) DecidedBy() string        { return text(r, "decided_by") }
+func (r StockAdjustment) DecidedBy() string        { return readText(r, "decided_by") }
 func (r StockAdjustment) DecidedByOrNull() any     { return r["decided_by"] }
 func (r StockAdjustment) SetDecidedBy(v string)    { r["decided_by"] = v }
 func (r StockAdjustment) SetDecidedByOrNull(v any) { r["decided_by"] = v }
 func (r StockAdjustment) HasDecidedBy() bool       { return r["decided_by"] != nil }
 func (r StockAdjustment) ClearDecidedBy()          { r["decided_by"] = nil }
 
-func (r StockAdjustment) DecidedAt() string        { return text(r, "decided_at") }
+func (r StockAdjustment) DecidedAt() string        { return readText(r, "decided_at") }
 func (r StockAdjustment) DecidedAtOrNull() any     { return r["decided_at"] }
 func (r StockAdjustment) SetDecidedAt(v string)    { r["decided_at"] = v }
 func (r StockAdjustment) SetDecidedAtOrNull(v any) { r["decided_at"] = v }
 func (r StockAdjustment) HasDecidedAt() bool       { return r["decided_at"] != nil }
 func (r StockAdjustment) ClearDecidedAt()          { r["decided_at"] = nil }
 
-func (r StockAdjustment) DecisionNote() string        { return text(r, "decision_note") }
+func (r StockAdjustment) DecisionNote() string        { return readText(r, "decision_note") }
 func (r StockAdjustment) DecisionNoteOrNull() any     { return r["decision_note"] }
 func (r StockAdjustment) SetDecisionNote(v string)    { r["decision_note"] = v }
 func (r StockAdjustment) SetDecisionNoteOrNull(v any) { r["decision_note"] = v }
 func (r StockAdjustment) HasDecisionNote() bool       { return r["decision_note"] != nil }
 func (r StockAdjustment) ClearDecisionNote()          { r["decision_note"] = nil }
 
-func (r StockAdjustment) MovementID() string        { return text(r, "movement_id") }
+func (r StockAdjustment) MovementID() string        { return readText(r, "movement_id") }
 func (r StockAdjustment) MovementIDOrNull() any     { return r["movement_id"] }
 func (r StockAdjustment) SetMovementID(v string)    { r["movement_id"] = v }
 func (r StockAdjustment) SetMovementIDOrNull(v any) { r["movement_id"] = v }
 func (r StockAdjustment) HasMovementID() bool       { return r["movement_id"] != nil }
 func (r StockAdjustment) ClearMovementID()          { r["movement_id"] = nil }
 
-func (r StockAdjustment) CreatedAt() string        { return text(r, "created_at") }
+func (r StockAdjustment) CreatedAt() string        { return readText(r, "created_at") }
 func (r StockAdjustment) CreatedAtOrNull() any     { return r["created_at"] }
 func (r StockAdjustment) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r StockAdjustment) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r StockAdjustment) UpdatedAt() string        { return text(r, "updated_at") }
+func (r StockAdjustment) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r StockAdjustment) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r StockAdjustment) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r StockAdjustment) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r StockAdjustment) CreatedBy() string        { return text(r, "created_by") }
+func (r StockAdjustment) CreatedBy() string        { return readText(r, "created_by") }
 func (r StockAdjustment) CreatedByOrNull() any     { return r["created_by"] }
 func (r StockAdjustment) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r StockAdjustment) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r StockAdjustment) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r StockAdjustment) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r StockAdjustment) Version() int64         { return integer(r, "version") }
+func (r StockAdjustment) Version() int64         { return readInteger(r, "version") }
 func (r StockAdjustment) VersionOrNull() any     { return r["version"] }
 func (r StockAdjustment) SetVersion(v int64)     { r["version"] = v }
 func (r StockAdjustment) SetVersionOrNull(v any) { r["version"] = v }
@@ -8015,131 +8021,131 @@ type StockCount store.Row
 // ResourceName is stock_counts.
 func (StockCount) ResourceName() string { return "stock_counts" }
 
-func (r StockCount) TenantID() string        { return text(r, "tenant_id") }
+func (r StockCount) TenantID() string        { return readText(r, "tenant_id") }
 func (r StockCount) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r StockCount) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r StockCount) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r StockCount) ID() string        { return text(r, "id") }
+func (r StockCount) ID() string        { return readText(r, "id") }
 func (r StockCount) IDOrNull() any     { return r["id"] }
 func (r StockCount) SetID(v string)    { r["id"] = v }
 func (r StockCount) SetIDOrNull(v any) { r["id"] = v }
 
-func (r StockCount) ZoneID() string        { return text(r, "zone_id") }
+func (r StockCount) ZoneID() string        { return readText(r, "zone_id") }
 func (r StockCount) ZoneIDOrNull() any     { return r["zone_id"] }
 func (r StockCount) SetZoneID(v string)    { r["zone_id"] = v }
 func (r StockCount) SetZoneIDOrNull(v any) { r["zone_id"] = v }
 
-func (r StockCount) ItemID() string        { return text(r, "item_id") }
+func (r StockCount) ItemID() string        { return readText(r, "item_id") }
 func (r StockCount) ItemIDOrNull() any     { return r["item_id"] }
 func (r StockCount) SetItemID(v string)    { r["item_id"] = v }
 func (r StockCount) SetItemIDOrNull(v any) { r["item_id"] = v }
 
-func (r StockCount) LotID() string        { return text(r, "lot_id") }
+func (r StockCount) LotID() string        { return readText(r, "lot_id") }
 func (r StockCount) LotIDOrNull() any     { return r["lot_id"] }
 func (r StockCount) SetLotID(v string)    { r["lot_id"] = v }
 func (r StockCount) SetLotIDOrNull(v any) { r["lot_id"] = v }
 func (r StockCount) HasLotID() bool       { return r["lot_id"] != nil }
 func (r StockCount) ClearLotID()          { r["lot_id"] = nil }
 
-func (r StockCount) Serial() string        { return text(r, "serial") }
+func (r StockCount) Serial() string        { return readText(r, "serial") }
 func (r StockCount) SerialOrNull() any     { return r["serial"] }
 func (r StockCount) SetSerial(v string)    { r["serial"] = v }
 func (r StockCount) SetSerialOrNull(v any) { r["serial"] = v }
 func (r StockCount) HasSerial() bool       { return r["serial"] != nil }
 func (r StockCount) ClearSerial()          { r["serial"] = nil }
 
-func (r StockCount) OwnerID() string        { return text(r, "owner_id") }
+func (r StockCount) OwnerID() string        { return readText(r, "owner_id") }
 func (r StockCount) OwnerIDOrNull() any     { return r["owner_id"] }
 func (r StockCount) SetOwnerID(v string)    { r["owner_id"] = v }
 func (r StockCount) SetOwnerIDOrNull(v any) { r["owner_id"] = v }
 func (r StockCount) HasOwnerID() bool       { return r["owner_id"] != nil }
 func (r StockCount) ClearOwnerID()          { r["owner_id"] = nil }
 
-func (r StockCount) LPN() string        { return text(r, "lpn") }
+func (r StockCount) LPN() string        { return readText(r, "lpn") }
 func (r StockCount) LPNOrNull() any     { return r["lpn"] }
 func (r StockCount) SetLPN(v string)    { r["lpn"] = v }
 func (r StockCount) SetLPNOrNull(v any) { r["lpn"] = v }
 func (r StockCount) HasLPN() bool       { return r["lpn"] != nil }
 func (r StockCount) ClearLPN()          { r["lpn"] = nil }
 
-func (r StockCount) StockStatus() string        { return text(r, "stock_status") }
+func (r StockCount) StockStatus() string        { return readText(r, "stock_status") }
 func (r StockCount) StockStatusOrNull() any     { return r["stock_status"] }
 func (r StockCount) SetStockStatus(v string)    { r["stock_status"] = v }
 func (r StockCount) SetStockStatusOrNull(v any) { r["stock_status"] = v }
 
-func (r StockCount) Counted() decimal.Dec     { return dec(r, "counted") }
+func (r StockCount) Counted() decimal.Dec     { return readDecimal(r, "counted") }
 func (r StockCount) CountedOrNull() any       { return r["counted"] }
 func (r StockCount) SetCounted(v decimal.Dec) { r["counted"] = v }
 func (r StockCount) SetCountedOrNull(v any)   { r["counted"] = v }
 
-func (r StockCount) Expected() decimal.Dec     { return dec(r, "expected") }
+func (r StockCount) Expected() decimal.Dec     { return readDecimal(r, "expected") }
 func (r StockCount) ExpectedOrNull() any       { return r["expected"] }
 func (r StockCount) SetExpected(v decimal.Dec) { r["expected"] = v }
 func (r StockCount) SetExpectedOrNull(v any)   { r["expected"] = v }
 func (r StockCount) HasExpected() bool         { return r["expected"] != nil }
 func (r StockCount) ClearExpected()            { r["expected"] = nil }
 
-func (r StockCount) Variance() decimal.Dec     { return dec(r, "variance") }
+func (r StockCount) Variance() decimal.Dec     { return readDecimal(r, "variance") }
 func (r StockCount) VarianceOrNull() any       { return r["variance"] }
 func (r StockCount) SetVariance(v decimal.Dec) { r["variance"] = v }
 func (r StockCount) SetVarianceOrNull(v any)   { r["variance"] = v }
 func (r StockCount) HasVariance() bool         { return r["variance"] != nil }
 func (r StockCount) ClearVariance()            { r["variance"] = nil }
 
-func (r StockCount) Exact() bool          { return boolean(r, "exact") }
+func (r StockCount) Exact() bool          { return readBoolean(r, "exact") }
 func (r StockCount) ExactOrNull() any     { return r["exact"] }
 func (r StockCount) SetExact(v bool)      { r["exact"] = v }
 func (r StockCount) SetExactOrNull(v any) { r["exact"] = v }
 func (r StockCount) HasExact() bool       { return r["exact"] != nil }
 func (r StockCount) ClearExact()          { r["exact"] = nil }
 
-func (r StockCount) CountedAt() string        { return text(r, "counted_at") }
+func (r StockCount) CountedAt() string        { return readText(r, "counted_at") }
 func (r StockCount) CountedAtOrNull() any     { return r["counted_at"] }
 func (r StockCount) SetCountedAt(v string)    { r["counted_at"] = v }
 func (r StockCount) SetCountedAtOrNull(v any) { r["counted_at"] = v }
 func (r StockCount) HasCountedAt() bool       { return r["counted_at"] != nil }
 func (r StockCount) ClearCountedAt()          { r["counted_at"] = nil }
 
-func (r StockCount) ReasonCode() string        { return text(r, "reason_code") }
+func (r StockCount) ReasonCode() string        { return readText(r, "reason_code") }
 func (r StockCount) ReasonCodeOrNull() any     { return r["reason_code"] }
 func (r StockCount) SetReasonCode(v string)    { r["reason_code"] = v }
 func (r StockCount) SetReasonCodeOrNull(v any) { r["reason_code"] = v }
 func (r StockCount) HasReasonCode() bool       { return r["reason_code"] != nil }
 func (r StockCount) ClearReasonCode()          { r["reason_code"] = nil }
 
-func (r StockCount) WorkerID() string        { return text(r, "worker_id") }
+func (r StockCount) WorkerID() string        { return readText(r, "worker_id") }
 func (r StockCount) WorkerIDOrNull() any     { return r["worker_id"] }
 func (r StockCount) SetWorkerID(v string)    { r["worker_id"] = v }
 func (r StockCount) SetWorkerIDOrNull(v any) { r["worker_id"] = v }
 func (r StockCount) HasWorkerID() bool       { return r["worker_id"] != nil }
 func (r StockCount) ClearWorkerID()          { r["worker_id"] = nil }
 
-func (r StockCount) ApprovedBy() string        { return text(r, "approved_by") }
+func (r StockCount) ApprovedBy() string        { return readText(r, "approved_by") }
 func (r StockCount) ApprovedByOrNull() any     { return r["approved_by"] }
 func (r StockCount) SetApprovedBy(v string)    { r["approved_by"] = v }
 func (r StockCount) SetApprovedByOrNull(v any) { r["approved_by"] = v }
 func (r StockCount) HasApprovedBy() bool       { return r["approved_by"] != nil }
 func (r StockCount) ClearApprovedBy()          { r["approved_by"] = nil }
 
-func (r StockCount) CreatedAt() string        { return text(r, "created_at") }
+func (r StockCount) CreatedAt() string        { return readText(r, "created_at") }
 func (r StockCount) CreatedAtOrNull() any     { return r["created_at"] }
 func (r StockCount) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r StockCount) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r StockCount) UpdatedAt() string        { return text(r, "updated_at") }
+func (r StockCount) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r StockCount) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r StockCount) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r StockCount) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r StockCount) CreatedBy() string        { return text(r, "created_by") }
+func (r StockCount) CreatedBy() string        { return readText(r, "created_by") }
 func (r StockCount) CreatedByOrNull() any     { return r["created_by"] }
 func (r StockCount) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r StockCount) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r StockCount) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r StockCount) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r StockCount) Version() int64         { return integer(r, "version") }
+func (r StockCount) Version() int64         { return readInteger(r, "version") }
 func (r StockCount) VersionOrNull() any     { return r["version"] }
 func (r StockCount) SetVersion(v int64)     { r["version"] = v }
 func (r StockCount) SetVersionOrNull(v any) { r["version"] = v }
@@ -8150,99 +8156,99 @@ type StockLevel store.Row
 // ResourceName is stock_levels.
 func (StockLevel) ResourceName() string { return "stock_levels" }
 
-func (r StockLevel) TenantID() string        { return text(r, "tenant_id") }
+func (r StockLevel) TenantID() string        { return readText(r, "tenant_id") }
 func (r StockLevel) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r StockLevel) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r StockLevel) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r StockLevel) ID() string        { return text(r, "id") }
+func (r StockLevel) ID() string        { return readText(r, "id") }
 func (r StockLevel) IDOrNull() any     { return r["id"] }
 func (r StockLevel) SetID(v string)    { r["id"] = v }
 func (r StockLevel) SetIDOrNull(v any) { r["id"] = v }
 
-func (r StockLevel) ZoneID() string        { return text(r, "zone_id") }
+func (r StockLevel) ZoneID() string        { return readText(r, "zone_id") }
 func (r StockLevel) ZoneIDOrNull() any     { return r["zone_id"] }
 func (r StockLevel) SetZoneID(v string)    { r["zone_id"] = v }
 func (r StockLevel) SetZoneIDOrNull(v any) { r["zone_id"] = v }
 
-func (r StockLevel) ItemID() string        { return text(r, "item_id") }
+func (r StockLevel) ItemID() string        { return readText(r, "item_id") }
 func (r StockLevel) ItemIDOrNull() any     { return r["item_id"] }
 func (r StockLevel) SetItemID(v string)    { r["item_id"] = v }
 func (r StockLevel) SetItemIDOrNull(v any) { r["item_id"] = v }
 
-func (r StockLevel) LotID() string        { return text(r, "lot_id") }
+func (r StockLevel) LotID() string        { return readText(r, "lot_id") }
 func (r StockLevel) LotIDOrNull() any     { return r["lot_id"] }
 func (r StockLevel) SetLotID(v string)    { r["lot_id"] = v }
 func (r StockLevel) SetLotIDOrNull(v any) { r["lot_id"] = v }
 func (r StockLevel) HasLotID() bool       { return r["lot_id"] != nil }
 func (r StockLevel) ClearLotID()          { r["lot_id"] = nil }
 
-func (r StockLevel) Serial() string        { return text(r, "serial") }
+func (r StockLevel) Serial() string        { return readText(r, "serial") }
 func (r StockLevel) SerialOrNull() any     { return r["serial"] }
 func (r StockLevel) SetSerial(v string)    { r["serial"] = v }
 func (r StockLevel) SetSerialOrNull(v any) { r["serial"] = v }
 func (r StockLevel) HasSerial() bool       { return r["serial"] != nil }
 func (r StockLevel) ClearSerial()          { r["serial"] = nil }
 
-func (r StockLevel) OwnerID() string        { return text(r, "owner_id") }
+func (r StockLevel) OwnerID() string        { return readText(r, "owner_id") }
 func (r StockLevel) OwnerIDOrNull() any     { return r["owner_id"] }
 func (r StockLevel) SetOwnerID(v string)    { r["owner_id"] = v }
 func (r StockLevel) SetOwnerIDOrNull(v any) { r["owner_id"] = v }
 func (r StockLevel) HasOwnerID() bool       { return r["owner_id"] != nil }
 func (r StockLevel) ClearOwnerID()          { r["owner_id"] = nil }
 
-func (r StockLevel) LPN() string        { return text(r, "lpn") }
+func (r StockLevel) LPN() string        { return readText(r, "lpn") }
 func (r StockLevel) LPNOrNull() any     { return r["lpn"] }
 func (r StockLevel) SetLPN(v string)    { r["lpn"] = v }
 func (r StockLevel) SetLPNOrNull(v any) { r["lpn"] = v }
 func (r StockLevel) HasLPN() bool       { return r["lpn"] != nil }
 func (r StockLevel) ClearLPN()          { r["lpn"] = nil }
 
-func (r StockLevel) StockStatus() string        { return text(r, "stock_status") }
+func (r StockLevel) StockStatus() string        { return readText(r, "stock_status") }
 func (r StockLevel) StockStatusOrNull() any     { return r["stock_status"] }
 func (r StockLevel) SetStockStatus(v string)    { r["stock_status"] = v }
 func (r StockLevel) SetStockStatusOrNull(v any) { r["stock_status"] = v }
 
-func (r StockLevel) StockKey() string        { return text(r, "stock_key") }
+func (r StockLevel) StockKey() string        { return readText(r, "stock_key") }
 func (r StockLevel) StockKeyOrNull() any     { return r["stock_key"] }
 func (r StockLevel) SetStockKey(v string)    { r["stock_key"] = v }
 func (r StockLevel) SetStockKeyOrNull(v any) { r["stock_key"] = v }
 
-func (r StockLevel) Quantity() decimal.Dec     { return dec(r, "quantity") }
+func (r StockLevel) Quantity() decimal.Dec     { return readDecimal(r, "quantity") }
 func (r StockLevel) QuantityOrNull() any       { return r["quantity"] }
 func (r StockLevel) SetQuantity(v decimal.Dec) { r["quantity"] = v }
 func (r StockLevel) SetQuantityOrNull(v any)   { r["quantity"] = v }
 
-func (r StockLevel) Reserved() decimal.Dec     { return dec(r, "reserved") }
+func (r StockLevel) Reserved() decimal.Dec     { return readDecimal(r, "reserved") }
 func (r StockLevel) ReservedOrNull() any       { return r["reserved"] }
 func (r StockLevel) SetReserved(v decimal.Dec) { r["reserved"] = v }
 func (r StockLevel) SetReservedOrNull(v any)   { r["reserved"] = v }
 
-func (r StockLevel) LastCountedAt() string        { return text(r, "last_counted_at") }
+func (r StockLevel) LastCountedAt() string        { return readText(r, "last_counted_at") }
 func (r StockLevel) LastCountedAtOrNull() any     { return r["last_counted_at"] }
 func (r StockLevel) SetLastCountedAt(v string)    { r["last_counted_at"] = v }
 func (r StockLevel) SetLastCountedAtOrNull(v any) { r["last_counted_at"] = v }
 func (r StockLevel) HasLastCountedAt() bool       { return r["last_counted_at"] != nil }
 func (r StockLevel) ClearLastCountedAt()          { r["last_counted_at"] = nil }
 
-func (r StockLevel) CreatedAt() string        { return text(r, "created_at") }
+func (r StockLevel) CreatedAt() string        { return readText(r, "created_at") }
 func (r StockLevel) CreatedAtOrNull() any     { return r["created_at"] }
 func (r StockLevel) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r StockLevel) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r StockLevel) UpdatedAt() string        { return text(r, "updated_at") }
+func (r StockLevel) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r StockLevel) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r StockLevel) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r StockLevel) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r StockLevel) CreatedBy() string        { return text(r, "created_by") }
+func (r StockLevel) CreatedBy() string        { return readText(r, "created_by") }
 func (r StockLevel) CreatedByOrNull() any     { return r["created_by"] }
 func (r StockLevel) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r StockLevel) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r StockLevel) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r StockLevel) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r StockLevel) Version() int64         { return integer(r, "version") }
+func (r StockLevel) Version() int64         { return readInteger(r, "version") }
 func (r StockLevel) VersionOrNull() any     { return r["version"] }
 func (r StockLevel) SetVersion(v int64)     { r["version"] = v }
 func (r StockLevel) SetVersionOrNull(v any) { r["version"] = v }
@@ -8253,218 +8259,218 @@ type StockMovement store.Row
 // ResourceName is stock_movements.
 func (StockMovement) ResourceName() string { return "stock_movements" }
 
-func (r StockMovement) TenantID() string        { return text(r, "tenant_id") }
+func (r StockMovement) TenantID() string        { return readText(r, "tenant_id") }
 func (r StockMovement) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r StockMovement) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r StockMovement) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r StockMovement) ID() string        { return text(r, "id") }
+func (r StockMovement) ID() string        { return readText(r, "id") }
 func (r StockMovement) IDOrNull() any     { return r["id"] }
 func (r StockMovement) SetID(v string)    { r["id"] = v }
 func (r StockMovement) SetIDOrNull(v any) { r["id"] = v }
 
-func (r StockMovement) OccurredAt() string        { return text(r, "occurred_at") }
+func (r StockMovement) OccurredAt() string        { return readText(r, "occurred_at") }
 func (r StockMovement) OccurredAtOrNull() any     { return r["occurred_at"] }
 func (r StockMovement) SetOccurredAt(v string)    { r["occurred_at"] = v }
 func (r StockMovement) SetOccurredAtOrNull(v any) { r["occurred_at"] = v }
 func (r StockMovement) HasOccurredAt() bool       { return r["occurred_at"] != nil }
 func (r StockMovement) ClearOccurredAt()          { r["occurred_at"] = nil }
 
-func (r StockMovement) Type() string        { return text(r, "type") }
+func (r StockMovement) Type() string        { return readText(r, "type") }
 func (r StockMovement) TypeOrNull() any     { return r["type"] }
 func (r StockMovement) SetType(v string)    { r["type"] = v }
 func (r StockMovement) SetTypeOrNull(v any) { r["type"] = v }
 
-func (r StockMovement) ItemID() string        { return text(r, "item_id") }
+func (r StockMovement) ItemID() string        { return readText(r, "item_id") }
 func (r StockMovement) ItemIDOrNull() any     { return r["item_id"] }
 func (r StockMovement) SetItemID(v string)    { r["item_id"] = v }
 func (r StockMovement) SetItemIDOrNull(v any) { r["item_id"] = v }
 
-func (r StockMovement) LotID() string        { return text(r, "lot_id") }
+func (r StockMovement) LotID() string        { return readText(r, "lot_id") }
 func (r StockMovement) LotIDOrNull() any     { return r["lot_id"] }
 func (r StockMovement) SetLotID(v string)    { r["lot_id"] = v }
 func (r StockMovement) SetLotIDOrNull(v any) { r["lot_id"] = v }
 func (r StockMovement) HasLotID() bool       { return r["lot_id"] != nil }
 func (r StockMovement) ClearLotID()          { r["lot_id"] = nil }
 
-func (r StockMovement) Serial() string        { return text(r, "serial") }
+func (r StockMovement) Serial() string        { return readText(r, "serial") }
 func (r StockMovement) SerialOrNull() any     { return r["serial"] }
 func (r StockMovement) SetSerial(v string)    { r["serial"] = v }
 func (r StockMovement) SetSerialOrNull(v any) { r["serial"] = v }
 func (r StockMovement) HasSerial() bool       { return r["serial"] != nil }
 func (r StockMovement) ClearSerial()          { r["serial"] = nil }
 
-func (r StockMovement) OwnerID() string        { return text(r, "owner_id") }
+func (r StockMovement) OwnerID() string        { return readText(r, "owner_id") }
 func (r StockMovement) OwnerIDOrNull() any     { return r["owner_id"] }
 func (r StockMovement) SetOwnerID(v string)    { r["owner_id"] = v }
 func (r StockMovement) SetOwnerIDOrNull(v any) { r["owner_id"] = v }
 func (r StockMovement) HasOwnerID() bool       { return r["owner_id"] != nil }
 func (r StockMovement) ClearOwnerID()          { r["owner_id"] = nil }
 
-func (r StockMovement) LPN() string        { return text(r, "lpn") }
+func (r StockMovement) LPN() string        { return readText(r, "lpn") }
 func (r StockMovement) LPNOrNull() any     { return r["lpn"] }
 func (r StockMovement) SetLPN(v string)    { r["lpn"] = v }
 func (r StockMovement) SetLPNOrNull(v any) { r["lpn"] = v }
 func (r StockMovement) HasLPN() bool       { return r["lpn"] != nil }
 func (r StockMovement) ClearLPN()          { r["lpn"] = nil }
 
-func (r StockMovement) FromZoneID() string        { return text(r, "from_zone_id") }
+func (r StockMovement) FromZoneID() string        { return readText(r, "from_zone_id") }
 func (r StockMovement) FromZoneIDOrNull() any     { return r["from_zone_id"] }
 func (r StockMovement) SetFromZoneID(v string)    { r["from_zone_id"] = v }
 func (r StockMovement) SetFromZoneIDOrNull(v any) { r["from_zone_id"] = v }
 func (r StockMovement) HasFromZoneID() bool       { return r["from_zone_id"] != nil }
 func (r StockMovement) ClearFromZoneID()          { r["from_zone_id"] = nil }
 
-func (r StockMovement) ToZoneID() string        { return text(r, "to_zone_id") }
+func (r StockMovement) ToZoneID() string        { return readText(r, "to_zone_id") }
 func (r StockMovement) ToZoneIDOrNull() any     { return r["to_zone_id"] }
 func (r StockMovement) SetToZoneID(v string)    { r["to_zone_id"] = v }
 func (r StockMovement) SetToZoneIDOrNull(v any) { r["to_zone_id"] = v }
 func (r StockMovement) HasToZoneID() bool       { return r["to_zone_id"] != nil }
 func (r StockMovement) ClearToZoneID()          { r["to_zone_id"] = nil }
 
-func (r StockMovement) FromStatus() string        { return text(r, "from_status") }
+func (r StockMovement) FromStatus() string        { return readText(r, "from_status") }
 func (r StockMovement) FromStatusOrNull() any     { return r["from_status"] }
 func (r StockMovement) SetFromStatus(v string)    { r["from_status"] = v }
 func (r StockMovement) SetFromStatusOrNull(v any) { r["from_status"] = v }
 
-func (r StockMovement) ToStatus() string        { return text(r, "to_status") }
+func (r StockMovement) ToStatus() string        { return readText(r, "to_status") }
 func (r StockMovement) ToStatusOrNull() any     { return r["to_status"] }
 func (r StockMovement) SetToStatus(v string)    { r["to_status"] = v }
 func (r StockMovement) SetToStatusOrNull(v any) { r["to_status"] = v }
 
-func (r StockMovement) Quantity() decimal.Dec     { return dec(r, "quantity") }
+func (r StockMovement) Quantity() decimal.Dec     { return readDecimal(r, "quantity") }
 func (r StockMovement) QuantityOrNull() any       { return r["quantity"] }
 func (r StockMovement) SetQuantity(v decimal.Dec) { r["quantity"] = v }
 func (r StockMovement) SetQuantityOrNull(v any)   { r["quantity"] = v }
 
-func (r StockMovement) UOM() string        { return text(r, "uom") }
+func (r StockMovement) UOM() string        { return readText(r, "uom") }
 func (r StockMovement) UOMOrNull() any     { return r["uom"] }
 func (r StockMovement) SetUOM(v string)    { r["uom"] = v }
 func (r StockMovement) SetUOMOrNull(v any) { r["uom"] = v }
 func (r StockMovement) HasUOM() bool       { return r["uom"] != nil }
 func (r StockMovement) ClearUOM()          { r["uom"] = nil }
 
-func (r StockMovement) UOMQuantity() decimal.Dec     { return dec(r, "uom_quantity") }
+func (r StockMovement) UOMQuantity() decimal.Dec     { return readDecimal(r, "uom_quantity") }
 func (r StockMovement) UOMQuantityOrNull() any       { return r["uom_quantity"] }
 func (r StockMovement) SetUOMQuantity(v decimal.Dec) { r["uom_quantity"] = v }
 func (r StockMovement) SetUOMQuantityOrNull(v any)   { r["uom_quantity"] = v }
 func (r StockMovement) HasUOMQuantity() bool         { return r["uom_quantity"] != nil }
 func (r StockMovement) ClearUOMQuantity()            { r["uom_quantity"] = nil }
 
-func (r StockMovement) WeightKg() decimal.Dec     { return dec(r, "weight_kg") }
+func (r StockMovement) WeightKg() decimal.Dec     { return readDecimal(r, "weight_kg") }
 func (r StockMovement) WeightKgOrNull() any       { return r["weight_kg"] }
 func (r StockMovement) SetWeightKg(v decimal.Dec) { r["weight_kg"] = v }
 func (r StockMovement) SetWeightKgOrNull(v any)   { r["weight_kg"] = v }
 func (r StockMovement) HasWeightKg() bool         { return r["weight_kg"] != nil }
 func (r StockMovement) ClearWeightKg()            { r["weight_kg"] = nil }
 
-func (r StockMovement) UnitCost() decimal.Dec     { return dec(r, "unit_cost") }
+func (r StockMovement) UnitCost() decimal.Dec     { return readDecimal(r, "unit_cost") }
 func (r StockMovement) UnitCostOrNull() any       { return r["unit_cost"] }
 func (r StockMovement) SetUnitCost(v decimal.Dec) { r["unit_cost"] = v }
 func (r StockMovement) SetUnitCostOrNull(v any)   { r["unit_cost"] = v }
 func (r StockMovement) HasUnitCost() bool         { return r["unit_cost"] != nil }
 func (r StockMovement) ClearUnitCost()            { r["unit_cost"] = nil }
 
-func (r StockMovement) PostingNo() int64         { return integer(r, "posting_no") }
+func (r StockMovement) PostingNo() int64         { return readInteger(r, "posting_no") }
 func (r StockMovement) PostingNoOrNull() any     { return r["posting_no"] }
 func (r StockMovement) SetPostingNo(v int64)     { r["posting_no"] = v }
 func (r StockMovement) SetPostingNoOrNull(v any) { r["posting_no"] = v }
 
-func (r StockMovement) ReasonCode() string        { return text(r, "reason_code") }
+func (r StockMovement) ReasonCode() string        { return readText(r, "reason_code") }
 func (r StockMovement) ReasonCodeOrNull() any     { return r["reason_code"] }
 func (r StockMovement) SetReasonCode(v string)    { r["reason_code"] = v }
 func (r StockMovement) SetReasonCodeOrNull(v any) { r["reason_code"] = v }
 func (r StockMovement) HasReasonCode() bool       { return r["reason_code"] != nil }
 func (r StockMovement) ClearReasonCode()          { r["reason_code"] = nil }
 
-func (r StockMovement) RefType() string        { return text(r, "ref_type") }
+func (r StockMovement) RefType() string        { return readText(r, "ref_type") }
 func (r StockMovement) RefTypeOrNull() any     { return r["ref_type"] }
 func (r StockMovement) SetRefType(v string)    { r["ref_type"] = v }
 func (r StockMovement) SetRefTypeOrNull(v any) { r["ref_type"] = v }
 func (r StockMovement) HasRefType() bool       { return r["ref_type"] != nil }
 func (r StockMovement) ClearRefType()          { r["ref_type"] = nil }
 
-func (r StockMovement) RefID() string        { return text(r, "ref_id") }
+func (r StockMovement) RefID() string        { return readText(r, "ref_id") }
 func (r StockMovement) RefIDOrNull() any     { return r["ref_id"] }
 func (r StockMovement) SetRefID(v string)    { r["ref_id"] = v }
 func (r StockMovement) SetRefIDOrNull(v any) { r["ref_id"] = v }
 func (r StockMovement) HasRefID() bool       { return r["ref_id"] != nil }
 func (r StockMovement) ClearRefID()          { r["ref_id"] = nil }
 
-func (r StockMovement) WorkerID() string        { return text(r, "worker_id") }
+func (r StockMovement) WorkerID() string        { return readText(r, "worker_id") }
 func (r StockMovement) WorkerIDOrNull() any     { return r["worker_id"] }
 func (r StockMovement) SetWorkerID(v string)    { r["worker_id"] = v }
 func (r StockMovement) SetWorkerIDOrNull(v any) { r["worker_id"] = v }
 func (r StockMovement) HasWorkerID() bool       { return r["worker_id"] != nil }
 func (r StockMovement) ClearWorkerID()          { r["worker_id"] = nil }
 
-func (r StockMovement) IdempotencyKey() string        { return text(r, "idempotency_key") }
+func (r StockMovement) IdempotencyKey() string        { return readText(r, "idempotency_key") }
 func (r StockMovement) IdempotencyKeyOrNull() any     { return r["idempotency_key"] }
 func (r StockMovement) SetIdempotencyKey(v string)    { r["idempotency_key"] = v }
 func (r StockMovement) SetIdempotencyKeyOrNull(v any) { r["idempotency_key"] = v }
 func (r StockMovement) HasIdempotencyKey() bool       { return r["idempotency_key"] != nil }
 func (r StockMovement) ClearIdempotencyKey()          { r["idempotency_key"] = nil }
 
-func (r StockMovement) ReversalOf() string        { return text(r, "reversal_of") }
+func (r StockMovement) ReversalOf() string        { return readText(r, "reversal_of") }
 func (r StockMovement) ReversalOfOrNull() any     { return r["reversal_of"] }
 func (r StockMovement) SetReversalOf(v string)    { r["reversal_of"] = v }
 func (r StockMovement) SetReversalOfOrNull(v any) { r["reversal_of"] = v }
 func (r StockMovement) HasReversalOf() bool       { return r["reversal_of"] != nil }
 func (r StockMovement) ClearReversalOf()          { r["reversal_of"] = nil }
 
-func (r StockMovement) ReservationID() string        { return text(r, "reservation_id") }
+func (r StockMovement) ReservationID() string        { return readText(r, "reservation_id") }
 func (r StockMovement) ReservationIDOrNull() any     { return r["reservation_id"] }
 func (r StockMovement) SetReservationID(v string)    { r["reservation_id"] = v }
 func (r StockMovement) SetReservationIDOrNull(v any) { r["reservation_id"] = v }
 func (r StockMovement) HasReservationID() bool       { return r["reservation_id"] != nil }
 func (r StockMovement) ClearReservationID()          { r["reservation_id"] = nil }
 
-func (r StockMovement) OrderLineID() string        { return text(r, "order_line_id") }
+func (r StockMovement) OrderLineID() string        { return readText(r, "order_line_id") }
 func (r StockMovement) OrderLineIDOrNull() any     { return r["order_line_id"] }
 func (r StockMovement) SetOrderLineID(v string)    { r["order_line_id"] = v }
 func (r StockMovement) SetOrderLineIDOrNull(v any) { r["order_line_id"] = v }
 func (r StockMovement) HasOrderLineID() bool       { return r["order_line_id"] != nil }
 func (r StockMovement) ClearOrderLineID()          { r["order_line_id"] = nil }
 
-func (r StockMovement) OverrideReason() string        { return text(r, "override_reason") }
+func (r StockMovement) OverrideReason() string        { return readText(r, "override_reason") }
 func (r StockMovement) OverrideReasonOrNull() any     { return r["override_reason"] }
 func (r StockMovement) SetOverrideReason(v string)    { r["override_reason"] = v }
 func (r StockMovement) SetOverrideReasonOrNull(v any) { r["override_reason"] = v }
 func (r StockMovement) HasOverrideReason() bool       { return r["override_reason"] != nil }
 func (r StockMovement) ClearOverrideReason()          { r["override_reason"] = nil }
 
-func (r StockMovement) ApprovedBy() string        { return text(r, "approved_by") }
+func (r StockMovement) ApprovedBy() string        { return readText(r, "approved_by") }
 func (r StockMovement) ApprovedByOrNull() any     { return r["approved_by"] }
 func (r StockMovement) SetApprovedBy(v string)    { r["approved_by"] = v }
 func (r StockMovement) SetApprovedByOrNull(v any) { r["approved_by"] = v }
 func (r StockMovement) HasApprovedBy() bool       { return r["approved_by"] != nil }
 func (r StockMovement) ClearApprovedBy()          { r["approved_by"] = nil }
 
-func (r StockMovement) ImportJobID() string        { return text(r, "import_job_id") }
+func (r StockMovement) ImportJobID() string        { return readText(r, "import_job_id") }
 func (r StockMovement) ImportJobIDOrNull() any     { return r["import_job_id"] }
 func (r StockMovement) SetImportJobID(v string)    { r["import_job_id"] = v }
 func (r StockMovement) SetImportJobIDOrNull(v any) { r["import_job_id"] = v }
 func (r StockMovement) HasImportJobID() bool       { return r["import_job_id"] != nil }
 func (r StockMovement) ClearImportJobID()          { r["import_job_id"] = nil }
 
-func (r StockMovement) CreatedAt() string        { return text(r, "created_at") }
+func (r StockMovement) CreatedAt() string        { return readText(r, "created_at") }
 func (r StockMovement) CreatedAtOrNull() any     { return r["created_at"] }
 func (r StockMovement) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r StockMovement) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r StockMovement) UpdatedAt() string        { return text(r, "updated_at") }
+func (r StockMovement) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r StockMovement) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r StockMovement) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r StockMovement) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r StockMovement) CreatedBy() string        { return text(r, "created_by") }
+func (r StockMovement) CreatedBy() string        { return readText(r, "created_by") }
 func (r StockMovement) CreatedByOrNull() any     { return r["created_by"] }
 func (r StockMovement) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r StockMovement) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r StockMovement) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r StockMovement) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r StockMovement) Version() int64         { return integer(r, "version") }
+func (r StockMovement) Version() int64         { return readInteger(r, "version") }
 func (r StockMovement) VersionOrNull() any     { return r["version"] }
 func (r StockMovement) SetVersion(v int64)     { r["version"] = v }
 func (r StockMovement) SetVersionOrNull(v any) { r["version"] = v }
@@ -8475,65 +8481,65 @@ type TalkAttendance store.Row
 // ResourceName is talk_attendances.
 func (TalkAttendance) ResourceName() string { return "talk_attendances" }
 
-func (r TalkAttendance) TenantID() string        { return text(r, "tenant_id") }
+func (r TalkAttendance) TenantID() string        { return readText(r, "tenant_id") }
 func (r TalkAttendance) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r TalkAttendance) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r TalkAttendance) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r TalkAttendance) ID() string        { return text(r, "id") }
+func (r TalkAttendance) ID() string        { return readText(r, "id") }
 func (r TalkAttendance) IDOrNull() any     { return r["id"] }
 func (r TalkAttendance) SetID(v string)    { r["id"] = v }
 func (r TalkAttendance) SetIDOrNull(v any) { r["id"] = v }
 
-func (r TalkAttendance) TalkID() string        { return text(r, "talk_id") }
+func (r TalkAttendance) TalkID() string        { return readText(r, "talk_id") }
 func (r TalkAttendance) TalkIDOrNull() any     { return r["talk_id"] }
 func (r TalkAttendance) SetTalkID(v string)    { r["talk_id"] = v }
 func (r TalkAttendance) SetTalkIDOrNull(v any) { r["talk_id"] = v }
 
-func (r TalkAttendance) WorkerID() string        { return text(r, "worker_id") }
+func (r TalkAttendance) WorkerID() string        { return readText(r, "worker_id") }
 func (r TalkAttendance) WorkerIDOrNull() any     { return r["worker_id"] }
 func (r TalkAttendance) SetWorkerID(v string)    { r["worker_id"] = v }
 func (r TalkAttendance) SetWorkerIDOrNull(v any) { r["worker_id"] = v }
 
-func (r TalkAttendance) SignedAt() string        { return text(r, "signed_at") }
+func (r TalkAttendance) SignedAt() string        { return readText(r, "signed_at") }
 func (r TalkAttendance) SignedAtOrNull() any     { return r["signed_at"] }
 func (r TalkAttendance) SetSignedAt(v string)    { r["signed_at"] = v }
 func (r TalkAttendance) SetSignedAtOrNull(v any) { r["signed_at"] = v }
 func (r TalkAttendance) HasSignedAt() bool       { return r["signed_at"] != nil }
 func (r TalkAttendance) ClearSignedAt()          { r["signed_at"] = nil }
 
-func (r TalkAttendance) Signature() string        { return text(r, "signature") }
+func (r TalkAttendance) Signature() string        { return readText(r, "signature") }
 func (r TalkAttendance) SignatureOrNull() any     { return r["signature"] }
 func (r TalkAttendance) SetSignature(v string)    { r["signature"] = v }
 func (r TalkAttendance) SetSignatureOrNull(v any) { r["signature"] = v }
 func (r TalkAttendance) HasSignature() bool       { return r["signature"] != nil }
 func (r TalkAttendance) ClearSignature()          { r["signature"] = nil }
 
-func (r TalkAttendance) SignedBy() string        { return text(r, "signed_by") }
+func (r TalkAttendance) SignedBy() string        { return readText(r, "signed_by") }
 func (r TalkAttendance) SignedByOrNull() any     { return r["signed_by"] }
 func (r TalkAttendance) SetSignedBy(v string)    { r["signed_by"] = v }
 func (r TalkAttendance) SetSignedByOrNull(v any) { r["signed_by"] = v }
 func (r TalkAttendance) HasSignedBy() bool       { return r["signed_by"] != nil }
 func (r TalkAttendance) ClearSignedBy()          { r["signed_by"] = nil }
 
-func (r TalkAttendance) CreatedAt() string        { return text(r, "created_at") }
+func (r TalkAttendance) CreatedAt() string        { return readText(r, "created_at") }
 func (r TalkAttendance) CreatedAtOrNull() any     { return r["created_at"] }
 func (r TalkAttendance) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r TalkAttendance) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r TalkAttendance) UpdatedAt() string        { return text(r, "updated_at") }
+func (r TalkAttendance) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r TalkAttendance) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r TalkAttendance) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r TalkAttendance) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r TalkAttendance) CreatedBy() string        { return text(r, "created_by") }
+func (r TalkAttendance) CreatedBy() string        { return readText(r, "created_by") }
 func (r TalkAttendance) CreatedByOrNull() any     { return r["created_by"] }
 func (r TalkAttendance) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r TalkAttendance) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r TalkAttendance) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r TalkAttendance) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r TalkAttendance) Version() int64         { return integer(r, "version") }
+func (r TalkAttendance) Version() int64         { return readInteger(r, "version") }
 func (r TalkAttendance) VersionOrNull() any     { return r["version"] }
 func (r TalkAttendance) SetVersion(v int64)     { r["version"] = v }
 func (r TalkAttendance) SetVersionOrNull(v any) { r["version"] = v }
@@ -8544,69 +8550,69 @@ type TeamScore store.Row
 // ResourceName is team_scores.
 func (TeamScore) ResourceName() string { return "team_scores" }
 
-func (r TeamScore) TenantID() string        { return text(r, "tenant_id") }
+func (r TeamScore) TenantID() string        { return readText(r, "tenant_id") }
 func (r TeamScore) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r TeamScore) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r TeamScore) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r TeamScore) ID() string        { return text(r, "id") }
+func (r TeamScore) ID() string        { return readText(r, "id") }
 func (r TeamScore) IDOrNull() any     { return r["id"] }
 func (r TeamScore) SetID(v string)    { r["id"] = v }
 func (r TeamScore) SetIDOrNull(v any) { r["id"] = v }
 
-func (r TeamScore) TeamID() string        { return text(r, "team_id") }
+func (r TeamScore) TeamID() string        { return readText(r, "team_id") }
 func (r TeamScore) TeamIDOrNull() any     { return r["team_id"] }
 func (r TeamScore) SetTeamID(v string)    { r["team_id"] = v }
 func (r TeamScore) SetTeamIDOrNull(v any) { r["team_id"] = v }
 
-func (r TeamScore) Period() string        { return text(r, "period") }
+func (r TeamScore) Period() string        { return readText(r, "period") }
 func (r TeamScore) PeriodOrNull() any     { return r["period"] }
 func (r TeamScore) SetPeriod(v string)    { r["period"] = v }
 func (r TeamScore) SetPeriodOrNull(v any) { r["period"] = v }
 
-func (r TeamScore) PeriodStart() string        { return text(r, "period_start") }
+func (r TeamScore) PeriodStart() string        { return readText(r, "period_start") }
 func (r TeamScore) PeriodStartOrNull() any     { return r["period_start"] }
 func (r TeamScore) SetPeriodStart(v string)    { r["period_start"] = v }
 func (r TeamScore) SetPeriodStartOrNull(v any) { r["period_start"] = v }
 
-func (r TeamScore) PeriodEnd() string        { return text(r, "period_end") }
+func (r TeamScore) PeriodEnd() string        { return readText(r, "period_end") }
 func (r TeamScore) PeriodEndOrNull() any     { return r["period_end"] }
 func (r TeamScore) SetPeriodEnd(v string)    { r["period_end"] = v }
 func (r TeamScore) SetPeriodEndOrNull(v any) { r["period_end"] = v }
 
-func (r TeamScore) Score() decimal.Dec     { return dec(r, "score") }
+func (r TeamScore) Score() decimal.Dec     { return readDecimal(r, "score") }
 func (r TeamScore) ScoreOrNull() any       { return r["score"] }
 func (r TeamScore) SetScore(v decimal.Dec) { r["score"] = v }
 func (r TeamScore) SetScoreOrNull(v any)   { r["score"] = v }
 
-func (r TeamScore) N() int64         { return integer(r, "n") }
+func (r TeamScore) N() int64         { return readInteger(r, "n") }
 func (r TeamScore) NOrNull() any     { return r["n"] }
 func (r TeamScore) SetN(v int64)     { r["n"] = v }
 func (r TeamScore) SetNOrNull(v any) { r["n"] = v }
 
-func (r TeamScore) Parts() json.RawMessage     { return document(r, "parts") }
+func (r TeamScore) Parts() json.RawMessage     { return readDocument(r, "parts") }
 func (r TeamScore) PartsOrNull() any           { return r["parts"] }
 func (r TeamScore) SetParts(v json.RawMessage) { r["parts"] = v }
 func (r TeamScore) SetPartsOrNull(v any)       { r["parts"] = v }
 
-func (r TeamScore) CreatedAt() string        { return text(r, "created_at") }
+func (r TeamScore) CreatedAt() string        { return readText(r, "created_at") }
 func (r TeamScore) CreatedAtOrNull() any     { return r["created_at"] }
 func (r TeamScore) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r TeamScore) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r TeamScore) UpdatedAt() string        { return text(r, "updated_at") }
+func (r TeamScore) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r TeamScore) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r TeamScore) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r TeamScore) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r TeamScore) CreatedBy() string        { return text(r, "created_by") }
+func (r TeamScore) CreatedBy() string        { return readText(r, "created_by") }
 func (r TeamScore) CreatedByOrNull() any     { return r["created_by"] }
 func (r TeamScore) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r TeamScore) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r TeamScore) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r TeamScore) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r TeamScore) Version() int64         { return integer(r, "version") }
+func (r TeamScore) Version() int64         { return readInteger(r, "version") }
 func (r TeamScore) VersionOrNull() any     { return r["version"] }
 func (r TeamScore) SetVersion(v int64)     { r["version"] = v }
 func (r TeamScore) SetVersionOrNull(v any) { r["version"] = v }
@@ -8617,65 +8623,65 @@ type Team store.Row
 // ResourceName is teams.
 func (Team) ResourceName() string { return "teams" }
 
-func (r Team) TenantID() string        { return text(r, "tenant_id") }
+func (r Team) TenantID() string        { return readText(r, "tenant_id") }
 func (r Team) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Team) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Team) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Team) ID() string        { return text(r, "id") }
+func (r Team) ID() string        { return readText(r, "id") }
 func (r Team) IDOrNull() any     { return r["id"] }
 func (r Team) SetID(v string)    { r["id"] = v }
 func (r Team) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Team) Code() string        { return text(r, "code") }
+func (r Team) Code() string        { return readText(r, "code") }
 func (r Team) CodeOrNull() any     { return r["code"] }
 func (r Team) SetCode(v string)    { r["code"] = v }
 func (r Team) SetCodeOrNull(v any) { r["code"] = v }
 
-func (r Team) Name() string        { return text(r, "name") }
+func (r Team) Name() string        { return readText(r, "name") }
 func (r Team) NameOrNull() any     { return r["name"] }
 func (r Team) SetName(v string)    { r["name"] = v }
 func (r Team) SetNameOrNull(v any) { r["name"] = v }
 
-func (r Team) LeadUserID() string        { return text(r, "lead_user_id") }
+func (r Team) LeadUserID() string        { return readText(r, "lead_user_id") }
 func (r Team) LeadUserIDOrNull() any     { return r["lead_user_id"] }
 func (r Team) SetLeadUserID(v string)    { r["lead_user_id"] = v }
 func (r Team) SetLeadUserIDOrNull(v any) { r["lead_user_id"] = v }
 func (r Team) HasLeadUserID() bool       { return r["lead_user_id"] != nil }
 func (r Team) ClearLeadUserID()          { r["lead_user_id"] = nil }
 
-func (r Team) SiteID() string        { return text(r, "site_id") }
+func (r Team) SiteID() string        { return readText(r, "site_id") }
 func (r Team) SiteIDOrNull() any     { return r["site_id"] }
 func (r Team) SetSiteID(v string)    { r["site_id"] = v }
 func (r Team) SetSiteIDOrNull(v any) { r["site_id"] = v }
 func (r Team) HasSiteID() bool       { return r["site_id"] != nil }
 func (r Team) ClearSiteID()          { r["site_id"] = nil }
 
-func (r Team) ArchivedAt() string        { return text(r, "archived_at") }
+func (r Team) ArchivedAt() string        { return readText(r, "archived_at") }
 func (r Team) ArchivedAtOrNull() any     { return r["archived_at"] }
 func (r Team) SetArchivedAt(v string)    { r["archived_at"] = v }
 func (r Team) SetArchivedAtOrNull(v any) { r["archived_at"] = v }
 func (r Team) HasArchivedAt() bool       { return r["archived_at"] != nil }
 func (r Team) ClearArchivedAt()          { r["archived_at"] = nil }
 
-func (r Team) CreatedAt() string        { return text(r, "created_at") }
+func (r Team) CreatedAt() string        { return readText(r, "created_at") }
 func (r Team) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Team) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Team) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Team) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Team) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Team) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Team) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Team) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Team) CreatedBy() string        { return text(r, "created_by") }
+func (r Team) CreatedBy() string        { return readText(r, "created_by") }
 func (r Team) CreatedByOrNull() any     { return r["created_by"] }
 func (r Team) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Team) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Team) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Team) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Team) Version() int64         { return integer(r, "version") }
+func (r Team) Version() int64         { return readInteger(r, "version") }
 func (r Team) VersionOrNull() any     { return r["version"] }
 func (r Team) SetVersion(v int64)     { r["version"] = v }
 func (r Team) SetVersionOrNull(v any) { r["version"] = v }
@@ -8686,109 +8692,109 @@ type Tenant store.Row
 // ResourceName is tenants.
 func (Tenant) ResourceName() string { return "tenants" }
 
-func (r Tenant) ID() string        { return text(r, "id") }
+func (r Tenant) ID() string        { return readText(r, "id") }
 func (r Tenant) IDOrNull() any     { return r["id"] }
 func (r Tenant) SetID(v string)    { r["id"] = v }
 func (r Tenant) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Tenant) Name() string        { return text(r, "name") }
+func (r Tenant) Name() string        { return readText(r, "name") }
 func (r Tenant) NameOrNull() any     { return r["name"] }
 func (r Tenant) SetName(v string)    { r["name"] = v }
 func (r Tenant) SetNameOrNull(v any) { r["name"] = v }
 
-func (r Tenant) Slug() string        { return text(r, "slug") }
+func (r Tenant) Slug() string        { return readText(r, "slug") }
 func (r Tenant) SlugOrNull() any     { return r["slug"] }
 func (r Tenant) SetSlug(v string)    { r["slug"] = v }
 func (r Tenant) SetSlugOrNull(v any) { r["slug"] = v }
 
-func (r Tenant) Plan() string        { return text(r, "plan") }
+func (r Tenant) Plan() string        { return readText(r, "plan") }
 func (r Tenant) PlanOrNull() any     { return r["plan"] }
 func (r Tenant) SetPlan(v string)    { r["plan"] = v }
 func (r Tenant) SetPlanOrNull(v any) { r["plan"] = v }
 
-func (r Tenant) Status() string        { return text(r, "status") }
+func (r Tenant) Status() string        { return readText(r, "status") }
 func (r Tenant) StatusOrNull() any     { return r["status"] }
 func (r Tenant) SetStatus(v string)    { r["status"] = v }
 func (r Tenant) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r Tenant) Timezone() string        { return text(r, "timezone") }
+func (r Tenant) Timezone() string        { return readText(r, "timezone") }
 func (r Tenant) TimezoneOrNull() any     { return r["timezone"] }
 func (r Tenant) SetTimezone(v string)    { r["timezone"] = v }
 func (r Tenant) SetTimezoneOrNull(v any) { r["timezone"] = v }
 
-func (r Tenant) Country() string        { return text(r, "country") }
+func (r Tenant) Country() string        { return readText(r, "country") }
 func (r Tenant) CountryOrNull() any     { return r["country"] }
 func (r Tenant) SetCountry(v string)    { r["country"] = v }
 func (r Tenant) SetCountryOrNull(v any) { r["country"] = v }
 func (r Tenant) HasCountry() bool       { return r["country"] != nil }
 func (r Tenant) ClearCountry()          { r["country"] = nil }
 
-func (r Tenant) Currency() string        { return text(r, "currency") }
+func (r Tenant) Currency() string        { return readText(r, "currency") }
 func (r Tenant) CurrencyOrNull() any     { return r["currency"] }
 func (r Tenant) SetCurrency(v string)    { r["currency"] = v }
 func (r Tenant) SetCurrencyOrNull(v any) { r["currency"] = v }
 
-func (r Tenant) Jurisdictions() json.RawMessage     { return document(r, "jurisdictions") }
+func (r Tenant) Jurisdictions() json.RawMessage     { return readDocument(r, "jurisdictions") }
 func (r Tenant) JurisdictionsOrNull() any           { return r["jurisdictions"] }
 func (r Tenant) SetJurisdictions(v json.RawMessage) { r["jurisdictions"] = v }
 func (r Tenant) SetJurisdictionsOrNull(v any)       { r["jurisdictions"] = v }
 
-func (r Tenant) JoinPolicy() string        { return text(r, "join_policy") }
+func (r Tenant) JoinPolicy() string        { return readText(r, "join_policy") }
 func (r Tenant) JoinPolicyOrNull() any     { return r["join_policy"] }
 func (r Tenant) SetJoinPolicy(v string)    { r["join_policy"] = v }
 func (r Tenant) SetJoinPolicyOrNull(v any) { r["join_policy"] = v }
 
-func (r Tenant) EmailDomains() json.RawMessage     { return document(r, "email_domains") }
+func (r Tenant) EmailDomains() json.RawMessage     { return readDocument(r, "email_domains") }
 func (r Tenant) EmailDomainsOrNull() any           { return r["email_domains"] }
 func (r Tenant) SetEmailDomains(v json.RawMessage) { r["email_domains"] = v }
 func (r Tenant) SetEmailDomainsOrNull(v any)       { r["email_domains"] = v }
 
-func (r Tenant) GS1CompanyPrefix() string        { return text(r, "gs1_company_prefix") }
+func (r Tenant) GS1CompanyPrefix() string        { return readText(r, "gs1_company_prefix") }
 func (r Tenant) GS1CompanyPrefixOrNull() any     { return r["gs1_company_prefix"] }
 func (r Tenant) SetGS1CompanyPrefix(v string)    { r["gs1_company_prefix"] = v }
 func (r Tenant) SetGS1CompanyPrefixOrNull(v any) { r["gs1_company_prefix"] = v }
 func (r Tenant) HasGS1CompanyPrefix() bool       { return r["gs1_company_prefix"] != nil }
 func (r Tenant) ClearGS1CompanyPrefix()          { r["gs1_company_prefix"] = nil }
 
-func (r Tenant) Limits() json.RawMessage     { return document(r, "limits") }
+func (r Tenant) Limits() json.RawMessage     { return readDocument(r, "limits") }
 func (r Tenant) LimitsOrNull() any           { return r["limits"] }
 func (r Tenant) SetLimits(v json.RawMessage) { r["limits"] = v }
 func (r Tenant) SetLimitsOrNull(v any)       { r["limits"] = v }
 func (r Tenant) HasLimits() bool             { return r["limits"] != nil }
 func (r Tenant) ClearLimits()                { r["limits"] = nil }
 
-func (r Tenant) ImportQuota() int64         { return integer(r, "import_quota") }
+func (r Tenant) ImportQuota() int64         { return readInteger(r, "import_quota") }
 func (r Tenant) ImportQuotaOrNull() any     { return r["import_quota"] }
 func (r Tenant) SetImportQuota(v int64)     { r["import_quota"] = v }
 func (r Tenant) SetImportQuotaOrNull(v any) { r["import_quota"] = v }
 func (r Tenant) HasImportQuota() bool       { return r["import_quota"] != nil }
 func (r Tenant) ClearImportQuota()          { r["import_quota"] = nil }
 
-func (r Tenant) PhotoQuota() int64         { return integer(r, "photo_quota") }
+func (r Tenant) PhotoQuota() int64         { return readInteger(r, "photo_quota") }
 func (r Tenant) PhotoQuotaOrNull() any     { return r["photo_quota"] }
 func (r Tenant) SetPhotoQuota(v int64)     { r["photo_quota"] = v }
 func (r Tenant) SetPhotoQuotaOrNull(v any) { r["photo_quota"] = v }
 func (r Tenant) HasPhotoQuota() bool       { return r["photo_quota"] != nil }
 func (r Tenant) ClearPhotoQuota()          { r["photo_quota"] = nil }
 
-func (r Tenant) CreatedAt() string        { return text(r, "created_at") }
+func (r Tenant) CreatedAt() string        { return readText(r, "created_at") }
 func (r Tenant) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Tenant) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Tenant) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Tenant) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Tenant) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Tenant) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Tenant) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Tenant) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Tenant) CreatedBy() string        { return text(r, "created_by") }
+func (r Tenant) CreatedBy() string        { return readText(r, "created_by") }
 func (r Tenant) CreatedByOrNull() any     { return r["created_by"] }
 func (r Tenant) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Tenant) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Tenant) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Tenant) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Tenant) Version() int64         { return integer(r, "version") }
+func (r Tenant) Version() int64         { return readInteger(r, "version") }
 func (r Tenant) VersionOrNull() any     { return r["version"] }
 func (r Tenant) SetVersion(v int64)     { r["version"] = v }
 func (r Tenant) SetVersionOrNull(v any) { r["version"] = v }
@@ -8799,84 +8805,84 @@ type ToolboxTalk store.Row
 // ResourceName is toolbox_talks.
 func (ToolboxTalk) ResourceName() string { return "toolbox_talks" }
 
-func (r ToolboxTalk) TenantID() string        { return text(r, "tenant_id") }
+func (r ToolboxTalk) TenantID() string        { return readText(r, "tenant_id") }
 func (r ToolboxTalk) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r ToolboxTalk) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r ToolboxTalk) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r ToolboxTalk) ID() string        { return text(r, "id") }
+func (r ToolboxTalk) ID() string        { return readText(r, "id") }
 func (r ToolboxTalk) IDOrNull() any     { return r["id"] }
 func (r ToolboxTalk) SetID(v string)    { r["id"] = v }
 func (r ToolboxTalk) SetIDOrNull(v any) { r["id"] = v }
 
-func (r ToolboxTalk) Topic() string        { return text(r, "topic") }
+func (r ToolboxTalk) Topic() string        { return readText(r, "topic") }
 func (r ToolboxTalk) TopicOrNull() any     { return r["topic"] }
 func (r ToolboxTalk) SetTopic(v string)    { r["topic"] = v }
 func (r ToolboxTalk) SetTopicOrNull(v any) { r["topic"] = v }
 
-func (r ToolboxTalk) Notes() string        { return text(r, "notes") }
+func (r ToolboxTalk) Notes() string        { return readText(r, "notes") }
 func (r ToolboxTalk) NotesOrNull() any     { return r["notes"] }
 func (r ToolboxTalk) SetNotes(v string)    { r["notes"] = v }
 func (r ToolboxTalk) SetNotesOrNull(v any) { r["notes"] = v }
 func (r ToolboxTalk) HasNotes() bool       { return r["notes"] != nil }
 func (r ToolboxTalk) ClearNotes()          { r["notes"] = nil }
 
-func (r ToolboxTalk) SiteID() string        { return text(r, "site_id") }
+func (r ToolboxTalk) SiteID() string        { return readText(r, "site_id") }
 func (r ToolboxTalk) SiteIDOrNull() any     { return r["site_id"] }
 func (r ToolboxTalk) SetSiteID(v string)    { r["site_id"] = v }
 func (r ToolboxTalk) SetSiteIDOrNull(v any) { r["site_id"] = v }
 func (r ToolboxTalk) HasSiteID() bool       { return r["site_id"] != nil }
 func (r ToolboxTalk) ClearSiteID()          { r["site_id"] = nil }
 
-func (r ToolboxTalk) TeamID() string        { return text(r, "team_id") }
+func (r ToolboxTalk) TeamID() string        { return readText(r, "team_id") }
 func (r ToolboxTalk) TeamIDOrNull() any     { return r["team_id"] }
 func (r ToolboxTalk) SetTeamID(v string)    { r["team_id"] = v }
 func (r ToolboxTalk) SetTeamIDOrNull(v any) { r["team_id"] = v }
 func (r ToolboxTalk) HasTeamID() bool       { return r["team_id"] != nil }
 func (r ToolboxTalk) ClearTeamID()          { r["team_id"] = nil }
 
-func (r ToolboxTalk) HeldAt() string        { return text(r, "held_at") }
+func (r ToolboxTalk) HeldAt() string        { return readText(r, "held_at") }
 func (r ToolboxTalk) HeldAtOrNull() any     { return r["held_at"] }
 func (r ToolboxTalk) SetHeldAt(v string)    { r["held_at"] = v }
 func (r ToolboxTalk) SetHeldAtOrNull(v any) { r["held_at"] = v }
 
-func (r ToolboxTalk) LeaderUserID() string        { return text(r, "leader_user_id") }
+func (r ToolboxTalk) LeaderUserID() string        { return readText(r, "leader_user_id") }
 func (r ToolboxTalk) LeaderUserIDOrNull() any     { return r["leader_user_id"] }
 func (r ToolboxTalk) SetLeaderUserID(v string)    { r["leader_user_id"] = v }
 func (r ToolboxTalk) SetLeaderUserIDOrNull(v any) { r["leader_user_id"] = v }
 
-func (r ToolboxTalk) Minutes() int64         { return integer(r, "minutes") }
+func (r ToolboxTalk) Minutes() int64         { return readInteger(r, "minutes") }
 func (r ToolboxTalk) MinutesOrNull() any     { return r["minutes"] }
 func (r ToolboxTalk) SetMinutes(v int64)     { r["minutes"] = v }
 func (r ToolboxTalk) SetMinutesOrNull(v any) { r["minutes"] = v }
 func (r ToolboxTalk) HasMinutes() bool       { return r["minutes"] != nil }
 func (r ToolboxTalk) ClearMinutes()          { r["minutes"] = nil }
 
-func (r ToolboxTalk) IncidentID() string        { return text(r, "incident_id") }
+func (r ToolboxTalk) IncidentID() string        { return readText(r, "incident_id") }
 func (r ToolboxTalk) IncidentIDOrNull() any     { return r["incident_id"] }
 func (r ToolboxTalk) SetIncidentID(v string)    { r["incident_id"] = v }
 func (r ToolboxTalk) SetIncidentIDOrNull(v any) { r["incident_id"] = v }
 func (r ToolboxTalk) HasIncidentID() bool       { return r["incident_id"] != nil }
 func (r ToolboxTalk) ClearIncidentID()          { r["incident_id"] = nil }
 
-func (r ToolboxTalk) CreatedAt() string        { return text(r, "created_at") }
+func (r ToolboxTalk) CreatedAt() string        { return readText(r, "created_at") }
 func (r ToolboxTalk) CreatedAtOrNull() any     { return r["created_at"] }
 func (r ToolboxTalk) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r ToolboxTalk) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r ToolboxTalk) UpdatedAt() string        { return text(r, "updated_at") }
+func (r ToolboxTalk) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r ToolboxTalk) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r ToolboxTalk) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r ToolboxTalk) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r ToolboxTalk) CreatedBy() string        { return text(r, "created_by") }
+func (r ToolboxTalk) CreatedBy() string        { return readText(r, "created_by") }
 func (r ToolboxTalk) CreatedByOrNull() any     { return r["created_by"] }
 func (r ToolboxTalk) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r ToolboxTalk) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r ToolboxTalk) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r ToolboxTalk) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r ToolboxTalk) Version() int64         { return integer(r, "version") }
+func (r ToolboxTalk) Version() int64         { return readInteger(r, "version") }
 func (r ToolboxTalk) VersionOrNull() any     { return r["version"] }
 func (r ToolboxTalk) SetVersion(v int64)     { r["version"] = v }
 func (r ToolboxTalk) SetVersionOrNull(v any) { r["version"] = v }
@@ -8887,196 +8893,196 @@ type TrainingAssignment store.Row
 // ResourceName is training_assignments.
 func (TrainingAssignment) ResourceName() string { return "training_assignments" }
 
-func (r TrainingAssignment) TenantID() string        { return text(r, "tenant_id") }
+func (r TrainingAssignment) TenantID() string        { return readText(r, "tenant_id") }
 func (r TrainingAssignment) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r TrainingAssignment) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r TrainingAssignment) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r TrainingAssignment) ID() string        { return text(r, "id") }
+func (r TrainingAssignment) ID() string        { return readText(r, "id") }
 func (r TrainingAssignment) IDOrNull() any     { return r["id"] }
 func (r TrainingAssignment) SetID(v string)    { r["id"] = v }
 func (r TrainingAssignment) SetIDOrNull(v any) { r["id"] = v }
 
-func (r TrainingAssignment) CourseID() string        { return text(r, "course_id") }
+func (r TrainingAssignment) CourseID() string        { return readText(r, "course_id") }
 func (r TrainingAssignment) CourseIDOrNull() any     { return r["course_id"] }
 func (r TrainingAssignment) SetCourseID(v string)    { r["course_id"] = v }
 func (r TrainingAssignment) SetCourseIDOrNull(v any) { r["course_id"] = v }
 
-func (r TrainingAssignment) UserID() string        { return text(r, "user_id") }
+func (r TrainingAssignment) UserID() string        { return readText(r, "user_id") }
 func (r TrainingAssignment) UserIDOrNull() any     { return r["user_id"] }
 func (r TrainingAssignment) SetUserID(v string)    { r["user_id"] = v }
 func (r TrainingAssignment) SetUserIDOrNull(v any) { r["user_id"] = v }
 func (r TrainingAssignment) HasUserID() bool       { return r["user_id"] != nil }
 func (r TrainingAssignment) ClearUserID()          { r["user_id"] = nil }
 
-func (r TrainingAssignment) WorkerID() string        { return text(r, "worker_id") }
+func (r TrainingAssignment) WorkerID() string        { return readText(r, "worker_id") }
 func (r TrainingAssignment) WorkerIDOrNull() any     { return r["worker_id"] }
 func (r TrainingAssignment) SetWorkerID(v string)    { r["worker_id"] = v }
 func (r TrainingAssignment) SetWorkerIDOrNull(v any) { r["worker_id"] = v }
 func (r TrainingAssignment) HasWorkerID() bool       { return r["worker_id"] != nil }
 func (r TrainingAssignment) ClearWorkerID()          { r["worker_id"] = nil }
 
-func (r TrainingAssignment) AssignmentType() string        { return text(r, "assignment_type") }
+func (r TrainingAssignment) AssignmentType() string        { return readText(r, "assignment_type") }
 func (r TrainingAssignment) AssignmentTypeOrNull() any     { return r["assignment_type"] }
 func (r TrainingAssignment) SetAssignmentType(v string)    { r["assignment_type"] = v }
 func (r TrainingAssignment) SetAssignmentTypeOrNull(v any) { r["assignment_type"] = v }
 
-func (r TrainingAssignment) AssignmentReason() string        { return text(r, "assignment_reason") }
+func (r TrainingAssignment) AssignmentReason() string        { return readText(r, "assignment_reason") }
 func (r TrainingAssignment) AssignmentReasonOrNull() any     { return r["assignment_reason"] }
 func (r TrainingAssignment) SetAssignmentReason(v string)    { r["assignment_reason"] = v }
 func (r TrainingAssignment) SetAssignmentReasonOrNull(v any) { r["assignment_reason"] = v }
 func (r TrainingAssignment) HasAssignmentReason() bool       { return r["assignment_reason"] != nil }
 func (r TrainingAssignment) ClearAssignmentReason()          { r["assignment_reason"] = nil }
 
-func (r TrainingAssignment) DueOn() string        { return text(r, "due_on") }
+func (r TrainingAssignment) DueOn() string        { return readText(r, "due_on") }
 func (r TrainingAssignment) DueOnOrNull() any     { return r["due_on"] }
 func (r TrainingAssignment) SetDueOn(v string)    { r["due_on"] = v }
 func (r TrainingAssignment) SetDueOnOrNull(v any) { r["due_on"] = v }
 func (r TrainingAssignment) HasDueOn() bool       { return r["due_on"] != nil }
 func (r TrainingAssignment) ClearDueOn()          { r["due_on"] = nil }
 
-func (r TrainingAssignment) StartedAt() string        { return text(r, "started_at") }
+func (r TrainingAssignment) StartedAt() string        { return readText(r, "started_at") }
 func (r TrainingAssignment) StartedAtOrNull() any     { return r["started_at"] }
 func (r TrainingAssignment) SetStartedAt(v string)    { r["started_at"] = v }
 func (r TrainingAssignment) SetStartedAtOrNull(v any) { r["started_at"] = v }
 func (r TrainingAssignment) HasStartedAt() bool       { return r["started_at"] != nil }
 func (r TrainingAssignment) ClearStartedAt()          { r["started_at"] = nil }
 
-func (r TrainingAssignment) CompletedAt() string        { return text(r, "completed_at") }
+func (r TrainingAssignment) CompletedAt() string        { return readText(r, "completed_at") }
 func (r TrainingAssignment) CompletedAtOrNull() any     { return r["completed_at"] }
 func (r TrainingAssignment) SetCompletedAt(v string)    { r["completed_at"] = v }
 func (r TrainingAssignment) SetCompletedAtOrNull(v any) { r["completed_at"] = v }
 func (r TrainingAssignment) HasCompletedAt() bool       { return r["completed_at"] != nil }
 func (r TrainingAssignment) ClearCompletedAt()          { r["completed_at"] = nil }
 
-func (r TrainingAssignment) Result() decimal.Dec     { return dec(r, "result") }
+func (r TrainingAssignment) Result() decimal.Dec     { return readDecimal(r, "result") }
 func (r TrainingAssignment) ResultOrNull() any       { return r["result"] }
 func (r TrainingAssignment) SetResult(v decimal.Dec) { r["result"] = v }
 func (r TrainingAssignment) SetResultOrNull(v any)   { r["result"] = v }
 func (r TrainingAssignment) HasResult() bool         { return r["result"] != nil }
 func (r TrainingAssignment) ClearResult()            { r["result"] = nil }
 
-func (r TrainingAssignment) ExpiresOn() string        { return text(r, "expires_on") }
+func (r TrainingAssignment) ExpiresOn() string        { return readText(r, "expires_on") }
 func (r TrainingAssignment) ExpiresOnOrNull() any     { return r["expires_on"] }
 func (r TrainingAssignment) SetExpiresOn(v string)    { r["expires_on"] = v }
 func (r TrainingAssignment) SetExpiresOnOrNull(v any) { r["expires_on"] = v }
 func (r TrainingAssignment) HasExpiresOn() bool       { return r["expires_on"] != nil }
 func (r TrainingAssignment) ClearExpiresOn()          { r["expires_on"] = nil }
 
-func (r TrainingAssignment) TrainedOn() string        { return text(r, "trained_on") }
+func (r TrainingAssignment) TrainedOn() string        { return readText(r, "trained_on") }
 func (r TrainingAssignment) TrainedOnOrNull() any     { return r["trained_on"] }
 func (r TrainingAssignment) SetTrainedOn(v string)    { r["trained_on"] = v }
 func (r TrainingAssignment) SetTrainedOnOrNull(v any) { r["trained_on"] = v }
 func (r TrainingAssignment) HasTrainedOn() bool       { return r["trained_on"] != nil }
 func (r TrainingAssignment) ClearTrainedOn()          { r["trained_on"] = nil }
 
-func (r TrainingAssignment) Trainer() string        { return text(r, "trainer") }
+func (r TrainingAssignment) Trainer() string        { return readText(r, "trainer") }
 func (r TrainingAssignment) TrainerOrNull() any     { return r["trainer"] }
 func (r TrainingAssignment) SetTrainer(v string)    { r["trainer"] = v }
 func (r TrainingAssignment) SetTrainerOrNull(v any) { r["trainer"] = v }
 func (r TrainingAssignment) HasTrainer() bool       { return r["trainer"] != nil }
 func (r TrainingAssignment) ClearTrainer()          { r["trainer"] = nil }
 
-func (r TrainingAssignment) EvaluatedOn() string        { return text(r, "evaluated_on") }
+func (r TrainingAssignment) EvaluatedOn() string        { return readText(r, "evaluated_on") }
 func (r TrainingAssignment) EvaluatedOnOrNull() any     { return r["evaluated_on"] }
 func (r TrainingAssignment) SetEvaluatedOn(v string)    { r["evaluated_on"] = v }
 func (r TrainingAssignment) SetEvaluatedOnOrNull(v any) { r["evaluated_on"] = v }
 func (r TrainingAssignment) HasEvaluatedOn() bool       { return r["evaluated_on"] != nil }
 func (r TrainingAssignment) ClearEvaluatedOn()          { r["evaluated_on"] = nil }
 
-func (r TrainingAssignment) Evaluator() string        { return text(r, "evaluator") }
+func (r TrainingAssignment) Evaluator() string        { return readText(r, "evaluator") }
 func (r TrainingAssignment) EvaluatorOrNull() any     { return r["evaluator"] }
 func (r TrainingAssignment) SetEvaluator(v string)    { r["evaluator"] = v }
 func (r TrainingAssignment) SetEvaluatorOrNull(v any) { r["evaluator"] = v }
 func (r TrainingAssignment) HasEvaluator() bool       { return r["evaluator"] != nil }
 func (r TrainingAssignment) ClearEvaluator()          { r["evaluator"] = nil }
 
-func (r TrainingAssignment) CertificateNo() string        { return text(r, "certificate_no") }
+func (r TrainingAssignment) CertificateNo() string        { return readText(r, "certificate_no") }
 func (r TrainingAssignment) CertificateNoOrNull() any     { return r["certificate_no"] }
 func (r TrainingAssignment) SetCertificateNo(v string)    { r["certificate_no"] = v }
 func (r TrainingAssignment) SetCertificateNoOrNull(v any) { r["certificate_no"] = v }
 func (r TrainingAssignment) HasCertificateNo() bool       { return r["certificate_no"] != nil }
 func (r TrainingAssignment) ClearCertificateNo()          { r["certificate_no"] = nil }
 
-func (r TrainingAssignment) Issuer() string        { return text(r, "issuer") }
+func (r TrainingAssignment) Issuer() string        { return readText(r, "issuer") }
 func (r TrainingAssignment) IssuerOrNull() any     { return r["issuer"] }
 func (r TrainingAssignment) SetIssuer(v string)    { r["issuer"] = v }
 func (r TrainingAssignment) SetIssuerOrNull(v any) { r["issuer"] = v }
 func (r TrainingAssignment) HasIssuer() bool       { return r["issuer"] != nil }
 func (r TrainingAssignment) ClearIssuer()          { r["issuer"] = nil }
 
-func (r TrainingAssignment) EnteredBy() string        { return text(r, "entered_by") }
+func (r TrainingAssignment) EnteredBy() string        { return readText(r, "entered_by") }
 func (r TrainingAssignment) EnteredByOrNull() any     { return r["entered_by"] }
 func (r TrainingAssignment) SetEnteredBy(v string)    { r["entered_by"] = v }
 func (r TrainingAssignment) SetEnteredByOrNull(v any) { r["entered_by"] = v }
 func (r TrainingAssignment) HasEnteredBy() bool       { return r["entered_by"] != nil }
 func (r TrainingAssignment) ClearEnteredBy()          { r["entered_by"] = nil }
 
-func (r TrainingAssignment) VerifiedBy() string        { return text(r, "verified_by") }
+func (r TrainingAssignment) VerifiedBy() string        { return readText(r, "verified_by") }
 func (r TrainingAssignment) VerifiedByOrNull() any     { return r["verified_by"] }
 func (r TrainingAssignment) SetVerifiedBy(v string)    { r["verified_by"] = v }
 func (r TrainingAssignment) SetVerifiedByOrNull(v any) { r["verified_by"] = v }
 func (r TrainingAssignment) HasVerifiedBy() bool       { return r["verified_by"] != nil }
 func (r TrainingAssignment) ClearVerifiedBy()          { r["verified_by"] = nil }
 
-func (r TrainingAssignment) VerifiedAt() string        { return text(r, "verified_at") }
+func (r TrainingAssignment) VerifiedAt() string        { return readText(r, "verified_at") }
 func (r TrainingAssignment) VerifiedAtOrNull() any     { return r["verified_at"] }
 func (r TrainingAssignment) SetVerifiedAt(v string)    { r["verified_at"] = v }
 func (r TrainingAssignment) SetVerifiedAtOrNull(v any) { r["verified_at"] = v }
 func (r TrainingAssignment) HasVerifiedAt() bool       { return r["verified_at"] != nil }
 func (r TrainingAssignment) ClearVerifiedAt()          { r["verified_at"] = nil }
 
-func (r TrainingAssignment) CloseReason() string        { return text(r, "close_reason") }
+func (r TrainingAssignment) CloseReason() string        { return readText(r, "close_reason") }
 func (r TrainingAssignment) CloseReasonOrNull() any     { return r["close_reason"] }
 func (r TrainingAssignment) SetCloseReason(v string)    { r["close_reason"] = v }
 func (r TrainingAssignment) SetCloseReasonOrNull(v any) { r["close_reason"] = v }
 func (r TrainingAssignment) HasCloseReason() bool       { return r["close_reason"] != nil }
 func (r TrainingAssignment) ClearCloseReason()          { r["close_reason"] = nil }
 
-func (r TrainingAssignment) SourceScoreID() string        { return text(r, "source_score_id") }
+func (r TrainingAssignment) SourceScoreID() string        { return readText(r, "source_score_id") }
 func (r TrainingAssignment) SourceScoreIDOrNull() any     { return r["source_score_id"] }
 func (r TrainingAssignment) SetSourceScoreID(v string)    { r["source_score_id"] = v }
 func (r TrainingAssignment) SetSourceScoreIDOrNull(v any) { r["source_score_id"] = v }
 func (r TrainingAssignment) HasSourceScoreID() bool       { return r["source_score_id"] != nil }
 func (r TrainingAssignment) ClearSourceScoreID()          { r["source_score_id"] = nil }
 
-func (r TrainingAssignment) SourceIncidentID() string        { return text(r, "source_incident_id") }
+func (r TrainingAssignment) SourceIncidentID() string        { return readText(r, "source_incident_id") }
 func (r TrainingAssignment) SourceIncidentIDOrNull() any     { return r["source_incident_id"] }
 func (r TrainingAssignment) SetSourceIncidentID(v string)    { r["source_incident_id"] = v }
 func (r TrainingAssignment) SetSourceIncidentIDOrNull(v any) { r["source_incident_id"] = v }
 func (r TrainingAssignment) HasSourceIncidentID() bool       { return r["source_incident_id"] != nil }
 func (r TrainingAssignment) ClearSourceIncidentID()          { r["source_incident_id"] = nil }
 
-func (r TrainingAssignment) RemindedAt() string        { return text(r, "reminded_at") }
+func (r TrainingAssignment) RemindedAt() string        { return readText(r, "reminded_at") }
 func (r TrainingAssignment) RemindedAtOrNull() any     { return r["reminded_at"] }
 func (r TrainingAssignment) SetRemindedAt(v string)    { r["reminded_at"] = v }
 func (r TrainingAssignment) SetRemindedAtOrNull(v any) { r["reminded_at"] = v }
 func (r TrainingAssignment) HasRemindedAt() bool       { return r["reminded_at"] != nil }
 func (r TrainingAssignment) ClearRemindedAt()          { r["reminded_at"] = nil }
 
-func (r TrainingAssignment) Status() string        { return text(r, "status") }
+func (r TrainingAssignment) Status() string        { return readText(r, "status") }
 func (r TrainingAssignment) StatusOrNull() any     { return r["status"] }
 func (r TrainingAssignment) SetStatus(v string)    { r["status"] = v }
 func (r TrainingAssignment) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r TrainingAssignment) CreatedAt() string        { return text(r, "created_at") }
+func (r TrainingAssignment) CreatedAt() string        { return readText(r, "created_at") }
 func (r TrainingAssignment) CreatedAtOrNull() any     { return r["created_at"] }
 func (r TrainingAssignment) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r TrainingAssignment) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r TrainingAssignment) UpdatedAt() string        { return text(r, "updated_at") }
+func (r TrainingAssignment) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r TrainingAssignment) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r TrainingAssignment) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r TrainingAssignment) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r TrainingAssignment) CreatedBy() string        { return text(r, "created_by") }
+func (r TrainingAssignment) CreatedBy() string        { return readText(r, "created_by") }
 func (r TrainingAssignment) CreatedByOrNull() any     { return r["created_by"] }
 func (r TrainingAssignment) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r TrainingAssignment) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r TrainingAssignment) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r TrainingAssignment) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r TrainingAssignment) Version() int64         { return integer(r, "version") }
+func (r TrainingAssignment) Version() int64         { return readInteger(r, "version") }
 func (r TrainingAssignment) VersionOrNull() any     { return r["version"] }
 func (r TrainingAssignment) SetVersion(v int64)     { r["version"] = v }
 func (r TrainingAssignment) SetVersionOrNull(v any) { r["version"] = v }
@@ -9087,61 +9093,61 @@ type UOM store.Row
 // ResourceName is uoms.
 func (UOM) ResourceName() string { return "uoms" }
 
-func (r UOM) TenantID() string        { return text(r, "tenant_id") }
+func (r UOM) TenantID() string        { return readText(r, "tenant_id") }
 func (r UOM) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r UOM) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r UOM) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r UOM) ID() string        { return text(r, "id") }
+func (r UOM) ID() string        { return readText(r, "id") }
 func (r UOM) IDOrNull() any     { return r["id"] }
 func (r UOM) SetID(v string)    { r["id"] = v }
 func (r UOM) SetIDOrNull(v any) { r["id"] = v }
 
-func (r UOM) Code() string        { return text(r, "code") }
+func (r UOM) Code() string        { return readText(r, "code") }
 func (r UOM) CodeOrNull() any     { return r["code"] }
 func (r UOM) SetCode(v string)    { r["code"] = v }
 func (r UOM) SetCodeOrNull(v any) { r["code"] = v }
 
-func (r UOM) Name() string        { return text(r, "name") }
+func (r UOM) Name() string        { return readText(r, "name") }
 func (r UOM) NameOrNull() any     { return r["name"] }
 func (r UOM) SetName(v string)    { r["name"] = v }
 func (r UOM) SetNameOrNull(v any) { r["name"] = v }
 
-func (r UOM) Kind() string        { return text(r, "kind") }
+func (r UOM) Kind() string        { return readText(r, "kind") }
 func (r UOM) KindOrNull() any     { return r["kind"] }
 func (r UOM) SetKind(v string)    { r["kind"] = v }
 func (r UOM) SetKindOrNull(v any) { r["kind"] = v }
 
-func (r UOM) Decimals() int64         { return integer(r, "decimals") }
+func (r UOM) Decimals() int64         { return readInteger(r, "decimals") }
 func (r UOM) DecimalsOrNull() any     { return r["decimals"] }
 func (r UOM) SetDecimals(v int64)     { r["decimals"] = v }
 func (r UOM) SetDecimalsOrNull(v any) { r["decimals"] = v }
 
-func (r UOM) ArchivedAt() string        { return text(r, "archived_at") }
+func (r UOM) ArchivedAt() string        { return readText(r, "archived_at") }
 func (r UOM) ArchivedAtOrNull() any     { return r["archived_at"] }
 func (r UOM) SetArchivedAt(v string)    { r["archived_at"] = v }
 func (r UOM) SetArchivedAtOrNull(v any) { r["archived_at"] = v }
 func (r UOM) HasArchivedAt() bool       { return r["archived_at"] != nil }
 func (r UOM) ClearArchivedAt()          { r["archived_at"] = nil }
 
-func (r UOM) CreatedAt() string        { return text(r, "created_at") }
+func (r UOM) CreatedAt() string        { return readText(r, "created_at") }
 func (r UOM) CreatedAtOrNull() any     { return r["created_at"] }
 func (r UOM) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r UOM) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r UOM) UpdatedAt() string        { return text(r, "updated_at") }
+func (r UOM) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r UOM) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r UOM) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r UOM) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r UOM) CreatedBy() string        { return text(r, "created_by") }
+func (r UOM) CreatedBy() string        { return readText(r, "created_by") }
 func (r UOM) CreatedByOrNull() any     { return r["created_by"] }
 func (r UOM) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r UOM) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r UOM) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r UOM) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r UOM) Version() int64         { return integer(r, "version") }
+func (r UOM) Version() int64         { return readInteger(r, "version") }
 func (r UOM) VersionOrNull() any     { return r["version"] }
 func (r UOM) SetVersion(v int64)     { r["version"] = v }
 func (r UOM) SetVersionOrNull(v any) { r["version"] = v }
@@ -9152,49 +9158,49 @@ type UserBadge store.Row
 // ResourceName is user_badges.
 func (UserBadge) ResourceName() string { return "user_badges" }
 
-func (r UserBadge) TenantID() string        { return text(r, "tenant_id") }
+func (r UserBadge) TenantID() string        { return readText(r, "tenant_id") }
 func (r UserBadge) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r UserBadge) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r UserBadge) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r UserBadge) ID() string        { return text(r, "id") }
+func (r UserBadge) ID() string        { return readText(r, "id") }
 func (r UserBadge) IDOrNull() any     { return r["id"] }
 func (r UserBadge) SetID(v string)    { r["id"] = v }
 func (r UserBadge) SetIDOrNull(v any) { r["id"] = v }
 
-func (r UserBadge) UserID() string        { return text(r, "user_id") }
+func (r UserBadge) UserID() string        { return readText(r, "user_id") }
 func (r UserBadge) UserIDOrNull() any     { return r["user_id"] }
 func (r UserBadge) SetUserID(v string)    { r["user_id"] = v }
 func (r UserBadge) SetUserIDOrNull(v any) { r["user_id"] = v }
 
-func (r UserBadge) BadgeID() string        { return text(r, "badge_id") }
+func (r UserBadge) BadgeID() string        { return readText(r, "badge_id") }
 func (r UserBadge) BadgeIDOrNull() any     { return r["badge_id"] }
 func (r UserBadge) SetBadgeID(v string)    { r["badge_id"] = v }
 func (r UserBadge) SetBadgeIDOrNull(v any) { r["badge_id"] = v }
 
-func (r UserBadge) AwardedAt() string        { return text(r, "awarded_at") }
+func (r UserBadge) AwardedAt() string        { return readText(r, "awarded_at") }
 func (r UserBadge) AwardedAtOrNull() any     { return r["awarded_at"] }
 func (r UserBadge) SetAwardedAt(v string)    { r["awarded_at"] = v }
 func (r UserBadge) SetAwardedAtOrNull(v any) { r["awarded_at"] = v }
 
-func (r UserBadge) CreatedAt() string        { return text(r, "created_at") }
+func (r UserBadge) CreatedAt() string        { return readText(r, "created_at") }
 func (r UserBadge) CreatedAtOrNull() any     { return r["created_at"] }
 func (r UserBadge) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r UserBadge) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r UserBadge) UpdatedAt() string        { return text(r, "updated_at") }
+func (r UserBadge) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r UserBadge) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r UserBadge) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r UserBadge) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r UserBadge) CreatedBy() string        { return text(r, "created_by") }
+func (r UserBadge) CreatedBy() string        { return readText(r, "created_by") }
 func (r UserBadge) CreatedByOrNull() any     { return r["created_by"] }
 func (r UserBadge) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r UserBadge) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r UserBadge) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r UserBadge) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r UserBadge) Version() int64         { return integer(r, "version") }
+func (r UserBadge) Version() int64         { return readInteger(r, "version") }
 func (r UserBadge) VersionOrNull() any     { return r["version"] }
 func (r UserBadge) SetVersion(v int64)     { r["version"] = v }
 func (r UserBadge) SetVersionOrNull(v any) { r["version"] = v }
@@ -9205,105 +9211,105 @@ type Vehicle store.Row
 // ResourceName is vehicles.
 func (Vehicle) ResourceName() string { return "vehicles" }
 
-func (r Vehicle) TenantID() string        { return text(r, "tenant_id") }
+func (r Vehicle) TenantID() string        { return readText(r, "tenant_id") }
 func (r Vehicle) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Vehicle) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Vehicle) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Vehicle) ID() string        { return text(r, "id") }
+func (r Vehicle) ID() string        { return readText(r, "id") }
 func (r Vehicle) IDOrNull() any     { return r["id"] }
 func (r Vehicle) SetID(v string)    { r["id"] = v }
 func (r Vehicle) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Vehicle) Plate() string        { return text(r, "plate") }
+func (r Vehicle) Plate() string        { return readText(r, "plate") }
 func (r Vehicle) PlateOrNull() any     { return r["plate"] }
 func (r Vehicle) SetPlate(v string)    { r["plate"] = v }
 func (r Vehicle) SetPlateOrNull(v any) { r["plate"] = v }
 
-func (r Vehicle) VIN() string        { return text(r, "vin") }
+func (r Vehicle) VIN() string        { return readText(r, "vin") }
 func (r Vehicle) VINOrNull() any     { return r["vin"] }
 func (r Vehicle) SetVIN(v string)    { r["vin"] = v }
 func (r Vehicle) SetVINOrNull(v any) { r["vin"] = v }
 func (r Vehicle) HasVIN() bool       { return r["vin"] != nil }
 func (r Vehicle) ClearVIN()          { r["vin"] = nil }
 
-func (r Vehicle) Kind() string        { return text(r, "kind") }
+func (r Vehicle) Kind() string        { return readText(r, "kind") }
 func (r Vehicle) KindOrNull() any     { return r["kind"] }
 func (r Vehicle) SetKind(v string)    { r["kind"] = v }
 func (r Vehicle) SetKindOrNull(v any) { r["kind"] = v }
 func (r Vehicle) HasKind() bool       { return r["kind"] != nil }
 func (r Vehicle) ClearKind()          { r["kind"] = nil }
 
-func (r Vehicle) PayloadKg() decimal.Dec     { return dec(r, "payload_kg") }
+func (r Vehicle) PayloadKg() decimal.Dec     { return readDecimal(r, "payload_kg") }
 func (r Vehicle) PayloadKgOrNull() any       { return r["payload_kg"] }
 func (r Vehicle) SetPayloadKg(v decimal.Dec) { r["payload_kg"] = v }
 func (r Vehicle) SetPayloadKgOrNull(v any)   { r["payload_kg"] = v }
 func (r Vehicle) HasPayloadKg() bool         { return r["payload_kg"] != nil }
 func (r Vehicle) ClearPayloadKg()            { r["payload_kg"] = nil }
 
-func (r Vehicle) VolumeM3() decimal.Dec     { return dec(r, "volume_m3") }
+func (r Vehicle) VolumeM3() decimal.Dec     { return readDecimal(r, "volume_m3") }
 func (r Vehicle) VolumeM3OrNull() any       { return r["volume_m3"] }
 func (r Vehicle) SetVolumeM3(v decimal.Dec) { r["volume_m3"] = v }
 func (r Vehicle) SetVolumeM3OrNull(v any)   { r["volume_m3"] = v }
 func (r Vehicle) HasVolumeM3() bool         { return r["volume_m3"] != nil }
 func (r Vehicle) ClearVolumeM3()            { r["volume_m3"] = nil }
 
-func (r Vehicle) OdometerKm() decimal.Dec     { return dec(r, "odometer_km") }
+func (r Vehicle) OdometerKm() decimal.Dec     { return readDecimal(r, "odometer_km") }
 func (r Vehicle) OdometerKmOrNull() any       { return r["odometer_km"] }
 func (r Vehicle) SetOdometerKm(v decimal.Dec) { r["odometer_km"] = v }
 func (r Vehicle) SetOdometerKmOrNull(v any)   { r["odometer_km"] = v }
 func (r Vehicle) HasOdometerKm() bool         { return r["odometer_km"] != nil }
 func (r Vehicle) ClearOdometerKm()            { r["odometer_km"] = nil }
 
-func (r Vehicle) InspectionDueOn() string        { return text(r, "inspection_due_on") }
+func (r Vehicle) InspectionDueOn() string        { return readText(r, "inspection_due_on") }
 func (r Vehicle) InspectionDueOnOrNull() any     { return r["inspection_due_on"] }
 func (r Vehicle) SetInspectionDueOn(v string)    { r["inspection_due_on"] = v }
 func (r Vehicle) SetInspectionDueOnOrNull(v any) { r["inspection_due_on"] = v }
 func (r Vehicle) HasInspectionDueOn() bool       { return r["inspection_due_on"] != nil }
 func (r Vehicle) ClearInspectionDueOn()          { r["inspection_due_on"] = nil }
 
-func (r Vehicle) SiteID() string        { return text(r, "site_id") }
+func (r Vehicle) SiteID() string        { return readText(r, "site_id") }
 func (r Vehicle) SiteIDOrNull() any     { return r["site_id"] }
 func (r Vehicle) SetSiteID(v string)    { r["site_id"] = v }
 func (r Vehicle) SetSiteIDOrNull(v any) { r["site_id"] = v }
 func (r Vehicle) HasSiteID() bool       { return r["site_id"] != nil }
 func (r Vehicle) ClearSiteID()          { r["site_id"] = nil }
 
-func (r Vehicle) Status() string        { return text(r, "status") }
+func (r Vehicle) Status() string        { return readText(r, "status") }
 func (r Vehicle) StatusOrNull() any     { return r["status"] }
 func (r Vehicle) SetStatus(v string)    { r["status"] = v }
 func (r Vehicle) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r Vehicle) OnTrip() bool          { return boolean(r, "on_trip") }
+func (r Vehicle) OnTrip() bool          { return readBoolean(r, "on_trip") }
 func (r Vehicle) OnTripOrNull() any     { return r["on_trip"] }
 func (r Vehicle) SetOnTrip(v bool)      { r["on_trip"] = v }
 func (r Vehicle) SetOnTripOrNull(v any) { r["on_trip"] = v }
 
-func (r Vehicle) ArchivedAt() string        { return text(r, "archived_at") }
+func (r Vehicle) ArchivedAt() string        { return readText(r, "archived_at") }
 func (r Vehicle) ArchivedAtOrNull() any     { return r["archived_at"] }
 func (r Vehicle) SetArchivedAt(v string)    { r["archived_at"] = v }
 func (r Vehicle) SetArchivedAtOrNull(v any) { r["archived_at"] = v }
 func (r Vehicle) HasArchivedAt() bool       { return r["archived_at"] != nil }
 func (r Vehicle) ClearArchivedAt()          { r["archived_at"] = nil }
 
-func (r Vehicle) CreatedAt() string        { return text(r, "created_at") }
+func (r Vehicle) CreatedAt() string        { return readText(r, "created_at") }
 func (r Vehicle) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Vehicle) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Vehicle) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Vehicle) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Vehicle) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Vehicle) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Vehicle) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Vehicle) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Vehicle) CreatedBy() string        { return text(r, "created_by") }
+func (r Vehicle) CreatedBy() string        { return readText(r, "created_by") }
 func (r Vehicle) CreatedByOrNull() any     { return r["created_by"] }
 func (r Vehicle) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Vehicle) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Vehicle) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Vehicle) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Vehicle) Version() int64         { return integer(r, "version") }
+func (r Vehicle) Version() int64         { return readInteger(r, "version") }
 func (r Vehicle) VersionOrNull() any     { return r["version"] }
 func (r Vehicle) SetVersion(v int64)     { r["version"] = v }
 func (r Vehicle) SetVersionOrNull(v any) { r["version"] = v }
@@ -9314,77 +9320,77 @@ type WallScreen store.Row
 // ResourceName is wall_screens.
 func (WallScreen) ResourceName() string { return "wall_screens" }
 
-func (r WallScreen) TenantID() string        { return text(r, "tenant_id") }
+func (r WallScreen) TenantID() string        { return readText(r, "tenant_id") }
 func (r WallScreen) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r WallScreen) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r WallScreen) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r WallScreen) ID() string        { return text(r, "id") }
+func (r WallScreen) ID() string        { return readText(r, "id") }
 func (r WallScreen) IDOrNull() any     { return r["id"] }
 func (r WallScreen) SetID(v string)    { r["id"] = v }
 func (r WallScreen) SetIDOrNull(v any) { r["id"] = v }
 
-func (r WallScreen) Name() string        { return text(r, "name") }
+func (r WallScreen) Name() string        { return readText(r, "name") }
 func (r WallScreen) NameOrNull() any     { return r["name"] }
 func (r WallScreen) SetName(v string)    { r["name"] = v }
 func (r WallScreen) SetNameOrNull(v any) { r["name"] = v }
 
-func (r WallScreen) SiteID() string        { return text(r, "site_id") }
+func (r WallScreen) SiteID() string        { return readText(r, "site_id") }
 func (r WallScreen) SiteIDOrNull() any     { return r["site_id"] }
 func (r WallScreen) SetSiteID(v string)    { r["site_id"] = v }
 func (r WallScreen) SetSiteIDOrNull(v any) { r["site_id"] = v }
 func (r WallScreen) HasSiteID() bool       { return r["site_id"] != nil }
 func (r WallScreen) ClearSiteID()          { r["site_id"] = nil }
 
-func (r WallScreen) FirstAidCourseID() string        { return text(r, "first_aid_course_id") }
+func (r WallScreen) FirstAidCourseID() string        { return readText(r, "first_aid_course_id") }
 func (r WallScreen) FirstAidCourseIDOrNull() any     { return r["first_aid_course_id"] }
 func (r WallScreen) SetFirstAidCourseID(v string)    { r["first_aid_course_id"] = v }
 func (r WallScreen) SetFirstAidCourseIDOrNull(v any) { r["first_aid_course_id"] = v }
 func (r WallScreen) HasFirstAidCourseID() bool       { return r["first_aid_course_id"] != nil }
 func (r WallScreen) ClearFirstAidCourseID()          { r["first_aid_course_id"] = nil }
 
-func (r WallScreen) Language() string        { return text(r, "language") }
+func (r WallScreen) Language() string        { return readText(r, "language") }
 func (r WallScreen) LanguageOrNull() any     { return r["language"] }
 func (r WallScreen) SetLanguage(v string)    { r["language"] = v }
 func (r WallScreen) SetLanguageOrNull(v any) { r["language"] = v }
 func (r WallScreen) HasLanguage() bool       { return r["language"] != nil }
 func (r WallScreen) ClearLanguage()          { r["language"] = nil }
 
-func (r WallScreen) ExpiresAt() string        { return text(r, "expires_at") }
+func (r WallScreen) ExpiresAt() string        { return readText(r, "expires_at") }
 func (r WallScreen) ExpiresAtOrNull() any     { return r["expires_at"] }
 func (r WallScreen) SetExpiresAt(v string)    { r["expires_at"] = v }
 func (r WallScreen) SetExpiresAtOrNull(v any) { r["expires_at"] = v }
 
-func (r WallScreen) TokenHash() string        { return text(r, "token_hash") }
+func (r WallScreen) TokenHash() string        { return readText(r, "token_hash") }
 func (r WallScreen) TokenHashOrNull() any     { return r["token_hash"] }
 func (r WallScreen) SetTokenHash(v string)    { r["token_hash"] = v }
 func (r WallScreen) SetTokenHashOrNull(v any) { r["token_hash"] = v }
 
-func (r WallScreen) OpenedAt() string        { return text(r, "opened_at") }
+func (r WallScreen) OpenedAt() string        { return readText(r, "opened_at") }
 func (r WallScreen) OpenedAtOrNull() any     { return r["opened_at"] }
 func (r WallScreen) SetOpenedAt(v string)    { r["opened_at"] = v }
 func (r WallScreen) SetOpenedAtOrNull(v any) { r["opened_at"] = v }
 func (r WallScreen) HasOpenedAt() bool       { return r["opened_at"] != nil }
 func (r WallScreen) ClearOpenedAt()          { r["opened_at"] = nil }
 
-func (r WallScreen) CreatedAt() string        { return text(r, "created_at") }
+func (r WallScreen) CreatedAt() string        { return readText(r, "created_at") }
 func (r WallScreen) CreatedAtOrNull() any     { return r["created_at"] }
 func (r WallScreen) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r WallScreen) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r WallScreen) UpdatedAt() string        { return text(r, "updated_at") }
+func (r WallScreen) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r WallScreen) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r WallScreen) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r WallScreen) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r WallScreen) CreatedBy() string        { return text(r, "created_by") }
+func (r WallScreen) CreatedBy() string        { return readText(r, "created_by") }
 func (r WallScreen) CreatedByOrNull() any     { return r["created_by"] }
 func (r WallScreen) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r WallScreen) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r WallScreen) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r WallScreen) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r WallScreen) Version() int64         { return integer(r, "version") }
+func (r WallScreen) Version() int64         { return readInteger(r, "version") }
 func (r WallScreen) VersionOrNull() any     { return r["version"] }
 func (r WallScreen) SetVersion(v int64)     { r["version"] = v }
 func (r WallScreen) SetVersionOrNull(v any) { r["version"] = v }
@@ -9395,63 +9401,63 @@ type Wave store.Row
 // ResourceName is waves.
 func (Wave) ResourceName() string { return "waves" }
 
-func (r Wave) TenantID() string        { return text(r, "tenant_id") }
+func (r Wave) TenantID() string        { return readText(r, "tenant_id") }
 func (r Wave) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Wave) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Wave) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Wave) ID() string        { return text(r, "id") }
+func (r Wave) ID() string        { return readText(r, "id") }
 func (r Wave) IDOrNull() any     { return r["id"] }
 func (r Wave) SetID(v string)    { r["id"] = v }
 func (r Wave) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Wave) WaveNo() string        { return text(r, "wave_no") }
+func (r Wave) WaveNo() string        { return readText(r, "wave_no") }
 func (r Wave) WaveNoOrNull() any     { return r["wave_no"] }
 func (r Wave) SetWaveNo(v string)    { r["wave_no"] = v }
 func (r Wave) SetWaveNoOrNull(v any) { r["wave_no"] = v }
 
-func (r Wave) Status() string        { return text(r, "status") }
+func (r Wave) Status() string        { return readText(r, "status") }
 func (r Wave) StatusOrNull() any     { return r["status"] }
 func (r Wave) SetStatus(v string)    { r["status"] = v }
 func (r Wave) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r Wave) OrderIDs() json.RawMessage     { return document(r, "order_ids") }
+func (r Wave) OrderIDs() json.RawMessage     { return readDocument(r, "order_ids") }
 func (r Wave) OrderIDsOrNull() any           { return r["order_ids"] }
 func (r Wave) SetOrderIDs(v json.RawMessage) { r["order_ids"] = v }
 func (r Wave) SetOrderIDsOrNull(v any)       { r["order_ids"] = v }
 
-func (r Wave) PlannedAt() string        { return text(r, "planned_at") }
+func (r Wave) PlannedAt() string        { return readText(r, "planned_at") }
 func (r Wave) PlannedAtOrNull() any     { return r["planned_at"] }
 func (r Wave) SetPlannedAt(v string)    { r["planned_at"] = v }
 func (r Wave) SetPlannedAtOrNull(v any) { r["planned_at"] = v }
 func (r Wave) HasPlannedAt() bool       { return r["planned_at"] != nil }
 func (r Wave) ClearPlannedAt()          { r["planned_at"] = nil }
 
-func (r Wave) ReleasedAt() string        { return text(r, "released_at") }
+func (r Wave) ReleasedAt() string        { return readText(r, "released_at") }
 func (r Wave) ReleasedAtOrNull() any     { return r["released_at"] }
 func (r Wave) SetReleasedAt(v string)    { r["released_at"] = v }
 func (r Wave) SetReleasedAtOrNull(v any) { r["released_at"] = v }
 func (r Wave) HasReleasedAt() bool       { return r["released_at"] != nil }
 func (r Wave) ClearReleasedAt()          { r["released_at"] = nil }
 
-func (r Wave) CreatedAt() string        { return text(r, "created_at") }
+func (r Wave) CreatedAt() string        { return readText(r, "created_at") }
 func (r Wave) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Wave) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Wave) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Wave) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Wave) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Wave) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Wave) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Wave) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Wave) CreatedBy() string        { return text(r, "created_by") }
+func (r Wave) CreatedBy() string        { return readText(r, "created_by") }
 func (r Wave) CreatedByOrNull() any     { return r["created_by"] }
 func (r Wave) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Wave) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Wave) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Wave) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Wave) Version() int64         { return integer(r, "version") }
+func (r Wave) Version() int64         { return readInteger(r, "version") }
 func (r Wave) VersionOrNull() any     { return r["version"] }
 func (r Wave) SetVersion(v int64)     { r["version"] = v }
 func (r Wave) SetVersionOrNull(v any) { r["version"] = v }
@@ -9462,106 +9468,106 @@ type WebhookDelivery store.Row
 // ResourceName is webhook_deliveries.
 func (WebhookDelivery) ResourceName() string { return "webhook_deliveries" }
 
-func (r WebhookDelivery) TenantID() string        { return text(r, "tenant_id") }
+func (r WebhookDelivery) TenantID() string        { return readText(r, "tenant_id") }
 func (r WebhookDelivery) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r WebhookDelivery) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r WebhookDelivery) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r WebhookDelivery) ID() string        { return text(r, "id") }
+func (r WebhookDelivery) ID() string        { return readText(r, "id") }
 func (r WebhookDelivery) IDOrNull() any     { return r["id"] }
 func (r WebhookDelivery) SetID(v string)    { r["id"] = v }
 func (r WebhookDelivery) SetIDOrNull(v any) { r["id"] = v }
 
-func (r WebhookDelivery) WebhookID() string        { return text(r, "webhook_id") }
+func (r WebhookDelivery) WebhookID() string        { return readText(r, "webhook_id") }
 func (r WebhookDelivery) WebhookIDOrNull() any     { return r["webhook_id"] }
 func (r WebhookDelivery) SetWebhookID(v string)    { r["webhook_id"] = v }
 func (r WebhookDelivery) SetWebhookIDOrNull(v any) { r["webhook_id"] = v }
 
-func (r WebhookDelivery) EventID() string        { return text(r, "event_id") }
+func (r WebhookDelivery) EventID() string        { return readText(r, "event_id") }
 func (r WebhookDelivery) EventIDOrNull() any     { return r["event_id"] }
 func (r WebhookDelivery) SetEventID(v string)    { r["event_id"] = v }
 func (r WebhookDelivery) SetEventIDOrNull(v any) { r["event_id"] = v }
 
-func (r WebhookDelivery) Type() string        { return text(r, "type") }
+func (r WebhookDelivery) Type() string        { return readText(r, "type") }
 func (r WebhookDelivery) TypeOrNull() any     { return r["type"] }
 func (r WebhookDelivery) SetType(v string)    { r["type"] = v }
 func (r WebhookDelivery) SetTypeOrNull(v any) { r["type"] = v }
 
-func (r WebhookDelivery) Payload() json.RawMessage     { return document(r, "payload") }
+func (r WebhookDelivery) Payload() json.RawMessage     { return readDocument(r, "payload") }
 func (r WebhookDelivery) PayloadOrNull() any           { return r["payload"] }
 func (r WebhookDelivery) SetPayload(v json.RawMessage) { r["payload"] = v }
 func (r WebhookDelivery) SetPayloadOrNull(v any)       { r["payload"] = v }
 
-func (r WebhookDelivery) Status() string        { return text(r, "status") }
+func (r WebhookDelivery) Status() string        { return readText(r, "status") }
 func (r WebhookDelivery) StatusOrNull() any     { return r["status"] }
 func (r WebhookDelivery) SetStatus(v string)    { r["status"] = v }
 func (r WebhookDelivery) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r WebhookDelivery) Attempt() int64         { return integer(r, "attempt") }
+func (r WebhookDelivery) Attempt() int64         { return readInteger(r, "attempt") }
 func (r WebhookDelivery) AttemptOrNull() any     { return r["attempt"] }
 func (r WebhookDelivery) SetAttempt(v int64)     { r["attempt"] = v }
 func (r WebhookDelivery) SetAttemptOrNull(v any) { r["attempt"] = v }
 
-func (r WebhookDelivery) QueuedAt() string        { return text(r, "queued_at") }
+func (r WebhookDelivery) QueuedAt() string        { return readText(r, "queued_at") }
 func (r WebhookDelivery) QueuedAtOrNull() any     { return r["queued_at"] }
 func (r WebhookDelivery) SetQueuedAt(v string)    { r["queued_at"] = v }
 func (r WebhookDelivery) SetQueuedAtOrNull(v any) { r["queued_at"] = v }
 
-func (r WebhookDelivery) NextAt() string        { return text(r, "next_at") }
+func (r WebhookDelivery) NextAt() string        { return readText(r, "next_at") }
 func (r WebhookDelivery) NextAtOrNull() any     { return r["next_at"] }
 func (r WebhookDelivery) SetNextAt(v string)    { r["next_at"] = v }
 func (r WebhookDelivery) SetNextAtOrNull(v any) { r["next_at"] = v }
 func (r WebhookDelivery) HasNextAt() bool       { return r["next_at"] != nil }
 func (r WebhookDelivery) ClearNextAt()          { r["next_at"] = nil }
 
-func (r WebhookDelivery) DoneAt() string        { return text(r, "done_at") }
+func (r WebhookDelivery) DoneAt() string        { return readText(r, "done_at") }
 func (r WebhookDelivery) DoneAtOrNull() any     { return r["done_at"] }
 func (r WebhookDelivery) SetDoneAt(v string)    { r["done_at"] = v }
 func (r WebhookDelivery) SetDoneAtOrNull(v any) { r["done_at"] = v }
 func (r WebhookDelivery) HasDoneAt() bool       { return r["done_at"] != nil }
 func (r WebhookDelivery) ClearDoneAt()          { r["done_at"] = nil }
 
-func (r WebhookDelivery) ResponseStatus() int64         { return integer(r, "response_status") }
+func (r WebhookDelivery) ResponseStatus() int64         { return readInteger(r, "response_status") }
 func (r WebhookDelivery) ResponseStatusOrNull() any     { return r["response_status"] }
 func (r WebhookDelivery) SetResponseStatus(v int64)     { r["response_status"] = v }
 func (r WebhookDelivery) SetResponseStatusOrNull(v any) { r["response_status"] = v }
 func (r WebhookDelivery) HasResponseStatus() bool       { return r["response_status"] != nil }
 func (r WebhookDelivery) ClearResponseStatus()          { r["response_status"] = nil }
 
-func (r WebhookDelivery) ResponseMs() int64         { return integer(r, "response_ms") }
+func (r WebhookDelivery) ResponseMs() int64         { return readInteger(r, "response_ms") }
 func (r WebhookDelivery) ResponseMsOrNull() any     { return r["response_ms"] }
 func (r WebhookDelivery) SetResponseMs(v int64)     { r["response_ms"] = v }
 func (r WebhookDelivery) SetResponseMsOrNull(v any) { r["response_ms"] = v }
 func (r WebhookDelivery) HasResponseMs() bool       { return r["response_ms"] != nil }
 func (r WebhookDelivery) ClearResponseMs()          { r["response_ms"] = nil }
 
-func (r WebhookDelivery) Request() json.RawMessage     { return document(r, "request") }
+func (r WebhookDelivery) Request() json.RawMessage     { return readDocument(r, "request") }
 func (r WebhookDelivery) RequestOrNull() any           { return r["request"] }
 func (r WebhookDelivery) SetRequest(v json.RawMessage) { r["request"] = v }
 func (r WebhookDelivery) SetRequestOrNull(v any)       { r["request"] = v }
 func (r WebhookDelivery) HasRequest() bool             { return r["request"] != nil }
 func (r WebhookDelivery) ClearRequest()                { r["request"] = nil }
 
-func (r WebhookDelivery) Response() json.RawMessage     { return document(r, "response") }
+func (r WebhookDelivery) Response() json.RawMessage     { return readDocument(r, "response") }
 func (r WebhookDelivery) ResponseOrNull() any           { return r["response"] }
 func (r WebhookDelivery) SetResponse(v json.RawMessage) { r["response"] = v }
 func (r WebhookDelivery) SetResponseOrNull(v any)       { r["response"] = v }
 func (r WebhookDelivery) HasResponse() bool             { return r["response"] != nil }
 func (r WebhookDelivery) ClearResponse()                { r["response"] = nil }
 
-func (r WebhookDelivery) Error() string        { return text(r, "error") }
+func (r WebhookDelivery) Error() string        { return readText(r, "error") }
 func (r WebhookDelivery) ErrorOrNull() any     { return r["error"] }
 func (r WebhookDelivery) SetError(v string)    { r["error"] = v }
 func (r WebhookDelivery) SetErrorOrNull(v any) { r["error"] = v }
 func (r WebhookDelivery) HasError() bool       { return r["error"] != nil }
 func (r WebhookDelivery) ClearError()          { r["error"] = nil }
 
-func (r WebhookDelivery) Attempts() json.RawMessage     { return document(r, "attempts") }
+func (r WebhookDelivery) Attempts() json.RawMessage     { return readDocument(r, "attempts") }
 func (r WebhookDelivery) AttemptsOrNull() any           { return r["attempts"] }
 func (r WebhookDelivery) SetAttempts(v json.RawMessage) { r["attempts"] = v }
 func (r WebhookDelivery) SetAttemptsOrNull(v any)       { r["attempts"] = v }
 
-func (r WebhookDelivery) ReplayOf() string        { return text(r, "replay_of") }
+func (r WebhookDelivery) ReplayOf() string        { return readText(r, "replay_of") }
 func (r WebhookDelivery) ReplayOfOrNull() any     { return r["replay_of"] }
 func (r WebhookDelivery) SetReplayOf(v string)    { r["replay_of"] = v }
 func (r WebhookDelivery) SetReplayOfOrNull(v any) { r["replay_of"] = v }
@@ -9574,99 +9580,99 @@ type Webhook store.Row
 // ResourceName is webhooks.
 func (Webhook) ResourceName() string { return "webhooks" }
 
-func (r Webhook) TenantID() string        { return text(r, "tenant_id") }
+func (r Webhook) TenantID() string        { return readText(r, "tenant_id") }
 func (r Webhook) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Webhook) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Webhook) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Webhook) ID() string        { return text(r, "id") }
+func (r Webhook) ID() string        { return readText(r, "id") }
 func (r Webhook) IDOrNull() any     { return r["id"] }
 func (r Webhook) SetID(v string)    { r["id"] = v }
 func (r Webhook) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Webhook) URL() string        { return text(r, "url") }
+func (r Webhook) URL() string        { return readText(r, "url") }
 func (r Webhook) URLOrNull() any     { return r["url"] }
 func (r Webhook) SetURL(v string)    { r["url"] = v }
 func (r Webhook) SetURLOrNull(v any) { r["url"] = v }
 
-func (r Webhook) Description() string        { return text(r, "description") }
+func (r Webhook) Description() string        { return readText(r, "description") }
 func (r Webhook) DescriptionOrNull() any     { return r["description"] }
 func (r Webhook) SetDescription(v string)    { r["description"] = v }
 func (r Webhook) SetDescriptionOrNull(v any) { r["description"] = v }
 func (r Webhook) HasDescription() bool       { return r["description"] != nil }
 func (r Webhook) ClearDescription()          { r["description"] = nil }
 
-func (r Webhook) Events() json.RawMessage     { return document(r, "events") }
+func (r Webhook) Events() json.RawMessage     { return readDocument(r, "events") }
 func (r Webhook) EventsOrNull() any           { return r["events"] }
 func (r Webhook) SetEvents(v json.RawMessage) { r["events"] = v }
 func (r Webhook) SetEventsOrNull(v any)       { r["events"] = v }
 
-func (r Webhook) PeopleScores() bool          { return boolean(r, "people_scores") }
+func (r Webhook) PeopleScores() bool          { return readBoolean(r, "people_scores") }
 func (r Webhook) PeopleScoresOrNull() any     { return r["people_scores"] }
 func (r Webhook) SetPeopleScores(v bool)      { r["people_scores"] = v }
 func (r Webhook) SetPeopleScoresOrNull(v any) { r["people_scores"] = v }
 
-func (r Webhook) Status() string        { return text(r, "status") }
+func (r Webhook) Status() string        { return readText(r, "status") }
 func (r Webhook) StatusOrNull() any     { return r["status"] }
 func (r Webhook) SetStatus(v string)    { r["status"] = v }
 func (r Webhook) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r Webhook) DisabledReason() string        { return text(r, "disabled_reason") }
+func (r Webhook) DisabledReason() string        { return readText(r, "disabled_reason") }
 func (r Webhook) DisabledReasonOrNull() any     { return r["disabled_reason"] }
 func (r Webhook) SetDisabledReason(v string)    { r["disabled_reason"] = v }
 func (r Webhook) SetDisabledReasonOrNull(v any) { r["disabled_reason"] = v }
 func (r Webhook) HasDisabledReason() bool       { return r["disabled_reason"] != nil }
 func (r Webhook) ClearDisabledReason()          { r["disabled_reason"] = nil }
 
-func (r Webhook) FailingSince() string        { return text(r, "failing_since") }
+func (r Webhook) FailingSince() string        { return readText(r, "failing_since") }
 func (r Webhook) FailingSinceOrNull() any     { return r["failing_since"] }
 func (r Webhook) SetFailingSince(v string)    { r["failing_since"] = v }
 func (r Webhook) SetFailingSinceOrNull(v any) { r["failing_since"] = v }
 func (r Webhook) HasFailingSince() bool       { return r["failing_since"] != nil }
 func (r Webhook) ClearFailingSince()          { r["failing_since"] = nil }
 
-func (r Webhook) APIVersion() string        { return text(r, "api_version") }
+func (r Webhook) APIVersion() string        { return readText(r, "api_version") }
 func (r Webhook) APIVersionOrNull() any     { return r["api_version"] }
 func (r Webhook) SetAPIVersion(v string)    { r["api_version"] = v }
 func (r Webhook) SetAPIVersionOrNull(v any) { r["api_version"] = v }
 
-func (r Webhook) Secret() string        { return text(r, "secret") }
+func (r Webhook) Secret() string        { return readText(r, "secret") }
 func (r Webhook) SecretOrNull() any     { return r["secret"] }
 func (r Webhook) SetSecret(v string)    { r["secret"] = v }
 func (r Webhook) SetSecretOrNull(v any) { r["secret"] = v }
 
-func (r Webhook) OldSecret() string        { return text(r, "old_secret") }
+func (r Webhook) OldSecret() string        { return readText(r, "old_secret") }
 func (r Webhook) OldSecretOrNull() any     { return r["old_secret"] }
 func (r Webhook) SetOldSecret(v string)    { r["old_secret"] = v }
 func (r Webhook) SetOldSecretOrNull(v any) { r["old_secret"] = v }
 func (r Webhook) HasOldSecret() bool       { return r["old_secret"] != nil }
 func (r Webhook) ClearOldSecret()          { r["old_secret"] = nil }
 
-func (r Webhook) OldSecretUntil() string        { return text(r, "old_secret_until") }
+func (r Webhook) OldSecretUntil() string        { return readText(r, "old_secret_until") }
 func (r Webhook) OldSecretUntilOrNull() any     { return r["old_secret_until"] }
 func (r Webhook) SetOldSecretUntil(v string)    { r["old_secret_until"] = v }
 func (r Webhook) SetOldSecretUntilOrNull(v any) { r["old_secret_until"] = v }
 func (r Webhook) HasOldSecretUntil() bool       { return r["old_secret_until"] != nil }
 func (r Webhook) ClearOldSecretUntil()          { r["old_secret_until"] = nil }
 
-func (r Webhook) CreatedAt() string        { return text(r, "created_at") }
+func (r Webhook) CreatedAt() string        { return readText(r, "created_at") }
 func (r Webhook) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Webhook) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Webhook) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Webhook) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Webhook) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Webhook) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Webhook) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Webhook) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Webhook) CreatedBy() string        { return text(r, "created_by") }
+func (r Webhook) CreatedBy() string        { return readText(r, "created_by") }
 func (r Webhook) CreatedByOrNull() any     { return r["created_by"] }
 func (r Webhook) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Webhook) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Webhook) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Webhook) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Webhook) Version() int64         { return integer(r, "version") }
+func (r Webhook) Version() int64         { return readInteger(r, "version") }
 func (r Webhook) VersionOrNull() any     { return r["version"] }
 func (r Webhook) SetVersion(v int64)     { r["version"] = v }
 func (r Webhook) SetVersionOrNull(v any) { r["version"] = v }
@@ -9677,80 +9683,80 @@ type WorkUnit store.Row
 // ResourceName is work_units.
 func (WorkUnit) ResourceName() string { return "work_units" }
 
-func (r WorkUnit) TenantID() string        { return text(r, "tenant_id") }
+func (r WorkUnit) TenantID() string        { return readText(r, "tenant_id") }
 func (r WorkUnit) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r WorkUnit) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r WorkUnit) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r WorkUnit) ID() string        { return text(r, "id") }
+func (r WorkUnit) ID() string        { return readText(r, "id") }
 func (r WorkUnit) IDOrNull() any     { return r["id"] }
 func (r WorkUnit) SetID(v string)    { r["id"] = v }
 func (r WorkUnit) SetIDOrNull(v any) { r["id"] = v }
 
-func (r WorkUnit) Code() string        { return text(r, "code") }
+func (r WorkUnit) Code() string        { return readText(r, "code") }
 func (r WorkUnit) CodeOrNull() any     { return r["code"] }
 func (r WorkUnit) SetCode(v string)    { r["code"] = v }
 func (r WorkUnit) SetCodeOrNull(v any) { r["code"] = v }
 
-func (r WorkUnit) Name() string        { return text(r, "name") }
+func (r WorkUnit) Name() string        { return readText(r, "name") }
 func (r WorkUnit) NameOrNull() any     { return r["name"] }
 func (r WorkUnit) SetName(v string)    { r["name"] = v }
 func (r WorkUnit) SetNameOrNull(v any) { r["name"] = v }
 
-func (r WorkUnit) SiteID() string        { return text(r, "site_id") }
+func (r WorkUnit) SiteID() string        { return readText(r, "site_id") }
 func (r WorkUnit) SiteIDOrNull() any     { return r["site_id"] }
 func (r WorkUnit) SetSiteID(v string)    { r["site_id"] = v }
 func (r WorkUnit) SetSiteIDOrNull(v any) { r["site_id"] = v }
 func (r WorkUnit) HasSiteID() bool       { return r["site_id"] != nil }
 func (r WorkUnit) ClearSiteID()          { r["site_id"] = nil }
 
-func (r WorkUnit) Headcount() int64         { return integer(r, "headcount") }
+func (r WorkUnit) Headcount() int64         { return readInteger(r, "headcount") }
 func (r WorkUnit) HeadcountOrNull() any     { return r["headcount"] }
 func (r WorkUnit) SetHeadcount(v int64)     { r["headcount"] = v }
 func (r WorkUnit) SetHeadcountOrNull(v any) { r["headcount"] = v }
 func (r WorkUnit) HasHeadcount() bool       { return r["headcount"] != nil }
 func (r WorkUnit) ClearHeadcount()          { r["headcount"] = nil }
 
-func (r WorkUnit) Activities() json.RawMessage     { return document(r, "activities") }
+func (r WorkUnit) Activities() json.RawMessage     { return readDocument(r, "activities") }
 func (r WorkUnit) ActivitiesOrNull() any           { return r["activities"] }
 func (r WorkUnit) SetActivities(v json.RawMessage) { r["activities"] = v }
 func (r WorkUnit) SetActivitiesOrNull(v any)       { r["activities"] = v }
 
-func (r WorkUnit) ZoneIDs() json.RawMessage     { return document(r, "zone_ids") }
+func (r WorkUnit) ZoneIDs() json.RawMessage     { return readDocument(r, "zone_ids") }
 func (r WorkUnit) ZoneIDsOrNull() any           { return r["zone_ids"] }
 func (r WorkUnit) SetZoneIDs(v json.RawMessage) { r["zone_ids"] = v }
 func (r WorkUnit) SetZoneIDsOrNull(v any)       { r["zone_ids"] = v }
 
-func (r WorkUnit) EquipmentKinds() json.RawMessage     { return document(r, "equipment_kinds") }
+func (r WorkUnit) EquipmentKinds() json.RawMessage     { return readDocument(r, "equipment_kinds") }
 func (r WorkUnit) EquipmentKindsOrNull() any           { return r["equipment_kinds"] }
 func (r WorkUnit) SetEquipmentKinds(v json.RawMessage) { r["equipment_kinds"] = v }
 func (r WorkUnit) SetEquipmentKindsOrNull(v any)       { r["equipment_kinds"] = v }
 
-func (r WorkUnit) ArchivedAt() string        { return text(r, "archived_at") }
+func (r WorkUnit) ArchivedAt() string        { return readText(r, "archived_at") }
 func (r WorkUnit) ArchivedAtOrNull() any     { return r["archived_at"] }
 func (r WorkUnit) SetArchivedAt(v string)    { r["archived_at"] = v }
 func (r WorkUnit) SetArchivedAtOrNull(v any) { r["archived_at"] = v }
 func (r WorkUnit) HasArchivedAt() bool       { return r["archived_at"] != nil }
 func (r WorkUnit) ClearArchivedAt()          { r["archived_at"] = nil }
 
-func (r WorkUnit) CreatedAt() string        { return text(r, "created_at") }
+func (r WorkUnit) CreatedAt() string        { return readText(r, "created_at") }
 func (r WorkUnit) CreatedAtOrNull() any     { return r["created_at"] }
 func (r WorkUnit) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r WorkUnit) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r WorkUnit) UpdatedAt() string        { return text(r, "updated_at") }
+func (r WorkUnit) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r WorkUnit) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r WorkUnit) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r WorkUnit) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r WorkUnit) CreatedBy() string        { return text(r, "created_by") }
+func (r WorkUnit) CreatedBy() string        { return readText(r, "created_by") }
 func (r WorkUnit) CreatedByOrNull() any     { return r["created_by"] }
 func (r WorkUnit) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r WorkUnit) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r WorkUnit) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r WorkUnit) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r WorkUnit) Version() int64         { return integer(r, "version") }
+func (r WorkUnit) Version() int64         { return readInteger(r, "version") }
 func (r WorkUnit) VersionOrNull() any     { return r["version"] }
 func (r WorkUnit) SetVersion(v int64)     { r["version"] = v }
 func (r WorkUnit) SetVersionOrNull(v any) { r["version"] = v }
@@ -9761,122 +9767,122 @@ type Worker store.Row
 // ResourceName is workers.
 func (Worker) ResourceName() string { return "workers" }
 
-func (r Worker) TenantID() string        { return text(r, "tenant_id") }
+func (r Worker) TenantID() string        { return readText(r, "tenant_id") }
 func (r Worker) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Worker) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Worker) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Worker) ID() string        { return text(r, "id") }
+func (r Worker) ID() string        { return readText(r, "id") }
 func (r Worker) IDOrNull() any     { return r["id"] }
 func (r Worker) SetID(v string)    { r["id"] = v }
 func (r Worker) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Worker) EmployeeNo() string        { return text(r, "employee_no") }
+func (r Worker) EmployeeNo() string        { return readText(r, "employee_no") }
 func (r Worker) EmployeeNoOrNull() any     { return r["employee_no"] }
 func (r Worker) SetEmployeeNo(v string)    { r["employee_no"] = v }
 func (r Worker) SetEmployeeNoOrNull(v any) { r["employee_no"] = v }
 
-func (r Worker) Name() string        { return text(r, "name") }
+func (r Worker) Name() string        { return readText(r, "name") }
 func (r Worker) NameOrNull() any     { return r["name"] }
 func (r Worker) SetName(v string)    { r["name"] = v }
 func (r Worker) SetNameOrNull(v any) { r["name"] = v }
 
-func (r Worker) JobTitle() string        { return text(r, "job_title") }
+func (r Worker) JobTitle() string        { return readText(r, "job_title") }
 func (r Worker) JobTitleOrNull() any     { return r["job_title"] }
 func (r Worker) SetJobTitle(v string)    { r["job_title"] = v }
 func (r Worker) SetJobTitleOrNull(v any) { r["job_title"] = v }
 func (r Worker) HasJobTitle() bool       { return r["job_title"] != nil }
 func (r Worker) ClearJobTitle()          { r["job_title"] = nil }
 
-func (r Worker) ISCO() string        { return text(r, "isco") }
+func (r Worker) ISCO() string        { return readText(r, "isco") }
 func (r Worker) ISCOOrNull() any     { return r["isco"] }
 func (r Worker) SetISCO(v string)    { r["isco"] = v }
 func (r Worker) SetISCOOrNull(v any) { r["isco"] = v }
 func (r Worker) HasISCO() bool       { return r["isco"] != nil }
 func (r Worker) ClearISCO()          { r["isco"] = nil }
 
-func (r Worker) TeamID() string        { return text(r, "team_id") }
+func (r Worker) TeamID() string        { return readText(r, "team_id") }
 func (r Worker) TeamIDOrNull() any     { return r["team_id"] }
 func (r Worker) SetTeamID(v string)    { r["team_id"] = v }
 func (r Worker) SetTeamIDOrNull(v any) { r["team_id"] = v }
 func (r Worker) HasTeamID() bool       { return r["team_id"] != nil }
 func (r Worker) ClearTeamID()          { r["team_id"] = nil }
 
-func (r Worker) SiteID() string        { return text(r, "site_id") }
+func (r Worker) SiteID() string        { return readText(r, "site_id") }
 func (r Worker) SiteIDOrNull() any     { return r["site_id"] }
 func (r Worker) SetSiteID(v string)    { r["site_id"] = v }
 func (r Worker) SetSiteIDOrNull(v any) { r["site_id"] = v }
 func (r Worker) HasSiteID() bool       { return r["site_id"] != nil }
 func (r Worker) ClearSiteID()          { r["site_id"] = nil }
 
-func (r Worker) Employment() string        { return text(r, "employment") }
+func (r Worker) Employment() string        { return readText(r, "employment") }
 func (r Worker) EmploymentOrNull() any     { return r["employment"] }
 func (r Worker) SetEmployment(v string)    { r["employment"] = v }
 func (r Worker) SetEmploymentOrNull(v any) { r["employment"] = v }
 
-func (r Worker) Supervised() bool          { return boolean(r, "supervised") }
+func (r Worker) Supervised() bool          { return readBoolean(r, "supervised") }
 func (r Worker) SupervisedOrNull() any     { return r["supervised"] }
 func (r Worker) SetSupervised(v bool)      { r["supervised"] = v }
 func (r Worker) SetSupervisedOrNull(v any) { r["supervised"] = v }
 
-func (r Worker) HiredOn() string        { return text(r, "hired_on") }
+func (r Worker) HiredOn() string        { return readText(r, "hired_on") }
 func (r Worker) HiredOnOrNull() any     { return r["hired_on"] }
 func (r Worker) SetHiredOn(v string)    { r["hired_on"] = v }
 func (r Worker) SetHiredOnOrNull(v any) { r["hired_on"] = v }
 func (r Worker) HasHiredOn() bool       { return r["hired_on"] != nil }
 func (r Worker) ClearHiredOn()          { r["hired_on"] = nil }
 
-func (r Worker) LeftOn() string        { return text(r, "left_on") }
+func (r Worker) LeftOn() string        { return readText(r, "left_on") }
 func (r Worker) LeftOnOrNull() any     { return r["left_on"] }
 func (r Worker) SetLeftOn(v string)    { r["left_on"] = v }
 func (r Worker) SetLeftOnOrNull(v any) { r["left_on"] = v }
 func (r Worker) HasLeftOn() bool       { return r["left_on"] != nil }
 func (r Worker) ClearLeftOn()          { r["left_on"] = nil }
 
-func (r Worker) UserID() string        { return text(r, "user_id") }
+func (r Worker) UserID() string        { return readText(r, "user_id") }
 func (r Worker) UserIDOrNull() any     { return r["user_id"] }
 func (r Worker) SetUserID(v string)    { r["user_id"] = v }
 func (r Worker) SetUserIDOrNull(v any) { r["user_id"] = v }
 func (r Worker) HasUserID() bool       { return r["user_id"] != nil }
 func (r Worker) ClearUserID()          { r["user_id"] = nil }
 
-func (r Worker) BirthYear() int64         { return integer(r, "birth_year") }
+func (r Worker) BirthYear() int64         { return readInteger(r, "birth_year") }
 func (r Worker) BirthYearOrNull() any     { return r["birth_year"] }
 func (r Worker) SetBirthYear(v int64)     { r["birth_year"] = v }
 func (r Worker) SetBirthYearOrNull(v any) { r["birth_year"] = v }
 func (r Worker) HasBirthYear() bool       { return r["birth_year"] != nil }
 func (r Worker) ClearBirthYear()          { r["birth_year"] = nil }
 
-func (r Worker) Status() string        { return text(r, "status") }
+func (r Worker) Status() string        { return readText(r, "status") }
 func (r Worker) StatusOrNull() any     { return r["status"] }
 func (r Worker) SetStatus(v string)    { r["status"] = v }
 func (r Worker) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r Worker) ArchivedAt() string        { return text(r, "archived_at") }
+func (r Worker) ArchivedAt() string        { return readText(r, "archived_at") }
 func (r Worker) ArchivedAtOrNull() any     { return r["archived_at"] }
 func (r Worker) SetArchivedAt(v string)    { r["archived_at"] = v }
 func (r Worker) SetArchivedAtOrNull(v any) { r["archived_at"] = v }
 func (r Worker) HasArchivedAt() bool       { return r["archived_at"] != nil }
 func (r Worker) ClearArchivedAt()          { r["archived_at"] = nil }
 
-func (r Worker) CreatedAt() string        { return text(r, "created_at") }
+func (r Worker) CreatedAt() string        { return readText(r, "created_at") }
 func (r Worker) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Worker) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Worker) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Worker) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Worker) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Worker) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Worker) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Worker) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Worker) CreatedBy() string        { return text(r, "created_by") }
+func (r Worker) CreatedBy() string        { return readText(r, "created_by") }
 func (r Worker) CreatedByOrNull() any     { return r["created_by"] }
 func (r Worker) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Worker) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Worker) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Worker) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Worker) Version() int64         { return integer(r, "version") }
+func (r Worker) Version() int64         { return readInteger(r, "version") }
 func (r Worker) VersionOrNull() any     { return r["version"] }
 func (r Worker) SetVersion(v int64)     { r["version"] = v }
 func (r Worker) SetVersionOrNull(v any) { r["version"] = v }
@@ -9887,69 +9893,69 @@ type ZoneScore store.Row
 // ResourceName is zone_scores.
 func (ZoneScore) ResourceName() string { return "zone_scores" }
 
-func (r ZoneScore) TenantID() string        { return text(r, "tenant_id") }
+func (r ZoneScore) TenantID() string        { return readText(r, "tenant_id") }
 func (r ZoneScore) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r ZoneScore) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r ZoneScore) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r ZoneScore) ID() string        { return text(r, "id") }
+func (r ZoneScore) ID() string        { return readText(r, "id") }
 func (r ZoneScore) IDOrNull() any     { return r["id"] }
 func (r ZoneScore) SetID(v string)    { r["id"] = v }
 func (r ZoneScore) SetIDOrNull(v any) { r["id"] = v }
 
-func (r ZoneScore) ZoneID() string        { return text(r, "zone_id") }
+func (r ZoneScore) ZoneID() string        { return readText(r, "zone_id") }
 func (r ZoneScore) ZoneIDOrNull() any     { return r["zone_id"] }
 func (r ZoneScore) SetZoneID(v string)    { r["zone_id"] = v }
 func (r ZoneScore) SetZoneIDOrNull(v any) { r["zone_id"] = v }
 
-func (r ZoneScore) Period() string        { return text(r, "period") }
+func (r ZoneScore) Period() string        { return readText(r, "period") }
 func (r ZoneScore) PeriodOrNull() any     { return r["period"] }
 func (r ZoneScore) SetPeriod(v string)    { r["period"] = v }
 func (r ZoneScore) SetPeriodOrNull(v any) { r["period"] = v }
 
-func (r ZoneScore) PeriodStart() string        { return text(r, "period_start") }
+func (r ZoneScore) PeriodStart() string        { return readText(r, "period_start") }
 func (r ZoneScore) PeriodStartOrNull() any     { return r["period_start"] }
 func (r ZoneScore) SetPeriodStart(v string)    { r["period_start"] = v }
 func (r ZoneScore) SetPeriodStartOrNull(v any) { r["period_start"] = v }
 
-func (r ZoneScore) PeriodEnd() string        { return text(r, "period_end") }
+func (r ZoneScore) PeriodEnd() string        { return readText(r, "period_end") }
 func (r ZoneScore) PeriodEndOrNull() any     { return r["period_end"] }
 func (r ZoneScore) SetPeriodEnd(v string)    { r["period_end"] = v }
 func (r ZoneScore) SetPeriodEndOrNull(v any) { r["period_end"] = v }
 
-func (r ZoneScore) Score() decimal.Dec     { return dec(r, "score") }
+func (r ZoneScore) Score() decimal.Dec     { return readDecimal(r, "score") }
 func (r ZoneScore) ScoreOrNull() any       { return r["score"] }
 func (r ZoneScore) SetScore(v decimal.Dec) { r["score"] = v }
 func (r ZoneScore) SetScoreOrNull(v any)   { r["score"] = v }
 
-func (r ZoneScore) N() int64         { return integer(r, "n") }
+func (r ZoneScore) N() int64         { return readInteger(r, "n") }
 func (r ZoneScore) NOrNull() any     { return r["n"] }
 func (r ZoneScore) SetN(v int64)     { r["n"] = v }
 func (r ZoneScore) SetNOrNull(v any) { r["n"] = v }
 
-func (r ZoneScore) Parts() json.RawMessage     { return document(r, "parts") }
+func (r ZoneScore) Parts() json.RawMessage     { return readDocument(r, "parts") }
 func (r ZoneScore) PartsOrNull() any           { return r["parts"] }
 func (r ZoneScore) SetParts(v json.RawMessage) { r["parts"] = v }
 func (r ZoneScore) SetPartsOrNull(v any)       { r["parts"] = v }
 
-func (r ZoneScore) CreatedAt() string        { return text(r, "created_at") }
+func (r ZoneScore) CreatedAt() string        { return readText(r, "created_at") }
 func (r ZoneScore) CreatedAtOrNull() any     { return r["created_at"] }
 func (r ZoneScore) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r ZoneScore) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r ZoneScore) UpdatedAt() string        { return text(r, "updated_at") }
+func (r ZoneScore) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r ZoneScore) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r ZoneScore) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r ZoneScore) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r ZoneScore) CreatedBy() string        { return text(r, "created_by") }
+func (r ZoneScore) CreatedBy() string        { return readText(r, "created_by") }
 func (r ZoneScore) CreatedByOrNull() any     { return r["created_by"] }
 func (r ZoneScore) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r ZoneScore) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r ZoneScore) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r ZoneScore) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r ZoneScore) Version() int64         { return integer(r, "version") }
+func (r ZoneScore) Version() int64         { return readInteger(r, "version") }
 func (r ZoneScore) VersionOrNull() any     { return r["version"] }
 func (r ZoneScore) SetVersion(v int64)     { r["version"] = v }
 func (r ZoneScore) SetVersionOrNull(v any) { r["version"] = v }
@@ -9960,134 +9966,134 @@ type Zone store.Row
 // ResourceName is zones.
 func (Zone) ResourceName() string { return "zones" }
 
-func (r Zone) TenantID() string        { return text(r, "tenant_id") }
+func (r Zone) TenantID() string        { return readText(r, "tenant_id") }
 func (r Zone) TenantIDOrNull() any     { return r["tenant_id"] }
 func (r Zone) SetTenantID(v string)    { r["tenant_id"] = v }
 func (r Zone) SetTenantIDOrNull(v any) { r["tenant_id"] = v }
 
-func (r Zone) ID() string        { return text(r, "id") }
+func (r Zone) ID() string        { return readText(r, "id") }
 func (r Zone) IDOrNull() any     { return r["id"] }
 func (r Zone) SetID(v string)    { r["id"] = v }
 func (r Zone) SetIDOrNull(v any) { r["id"] = v }
 
-func (r Zone) Code() string        { return text(r, "code") }
+func (r Zone) Code() string        { return readText(r, "code") }
 func (r Zone) CodeOrNull() any     { return r["code"] }
 func (r Zone) SetCode(v string)    { r["code"] = v }
 func (r Zone) SetCodeOrNull(v any) { r["code"] = v }
 
-func (r Zone) Name() string        { return text(r, "name") }
+func (r Zone) Name() string        { return readText(r, "name") }
 func (r Zone) NameOrNull() any     { return r["name"] }
 func (r Zone) SetName(v string)    { r["name"] = v }
 func (r Zone) SetNameOrNull(v any) { r["name"] = v }
 
-func (r Zone) SiteID() string        { return text(r, "site_id") }
+func (r Zone) SiteID() string        { return readText(r, "site_id") }
 func (r Zone) SiteIDOrNull() any     { return r["site_id"] }
 func (r Zone) SetSiteID(v string)    { r["site_id"] = v }
 func (r Zone) SetSiteIDOrNull(v any) { r["site_id"] = v }
 func (r Zone) HasSiteID() bool       { return r["site_id"] != nil }
 func (r Zone) ClearSiteID()          { r["site_id"] = nil }
 
-func (r Zone) ParentID() string        { return text(r, "parent_id") }
+func (r Zone) ParentID() string        { return readText(r, "parent_id") }
 func (r Zone) ParentIDOrNull() any     { return r["parent_id"] }
 func (r Zone) SetParentID(v string)    { r["parent_id"] = v }
 func (r Zone) SetParentIDOrNull(v any) { r["parent_id"] = v }
 func (r Zone) HasParentID() bool       { return r["parent_id"] != nil }
 func (r Zone) ClearParentID()          { r["parent_id"] = nil }
 
-func (r Zone) Kind() string        { return text(r, "kind") }
+func (r Zone) Kind() string        { return readText(r, "kind") }
 func (r Zone) KindOrNull() any     { return r["kind"] }
 func (r Zone) SetKind(v string)    { r["kind"] = v }
 func (r Zone) SetKindOrNull(v any) { r["kind"] = v }
 
-func (r Zone) X() decimal.Dec     { return dec(r, "x") }
+func (r Zone) X() decimal.Dec     { return readDecimal(r, "x") }
 func (r Zone) XOrNull() any       { return r["x"] }
 func (r Zone) SetX(v decimal.Dec) { r["x"] = v }
 func (r Zone) SetXOrNull(v any)   { r["x"] = v }
 
-func (r Zone) Y() decimal.Dec     { return dec(r, "y") }
+func (r Zone) Y() decimal.Dec     { return readDecimal(r, "y") }
 func (r Zone) YOrNull() any       { return r["y"] }
 func (r Zone) SetY(v decimal.Dec) { r["y"] = v }
 func (r Zone) SetYOrNull(v any)   { r["y"] = v }
 
-func (r Zone) Z() decimal.Dec     { return dec(r, "z") }
+func (r Zone) Z() decimal.Dec     { return readDecimal(r, "z") }
 func (r Zone) ZOrNull() any       { return r["z"] }
 func (r Zone) SetZ(v decimal.Dec) { r["z"] = v }
 func (r Zone) SetZOrNull(v any)   { r["z"] = v }
 
-func (r Zone) MaxCapacity() decimal.Dec     { return dec(r, "max_capacity") }
+func (r Zone) MaxCapacity() decimal.Dec     { return readDecimal(r, "max_capacity") }
 func (r Zone) MaxCapacityOrNull() any       { return r["max_capacity"] }
 func (r Zone) SetMaxCapacity(v decimal.Dec) { r["max_capacity"] = v }
 func (r Zone) SetMaxCapacityOrNull(v any)   { r["max_capacity"] = v }
 
-func (r Zone) MaxWeightKg() decimal.Dec     { return dec(r, "max_weight_kg") }
+func (r Zone) MaxWeightKg() decimal.Dec     { return readDecimal(r, "max_weight_kg") }
 func (r Zone) MaxWeightKgOrNull() any       { return r["max_weight_kg"] }
 func (r Zone) SetMaxWeightKg(v decimal.Dec) { r["max_weight_kg"] = v }
 func (r Zone) SetMaxWeightKgOrNull(v any)   { r["max_weight_kg"] = v }
 func (r Zone) HasMaxWeightKg() bool         { return r["max_weight_kg"] != nil }
 func (r Zone) ClearMaxWeightKg()            { r["max_weight_kg"] = nil }
 
-func (r Zone) PickSequence() int64         { return integer(r, "pick_sequence") }
+func (r Zone) PickSequence() int64         { return readInteger(r, "pick_sequence") }
 func (r Zone) PickSequenceOrNull() any     { return r["pick_sequence"] }
 func (r Zone) SetPickSequence(v int64)     { r["pick_sequence"] = v }
 func (r Zone) SetPickSequenceOrNull(v any) { r["pick_sequence"] = v }
 
-func (r Zone) StorageClass() string        { return text(r, "storage_class") }
+func (r Zone) StorageClass() string        { return readText(r, "storage_class") }
 func (r Zone) StorageClassOrNull() any     { return r["storage_class"] }
 func (r Zone) SetStorageClass(v string)    { r["storage_class"] = v }
 func (r Zone) SetStorageClassOrNull(v any) { r["storage_class"] = v }
 
-func (r Zone) MixPolicy() string        { return text(r, "mix_policy") }
+func (r Zone) MixPolicy() string        { return readText(r, "mix_policy") }
 func (r Zone) MixPolicyOrNull() any     { return r["mix_policy"] }
 func (r Zone) SetMixPolicy(v string)    { r["mix_policy"] = v }
 func (r Zone) SetMixPolicyOrNull(v any) { r["mix_policy"] = v }
 
-func (r Zone) HazardTags() json.RawMessage     { return document(r, "hazard_tags") }
+func (r Zone) HazardTags() json.RawMessage     { return readDocument(r, "hazard_tags") }
 func (r Zone) HazardTagsOrNull() any           { return r["hazard_tags"] }
 func (r Zone) SetHazardTags(v json.RawMessage) { r["hazard_tags"] = v }
 func (r Zone) SetHazardTagsOrNull(v any)       { r["hazard_tags"] = v }
 
-func (r Zone) Status() string        { return text(r, "status") }
+func (r Zone) Status() string        { return readText(r, "status") }
 func (r Zone) StatusOrNull() any     { return r["status"] }
 func (r Zone) SetStatus(v string)    { r["status"] = v }
 func (r Zone) SetStatusOrNull(v any) { r["status"] = v }
 
-func (r Zone) LoadUnits() decimal.Dec     { return dec(r, "load_units") }
+func (r Zone) LoadUnits() decimal.Dec     { return readDecimal(r, "load_units") }
 func (r Zone) LoadUnitsOrNull() any       { return r["load_units"] }
 func (r Zone) SetLoadUnits(v decimal.Dec) { r["load_units"] = v }
 func (r Zone) SetLoadUnitsOrNull(v any)   { r["load_units"] = v }
 
-func (r Zone) Utilization() decimal.Dec     { return dec(r, "utilization") }
+func (r Zone) Utilization() decimal.Dec     { return readDecimal(r, "utilization") }
 func (r Zone) UtilizationOrNull() any       { return r["utilization"] }
 func (r Zone) SetUtilization(v decimal.Dec) { r["utilization"] = v }
 func (r Zone) SetUtilizationOrNull(v any)   { r["utilization"] = v }
 func (r Zone) HasUtilization() bool         { return r["utilization"] != nil }
 func (r Zone) ClearUtilization()            { r["utilization"] = nil }
 
-func (r Zone) ArchivedAt() string        { return text(r, "archived_at") }
+func (r Zone) ArchivedAt() string        { return readText(r, "archived_at") }
 func (r Zone) ArchivedAtOrNull() any     { return r["archived_at"] }
 func (r Zone) SetArchivedAt(v string)    { r["archived_at"] = v }
 func (r Zone) SetArchivedAtOrNull(v any) { r["archived_at"] = v }
 func (r Zone) HasArchivedAt() bool       { return r["archived_at"] != nil }
 func (r Zone) ClearArchivedAt()          { r["archived_at"] = nil }
 
-func (r Zone) CreatedAt() string        { return text(r, "created_at") }
+func (r Zone) CreatedAt() string        { return readText(r, "created_at") }
 func (r Zone) CreatedAtOrNull() any     { return r["created_at"] }
 func (r Zone) SetCreatedAt(v string)    { r["created_at"] = v }
 func (r Zone) SetCreatedAtOrNull(v any) { r["created_at"] = v }
 
-func (r Zone) UpdatedAt() string        { return text(r, "updated_at") }
+func (r Zone) UpdatedAt() string        { return readText(r, "updated_at") }
 func (r Zone) UpdatedAtOrNull() any     { return r["updated_at"] }
 func (r Zone) SetUpdatedAt(v string)    { r["updated_at"] = v }
 func (r Zone) SetUpdatedAtOrNull(v any) { r["updated_at"] = v }
 
-func (r Zone) CreatedBy() string        { return text(r, "created_by") }
+func (r Zone) CreatedBy() string        { return readText(r, "created_by") }
 func (r Zone) CreatedByOrNull() any     { return r["created_by"] }
 func (r Zone) SetCreatedBy(v string)    { r["created_by"] = v }
 func (r Zone) SetCreatedByOrNull(v any) { r["created_by"] = v }
 func (r Zone) HasCreatedBy() bool       { return r["created_by"] != nil }
 func (r Zone) ClearCreatedBy()          { r["created_by"] = nil }
 
-func (r Zone) Version() int64         { return integer(r, "version") }
+func (r Zone) Version() int64         { return readInteger(r, "version") }
 func (r Zone) VersionOrNull() any     { return r["version"] }
 func (r Zone) SetVersion(v int64)     { r["version"] = v }
 func (r Zone) SetVersionOrNull(v any) { r["version"] = v }
