@@ -91,7 +91,9 @@ func rulesPage(t *testing.T) string {
 		"site without a country is in the tenant's. Global ones are always active, and a tenant without a site keeps " +
 		"what it has. Whoever sets the status of a rule, or changes it, has it in their own hands (`follows_sites` is " +
 		"false) and no site switches it, until they set `follows_sites` again, without a status. A rule " +
-		"that somebody wrote is never switched. The cited texts decide; a rule is a " +
+		"that somebody wrote is never switched. At a tenant with sites inside and outside the United States a rule " +
+		"of the United States is about accidents, places, things and people there, and one of the EU about none of " +
+		"those; who or what is at no site may be under either law. The cited texts decide; a rule is a " +
 		"reading of them that can be computed. How a verdict comes about: [formulas](formulas.md#verdicts).\n")
 	for _, row := range safety.ShippedRegulations(nil) {
 		r, err := safety.ParseRule(row["rule"].(json.RawMessage))
@@ -171,7 +173,8 @@ func scopeWords(r *safety.Rule) string {
 		of += "; inspections with " + strconv.Quote(f.Checklist) + " in their title"
 	}
 	if r.Due != "" {
-		of += "; due on " + r.Due + " of the next year"
+		of += "; due on " + r.Due + " of the next year; not where the industry of the establishment keeps no log " +
+			"(appendix A to subpart B)"
 	}
 	for _, c := range r.AppliesIf {
 		of += "; where " + conditionWords(&c)
@@ -183,9 +186,9 @@ func scopeWords(r *safety.Rule) string {
 func conditionWords(c *safety.Condition) string {
 	switch c.Fact {
 	case safety.SubmitsSummary:
-		return "the establishment had 250 people or more at any time of the year, or 20 and more in an industry of " +
-			"appendix A to subpart E (`naics` of the site, `peak_employees` of the year's summary, else the workers' dates " +
-			"of hire and leaving); where nothing says so, `insufficient_data`"
+		return "the establishment had 250 people or more at any time of the year and keeps a log, or 20 and more " +
+			"in an industry of appendix A to subpart E (`naics` of the site, `peak_employees` of the year's summary, " +
+			"else the workers' dates of hire and leaving); where nothing says so, `insufficient_data`"
 	case safety.SubmitsCases:
 		return "the establishment had 100 people or more at any time of the year, in an industry of appendix B to " +
 			"subpart E; records from 2023 on; where nothing says so, `insufficient_data`"

@@ -16,6 +16,7 @@ import (
 	"holdfast/internal/jobtitle"
 	"holdfast/internal/query"
 	"holdfast/internal/safety"
+	"holdfast/internal/safety/jurisdiction"
 	"holdfast/internal/safety/yearly"
 	"holdfast/internal/score"
 	"holdfast/internal/store"
@@ -88,12 +89,13 @@ type scan struct {
 	st     *settings
 	regs   []*regulation
 	groups map[string]*group
-	detail map[string][]string  // entity type -> kind or job title of each of the group
-	titles map[string][2]string // job and folded title by title
-	root   uuid.UUID            // zone that stands for the tenant; Nil = none
-	sites  sites                // zones that stand for the sites
-	waived map[[2]string]bool   // regulation and entity
-	sees   bool                 // the caller may see the scores of single people
+	detail map[string][]string             // entity type -> kind or job title of each of the group
+	titles map[string][2]string            // job and folded title by title
+	root   uuid.UUID                       // zone that stands for the tenant; Nil = none
+	sites  sites                           // zones that stand for the sites
+	places map[string][]jurisdiction.Place // entity type -> law of each of the group; none where one law holds
+	waived map[[2]string]bool              // regulation and entity
+	sees   bool                            // the caller may see the scores of single people
 	facts  map[string]float64
 	known  surroundings
 	tables *metricTables
@@ -238,6 +240,7 @@ func (s *scan) readRules(tx *db.Tx) error {
 	s.queueDetails(tx)
 	s.queueDriven(tx)
 	s.queueSites(tx)
+	s.queuePlaces(tx)
 	return nil
 }
 
@@ -328,8 +331,8 @@ func (s *scan) judgeRules(tx *db.Tx) error {
 		}
 		if r.rule.Per == "tenant" {
 			if s.root != uuid.Nil {
-				t := s.tables.by[tableKey(r.rule, score.Zone)]
-				s.addVerdict(r, verdictPlace{t, s.root, everyEntity}, s.tables.tenantReading(r.rule), before.takeRoot(s))
+				t := s.tables.by[tableKey(r, score.Zone)]
+				s.addVerdict(r, verdictPlace{t, s.root, everyEntity}, s.tables.tenantReading(r), before.takeRoot(s))
 			}
 			s.noteLeavers(r, before)
 			continue
@@ -344,9 +347,9 @@ func (s *scan) judgeRules(tx *db.Tx) error {
 			if g == nil {
 				continue
 			}
-			t := s.tables.by[tableKey(r.rule, kind)]
+			t := s.tables.by[tableKey(r, kind)]
 			for i := range g.list {
-				if s.isCovered(r, kind, i) {
+				if s.isUnderLaw(r, kind, i) && s.isCovered(r, kind, i) {
 					s.addVerdict(r, verdictPlace{t, g.list[i].id, int32(i)}, t.readingOf(i), before.takeVerdict(kind, i))
 				}
 			}

@@ -27,10 +27,10 @@ var done = map[string]string{
 
 // deadlinesSQL selects the establishments in use that may be American, each with the years
 // that its records are about, whether the summary of the year is in the state that
-// is asked for, and its people: those of no site may be of each. $1 tenant; the
-// word is that state's condition.
+// is asked for, its industry, and its people: those of no site may be of each. $1 tenant;
+// the word is that state's condition.
 var deadlinesSQL = jurisdiction.FillStatement(`
-	SELECT site.id, record.year, record.met, record.summary_id,
+	SELECT site.id, record.year, record.met, record.summary_id, coalesce(site.naics, ''),
 		(
 			SELECT COUNT(*)
 			FROM workers
@@ -58,8 +58,8 @@ var deadlinesSQL = jurisdiction.FillStatement(`
 // fillDeadline reads how many days the deadline of the establishment that is
 // worst off lies back, negative before it. It is unknown to a tenant that keeps
 // no statutory log, and not about one without American establishments, or whose
-// establishments are all too small for the rule: each is held to its own number of
-// people, not to that of the largest.
+// establishments are all too small for the rule, or of industries that keep no log: each
+// is held to its own number of people, not to that of the largest.
 func (s *scan) fillDeadline(tx *db.Tx, r *safety.Rule, t *table) {
 	state, ok := done[r.State]
 	if !ok || r.Per != "tenant" {
@@ -70,7 +70,8 @@ func (s *scan) fillDeadline(tx *db.Tx, r *safety.Rule, t *table) {
 	tx.Queue(fmt.Sprintf(deadlinesSQL, state), []any{s.tenant}, func(row *db.Row) error {
 		if id := row.Text(0); id != d.last {
 			d.last = id
-			d.list = append(d.list, &establishment{id: id, isHeld: s.appliesToSite(r, row.Int(4))})
+			isHeld := s.appliesToSite(r, row.Int(5)) && !yearly.IsExempt(row.Text(4))
+			d.list = append(d.list, &establishment{id: id, isHeld: isHeld})
 		}
 		if at := d.list[len(d.list)-1]; at.isHeld && !row.Null(1) {
 			d.anything = true

@@ -40,10 +40,14 @@ func newTable(kind string, entities int) *table {
 type metricTables struct{ by map[string]*table }
 
 // key says what a table depends on.
-func tableKey(r *safety.Rule, kind string) string {
+func tableKey(g *regulation, kind string) string {
+	r, law := g.rule, ""
+	if r.Metric == "log_delay_days" {
+		law = g.law
+	}
 	f := r.Scope.Filter
 	return fmt.Sprint(r.Metric, kind, r.WindowDays, r.Per, f.Kind, f.SeverityMin, f.Checklist, r.Due, r.State,
-		r.Normalize != "none" || r.MinExposureHours > 0, r.AppliesIf)
+		r.Normalize != "none" || r.MinExposureHours > 0, r.AppliesIf, law)
 }
 
 // measureMetrics reads the metrics of all rules: a statement or two for each distinct
@@ -56,13 +60,13 @@ func (s *scan) measureMetrics(tx *db.Tx) error {
 			kinds = []string{score.Zone}
 		}
 		for _, kind := range kinds {
-			k := tableKey(r.rule, kind)
+			k := tableKey(r, kind)
 			if s.tables.by[k] != nil || s.groups[kind] == nil {
 				continue
 			}
 			t := newTable(kind, len(s.groups[kind].list))
 			s.tables.by[k] = t
-			if err := s.queueMetric(tx, r.rule, kind, t); err != nil {
+			if err := s.queueMetric(tx, r, kind, t); err != nil {
 				return err
 			}
 		}
@@ -86,7 +90,7 @@ func (t *table) readingOf(i int) safety.Reading {
 }
 
 // tenantReading returns the reading over the whole tenant.
-func (m *metricTables) tenantReading(r *safety.Rule) safety.Reading {
+func (m *metricTables) tenantReading(r *regulation) safety.Reading {
 	t := m.by[tableKey(r, score.Zone)]
 	if t == nil {
 		return safety.Reading{}
@@ -112,7 +116,8 @@ func (t *table) putValue(i int, v float64, evidence ...uuid.UUID) {
 }
 
 // queueMetric asks for one metric.
-func (s *scan) queueMetric(tx *db.Tx, r *safety.Rule, kind string, t *table) error {
+func (s *scan) queueMetric(tx *db.Tx, g *regulation, kind string, t *table) error {
+	r := g.rule
 	if r.Normalize != "none" || r.MinExposureHours > 0 {
 		s.fillHours(tx, r, kind, t)
 	}
@@ -127,7 +132,7 @@ func (s *scan) queueMetric(tx *db.Tx, r *safety.Rule, kind string, t *table) err
 	case "report_delay_hours":
 		s.fillIncidents(tx, r, kind, t, "i.occurred_at > $4", delayHours)
 	case "log_delay_days":
-		s.fillIncidents(tx, r, kind, t, "i.occurred_at > $4 AND i.kind IN ('injury', 'illness')", s.calendarDays)
+		s.fillLogDelays(tx, g, kind, t)
 	case "osha_death_notice_hours":
 		s.fillNotices(tx, r, kind, t, deathNotice)
 	case "osha_treatment_notice_hours":
@@ -267,24 +272,19 @@ func (s *scan) fillIncidents(tx *db.Tx, r *safety.Rule, kind string, t *table, w
 	if !strings.Contains(where, "$4") {
 		args = args[:3]
 	}
-	from, join := "i.occurred_at, i.reported_at", ""
-	if r.Metric == "log_delay_days" { // until it was decided whether the case goes into the log: 29 CFR 1904.29(b)(3)
-		from, join = "i.reported_at, coalesce(c.entered_at, $3)", " LEFT JOIN osha_cases c ON c.tenant_id = i.tenant_id AND c.incident_id = i.id"
-	}
-	from += ", i.id"
 	sql := db.FillWords(`
-		SELECT e.entity_id, {from}
-		FROM incidents i {join}
+		SELECT e.entity_id, i.occurred_at, i.reported_at, i.id
+		FROM incidents i
 		JOIN incident_entities e ON e.tenant_id = i.tenant_id AND e.incident_id = i.id AND e.entity_type = $2
 		WHERE i.tenant_id = $1
-			AND {where}`, "{from}", from, "{join}", join, "{where}", where)
+			AND {where}`, "{where}", where)
 	if r.Per == "tenant" {
 		sql = db.FillWords(`
-			SELECT NULL, {from}
-			FROM incidents i {join}
+			SELECT NULL, i.occurred_at, i.reported_at, i.id
+			FROM incidents i
 			WHERE i.tenant_id = $1
 				AND $2 <> ''
-				AND {where}`, "{from}", from, "{join}", join, "{where}", where)
+				AND {where}`, "{where}", where)
 	}
 	g := s.groups[kind]
 	enter := t.raiseValue

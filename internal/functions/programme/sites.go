@@ -90,13 +90,13 @@ func (s *scan) judgeSites(r *regulation, before *past) {
 	if g == nil {
 		return
 	}
-	t := s.tables.by[tableKey(r.rule, score.Zone)]
+	t := s.tables.by[tableKey(r, score.Zone)]
 	judge := func(i int, in safety.Reading) {
 		s.addVerdict(r, verdictPlace{t, g.list[i].id, int32(i)}, in, before.takeVerdict(score.Zone, i))
 	}
 	judged := false
 	for _, site := range s.sites.list {
-		if r.law == "US" && !site.american {
+		if r.law == americanLaw && !site.american {
 			continue
 		}
 		judged = true

@@ -16,7 +16,8 @@ func TestWhoSubmitsElectronically(t *testing.T) {
 	const (
 		warehouse = "493110" // in both appendices
 		buildings = "561720" // in appendix A alone
-		offices   = "541110" // in neither
+		garages   = "811111" // in neither
+		offices   = "541110" // in appendix A to subpart B: no log, so nothing to submit
 	)
 	const no, late, unknown = "compliant, not about it", "breach 10", "insufficient_data"
 	each(t, func(k *kit) {
@@ -54,10 +55,20 @@ func TestWhoSubmitsElectronically(t *testing.T) {
 			{warehouse, 101, late, late},
 			{buildings, 100, late, no},
 			{buildings, 249, late, no},
-			{offices, 20, no, no},
+			{garages, 20, no, no},
+			{garages, 249, no, no},
+			{garages, 250, late, no},
+			{garages, 251, late, no},
 			{offices, 249, no, no},
-			{offices, 250, late, no},
-			{offices, 251, late, no},
+			{offices, 250, no, no},
+			{offices, 1000, no, no},
+			{offices, 0, no, no},       // however many people there are
+			{"5411", 250, no, no},      // the group
+			{"54", 250, late, unknown}, // a sector of which not every group is exempt
+			{"517312", 250, no, no},    // one industry of a group
+			{"517311", 250, late, no},  // the other
+			{"722511", 250, no, no},    // was 7221 when the list was written
+			{"721310", 249, no, no},    // exempt, and in no appendix of subpart E
 			{warehouse, 250, late, late},
 			{"23", 20, late, no},              // a sector that is listed as a whole
 			{"49", 20, unknown, no},           // one of which some groups are
@@ -140,7 +151,7 @@ func TestMostPeopleOfTheYear(t *testing.T) {
 		is("twenty on one day", "breach")
 
 		// Who left on a day that nobody wrote down may have been there from their hire on.
-		k.set("sites", site, store.Row{"naics": "541110"})
+		k.set("sites", site, store.Row{"naics": "811111"})
 		is("twenty of an industry that is not designated", "compliant")
 		hire("GONE", 228, store.Row{"hired_on": "2024-05-01", "status": "left"})
 		is("248 at most", "compliant")

@@ -15,15 +15,16 @@ import (
 type surroundings struct {
 	reported, worked time.Time // last report, last shift; zero = none on record
 	actions          bool      // there are actions
-	american         bool      // the tenant has establishments in the United States
+	american         bool      // the tenant may have establishments in the United States
+	abroad           bool      // it may have some elsewhere
 }
 
 // logInUse is how long a report shows that incidents are reported at all.
 const logInUse = 365 * 24 * time.Hour
 
 // surroundingsSQL selects the last report and the last shift, whether there are
-// actions, and whether the tenant may have establishments in the United States: a
-// tenant without sites in use is in its own country. $1 tenant, $2 now.
+// actions, and whether the tenant may have establishments in the United States, and
+// elsewhere: a tenant without sites in use is in its own country. $1 tenant, $2 now.
 var surroundingsSQL = jurisdiction.FillStatement(`
 	SELECT
 		(
@@ -49,12 +50,18 @@ var surroundingsSQL = jurisdiction.FillStatement(`
 			FROM tenants AS tenant
 			LEFT JOIN sites AS site ON site.tenant_id = tenant.id AND site.archived_at IS NULL
 			WHERE tenant.id = $1
+		),
+		(
+			SELECT MAX(CASE WHEN coalesce({is american}, FALSE) THEN 0 ELSE 1 END)
+			FROM tenants AS tenant
+			LEFT JOIN sites AS site ON site.tenant_id = tenant.id AND site.archived_at IS NULL
+			WHERE tenant.id = $1
 		)`)
 
 func (s *scan) queueSurroundings(tx *db.Tx) {
 	s.known = surroundings{}
 	tx.Queue(surroundingsSQL, []any{s.tenant, s.now}, func(row *db.Row) error {
-		s.known = surroundings{row.Time(0), row.Time(1), row.Int(2) == 1, row.Int(3) == 1}
+		s.known = surroundings{row.Time(0), row.Time(1), row.Int(2) == 1, row.Int(3) == 1, row.Int(4) == 1}
 		return nil
 	})
 }

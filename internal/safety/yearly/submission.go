@@ -2,7 +2,8 @@
 // them, since when one is late, and which establishments of the United States submit
 // their records electronically (29 CFR 1904.41), by the most people whom they employed at
 // any time of the year that the records are about, and by their industry. The designated
-// industries are data, with their year and what they rest on, in industries.json.
+// industries, and those that keep no log, are data, with their year and what they rest on,
+// in industries.json.
 //
 // Layer: domains. Begin at [DaysPast].
 package yearly
@@ -33,7 +34,7 @@ const (
 const (
 	fewest    = 20  // the summary, form 300A, in an industry of appendix A
 	casesFrom = 100 // the log and the incident reports, forms 300 and 301, in one of appendix B
-	large     = 250 // the summary, whatever the industry
+	large     = 250 // the summary, in any industry that keeps a log
 )
 
 // fewestDigits of a NAICS code name an industry group, which the appendices list.
@@ -51,6 +52,7 @@ func readIndustries() (file struct {
 	Groups []string // the industry groups of the edition of NAICS in use, several a line
 	A      appendix `json:"appendix_a"`
 	B      appendix `json:"appendix_b"`
+	Exempt appendix // from the log and all that rests on it: appendix A to subpart B
 }) {
 	if err := json.Unmarshal(industriesFile, &file); err != nil {
 		panic(fmt.Sprintf("yearly: industries.json: %v", err)) // it is part of the program, and a test reads it
@@ -77,6 +79,11 @@ func (a *appendix) listsIndustry(naics string) Answer {
 	}
 	return No
 }
+
+// IsExempt reports an industry whose establishments keep no log, and therefore neither
+// post nor submit a summary, unless they are asked to in writing (29 CFR 1904.2(a)(1),
+// 1904.41(a)(1)). One that is not on record, or told too shortly to be known, is none.
+func IsExempt(naics string) bool { return industries.Exempt.listsIndustry(naics) == Yes }
 
 // Establishment is what the duty of one rests on. The zero value is one of which nothing
 // is on record.
@@ -176,10 +183,10 @@ func (e *Establishment) peakOf(year int, counts func(employment) bool) int64 {
 }
 
 // AsksSummary says whether the summary of a year (form 300A) is submitted (29 CFR
-// 1904.41(a)(1)). An establishment with 250 people that keeps a log is held to it; that
-// its industry may be exempt from the log (appendix A to subpart B) is not looked at.
+// 1904.41(a)(1)): by establishments with 250 people that have to keep a log, and by
+// smaller ones of designated industries.
 func (e *Establishment) AsksSummary(year int) Answer {
-	if year < industries.A.FirstYear {
+	if year < industries.A.FirstYear || IsExempt(e.NAICS) {
 		return No
 	}
 	return e.countMost(year).answerBy(func(people int64) Answer {
@@ -196,7 +203,7 @@ func (e *Establishment) AsksSummary(year int) Answer {
 // AsksCases says whether the log and the incident reports of a year (forms 300 and 301)
 // are submitted (29 CFR 1904.41(a)(2)).
 func (e *Establishment) AsksCases(year int) Answer {
-	if year < industries.B.FirstYear {
+	if year < industries.B.FirstYear || IsExempt(e.NAICS) {
 		return No
 	}
 	return e.countMost(year).answerBy(func(people int64) Answer {

@@ -7,16 +7,19 @@ import (
 	"time"
 )
 
-// The appendices are whole: every code is two or four digits and stands once, a group of
-// appendix B is in appendix A too, whose establishments send the summary anyway.
+// The appendices are whole: every code is two, four or six digits and stands once, a group
+// of appendix B is in appendix A too, whose establishments send the summary anyway, and no
+// industry that keeps no log is asked to send any of it.
 func TestIndustries(t *testing.T) {
-	for name, list := range map[string]appendix{"A": industries.A, "B": industries.B} {
-		if list.FirstYear < 2016 || len(list.Industries) < 60 {
+	lists := map[string]appendix{"A": industries.A, "B": industries.B, "A to subpart B": industries.Exempt}
+	for name, list := range lists {
+		if list.FirstYear < 2015 || len(list.Industries) < 60 {
 			t.Errorf("appendix %s begins in %d and lists %d industries", name, list.FirstYear, len(list.Industries))
 		}
 		var codes []string
 		for _, x := range list.Industries {
-			if len(x.NAICS) != 2 && len(x.NAICS) != 4 || strings.Trim(x.NAICS, "0123456789") != "" || x.Name == "" {
+			isWhole := len(x.NAICS)%2 == 0 && len(x.NAICS) <= 6 && strings.Trim(x.NAICS, "0123456789") == ""
+			if !isWhole || x.Name == "" {
 				t.Errorf("appendix %s lists %+v", name, x)
 			}
 			if slices.Contains(codes, x.NAICS) {
@@ -36,6 +39,11 @@ func TestIndustries(t *testing.T) {
 			t.Errorf("%s of an appendix is no industry group", x.NAICS)
 		}
 	}
+	for _, x := range industries.Exempt.Industries {
+		if industries.A.listsIndustry(x.NAICS+"10") == Yes || industries.B.listsIndustry(x.NAICS+"10") == Yes {
+			t.Errorf("%s keeps no log and is in an appendix of subpart E", x.NAICS)
+		}
+	}
 	for _, x := range industries.B.Industries {
 		if industries.A.listsIndustry(x.NAICS+"10") != Yes {
 			t.Errorf("%s is in appendix B and not in A", x.NAICS)
@@ -46,7 +54,7 @@ func TestIndustries(t *testing.T) {
 // Who left on an unknown day leaves a duty open where a line lies between the people who
 // are certain and those who may have been there.
 func TestPossiblePeople(t *testing.T) {
-	const warehouse, offices = "493110", "541110"
+	const warehouse, garages, offices = "493110", "811111", "541110"
 	for _, c := range []struct {
 		naics             string
 		certain, possible int64
@@ -59,9 +67,11 @@ func TestPossiblePeople(t *testing.T) {
 		{warehouse, 20, 80, Yes, Unknown},
 		{warehouse, 100, 200, Yes, Yes},
 		{warehouse, 0, 150, Unknown, Unknown},
-		{offices, 10, 239, No, No},
-		{offices, 10, 240, Unknown, No},
-		{offices, 250, 10, Yes, No},
+		{garages, 10, 239, No, No},
+		{garages, 10, 240, Unknown, No},
+		{garages, 250, 10, Yes, No},
+		{offices, 250, 10, No, No},
+		{offices, 0, 500, No, No},
 		{"455110", 10, 9, No, No},
 		{"455110", 10, 10, Unknown, No},
 	} {
