@@ -84,6 +84,8 @@ type DB struct {
 	slow    Slow
 	log     atomic.Pointer[Log]
 
+	recalled recalled
+
 	statements     sync.Map // by their text, as the engine gets them
 	statementCount atomic.Int64
 }
@@ -272,6 +274,8 @@ type Tx struct {
 	last  bool // nothing comes after the flush that runs
 	lost  bool // whether it was committed is unknown
 	asked int
+
+	guessed []string // what it recalled, by its keys
 }
 
 // Context returns the context the transaction runs under.

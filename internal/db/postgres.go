@@ -112,6 +112,7 @@ func (p *postgres) runTransaction(ctx context.Context, tx *Tx, fn func(*Tx) erro
 			x.rollbackOrClose()
 			p.leaveReadOnly(tx, err)
 			tx.runUndo()
+			err = tx.forgetGuesses(err)
 		}
 	}()
 	tx.run = func(q []stmt) error { return x.sendBatch(q, tx.last) }

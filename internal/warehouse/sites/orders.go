@@ -17,19 +17,19 @@ const (
 	settingAcross  = "orders_across_sites" // true or false
 )
 
-// defaultSQL selects the tenant's only site, and the value of the setting that names the
-// site of new orders. $1 tenant, $2 its key.
-const defaultSQL = `
-	SELECT {only site}, (
+// defaultSQL selects the tenant's only site, else the value of the setting that names the
+// site of new orders, a text of JSON. $1 tenant, $2 its key.
+var defaultSQL = FillStatement(`
+	SELECT coalesce(CAST({only site} AS text), CAST((
 		SELECT settings.value
 		FROM settings
 		WHERE settings.tenant_id = $1
 			AND lower(settings.key) = $2
-	)`
+	) AS text))`)
 
 // siteSQL selects a site by its code. $1 tenant, $2 code.
 const siteSQL = `
-	SELECT sites.id
+	SELECT CAST(sites.id AS text)
 	FROM sites
 	WHERE sites.tenant_id = $1
 		AND lower(sites.code) = lower($2)
@@ -38,18 +38,14 @@ const siteSQL = `
 // ReadDefault returns the site of work for which none is named: the tenant's only one, else
 // that of the setting default_site; "" where there is neither.
 func ReadDefault(tx *store.Tx) (site string, err error) {
-	value := ""
-	err = tx.Query(FillStatement(defaultSQL), []any{tx.TenantID, settingDefault}, func(r *db.Row) error {
-		site, value = r.Text(0), r.Text(1)
-		return nil
-	})
+	found, err := tx.Recall(defaultSQL, tx.TenantID, settingDefault)
 	if err != nil {
 		return "", fmt.Errorf("sites: default: %w", err)
 	}
-	if site != "" || value == "" {
-		return site, nil
+	if isCode := strings.HasPrefix(found, `"`); isCode {
+		return findByCode(tx, json.RawMessage(found))
 	}
-	return findByCode(tx, json.RawMessage(value))
+	return found, nil
 }
 
 // findByCode returns the site whose code is a text of JSON, "" for none.
@@ -58,11 +54,7 @@ func findByCode(tx *store.Tx, value json.RawMessage) (site string, err error) {
 	if json.Unmarshal(value, &code) != nil {
 		return "", nil
 	}
-	err = tx.Query(siteSQL, []any{tx.TenantID, code}, func(r *db.Row) error {
-		site = r.Text(0)
-		return nil
-	})
-	if err != nil {
+	if site, err = tx.Recall(siteSQL, tx.TenantID, code); err != nil {
 		return "", fmt.Errorf("sites: by code: %w", err)
 	}
 	return site, nil
