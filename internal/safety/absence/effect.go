@@ -96,6 +96,27 @@ func nameRow(err *fault.Error, row, n int) error {
 	return err
 }
 
+// lockIncidentsSQL locks the incidents of cases. $1 tenant, $2 ids of cases.
+const lockIncidentsSQL = `
+	SELECT id
+	FROM incidents
+	WHERE tenant_id = $1
+		AND id IN (
+			SELECT incident_id
+			FROM osha_cases
+			WHERE tenant_id = $1
+				AND id IN {ids $2}
+		)
+	ORDER BY id
+	{for update}`
+
+// QueueIncidents locks the incidents of cases with the next flush. A case and its incident
+// are one story, and a change of each reaches the other: whatever changes a case locks its
+// incident first, as a change of the incident does.
+func QueueIncidents(tx *db.Tx, tenant string, cases []string) {
+	tx.Queue(lockIncidentsSQL, []any{tenant, query.List(cases)}, func(*db.Row) error { return nil })
+}
+
 // lockCasesSQL locks cases and selects their outcomes. $1 tenant, $2 their ids.
 const lockCasesSQL = `
 	SELECT id, outcome
@@ -120,6 +141,7 @@ func lockCases(tx *store.Tx, ids []string) (map[string]knownCase, error) {
 	args := []any{tx.TenantID, query.List(ids)}
 	tenantZone := ""
 	zones, moments := map[string]string{}, map[string]time.Time{}
+	QueueIncidents(tx.Tx, tx.TenantID, ids)
 	tx.Queue(lockCasesSQL, args, func(*db.Row) error { return nil })
 	tx.Queue(knownCasesSQL, args, func(r *db.Row) error {
 		at, err := time.Parse(time.RFC3339Nano, r.Text(1))
@@ -222,6 +244,7 @@ func countCases(tx *store.Tx, changes []store.Change) error {
 // once the second sees what the first left.
 func countCasesOf(tx *store.Tx, ids []string) error {
 	outcomes := map[string]string{}
+	QueueIncidents(tx.Tx, tx.TenantID, ids)
 	tx.Queue(lockCasesSQL, []any{tx.TenantID, query.List(ids)}, func(r *db.Row) error {
 		outcomes[r.Text(0)] = r.Text(1)
 		return nil

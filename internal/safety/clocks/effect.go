@@ -24,7 +24,7 @@ const batch = 200
 // say of clocks, for store.New. Bulk work starts none: the night makes up for it.
 func Effects() store.Effects {
 	return store.Effects{
-		First:  map[string]store.First{Resource: lockFirst},
+		First:  map[string]store.First{Resource: lockFirst, "osha_cases": lockIncidentsOfCases},
 		Before: map[string]store.Effect{Resource: safety.PerTenant(checkActs)},
 		After: map[string]store.Effect{
 			"incidents":  onlyAudited(followIncidents),
@@ -170,6 +170,20 @@ func refreshAll(tx *store.Tx, how refresh, ids []string) error {
 func lockFirst(tx *store.Tx, rows []store.Row, _ store.Touch) error {
 	_, err := readIncidentsOf(tx, record.From[record.LegalClock](rows))
 	return err
+}
+
+// lockIncidentsOfCases locks the incidents of cases: a change of a case works out the
+// clocks of its incident, and one of the incident's moment moves the case.
+func lockIncidentsOfCases(tx *store.Tx, rows []store.Row, _ store.Touch) error {
+	cases := record.From[record.OSHACase](rows)
+	ids := make([]string, len(cases))
+	for i, row := range cases {
+		ids[i] = row.IncidentID()
+	}
+	if _, err := lockIncidents(tx, ids); err != nil {
+		return fmt.Errorf("clocks: lock the incidents of cases: %w", err)
+	}
+	return nil
 }
 
 // readIncidentsOf reads and locks the incidents of clocks, by id.

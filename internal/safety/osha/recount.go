@@ -39,6 +39,7 @@ func ListLasting(tx *db.Tx, tenant string, now time.Time) (ids []string, err err
 // RecountCase has a case count its absences up to today; one that has nothing new
 // stays as it is.
 func RecountCase(tx *store.Tx, id string) error {
+	absence.QueueIncidents(tx.Tx, tx.TenantID, []string{id})
 	return tx.UpdateEach("osha_cases", []store.Row{{idColumn: id}})
 }
 
