@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -87,6 +88,40 @@ func (k *kitchen) ask(query string, header ...string) *httptest.ResponseRecorder
 	w := httptest.NewRecorder()
 	k.ServeHTTP(w, r)
 	return w
+}
+
+// A change of what a function reads drops what its answers are made of, of that tenant.
+func TestChangesDropWhatAnswersAreMadeOf(t *testing.T) {
+	c := cache.New(cache.Options{})
+	t.Cleanup(c.Close)
+	list := table()
+	dropped := map[string][]string{}
+	for i := range list {
+		if fn := &list[i]; fn.Changed != nil {
+			fn.Changed = func(tenant string) { dropped[fn.Name] = append(dropped[fn.Name], tenant) }
+		}
+	}
+	f := NewFunctions(nil, c, nil, list)
+
+	for _, read := range []struct {
+		collection string
+		want       []string
+	}{
+		{"stock_movements", []string{"admin-dashboard-summary", "site-overview"}},
+		{"incidents", []string{"site-overview"}},
+		{"badges", nil},
+	} {
+		clear(dropped)
+		f.Changed(tenant, []string{read.collection})
+		if got := slices.Sorted(maps.Keys(dropped)); !slices.Equal(got, read.want) {
+			t.Errorf("%s: %v dropped, want %v", read.collection, got, read.want)
+		}
+		for name, tenants := range dropped {
+			if !slices.Equal(tenants, []string{tenant}) {
+				t.Errorf("%s: dropped of %v", name, tenants)
+			}
+		}
+	}
 }
 
 // For each kept function: there one second before its

@@ -68,9 +68,15 @@ func (f *Functions) Concern(collections []string) []string {
 	return out
 }
 
-// Changed forgets the tenant's kept answers that these collections go into.
+// Changed forgets the tenant's kept answers that these collections go into, and what those
+// were made of.
 func (f *Functions) Changed(tenant string, collections []string) {
 	for _, c := range collections {
+		for _, name := range f.reads[c] {
+			if fn := f.named[name]; fn.Changed != nil {
+				fn.Changed(tenant)
+			}
+		}
 		if names := f.reads[c]; len(names) > 0 {
 			f.cache.Clear(tenant, names...)
 		}

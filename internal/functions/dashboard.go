@@ -16,12 +16,14 @@ type dashboard struct {
 	now    func() time.Time
 	lists  store.Lists
 	places cache.Memo[string]
-	health cache.Memo[health]
+	health cache.Memo[health] // of large inventories
 	looks  looks
 	dear   time.Duration
 	soon   time.Duration
 	atOnce int64 // items, see healthAtOnce
 	step   int64
+
+	unchanged cache.Memo[health] // of inventories of which nothing has changed since
 
 	reports, due, checklists, completed, promised *store.Timed
 }

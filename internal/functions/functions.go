@@ -49,6 +49,8 @@ type Function struct {
 	// what it is looking at now is not kept; "" means of all tenants. nil where it
 	// keeps nothing.
 	Forget func(tenant string)
+	// Changed drops of that what is told only while none of Reads changes. nil = nothing.
+	Changed func(tenant string)
 	// Dated says that the answer tells how old that is, so that who asks for a new
 	// answer gets it yet.
 	Dated bool
@@ -83,7 +85,7 @@ type Deps struct {
 	// Programme is the safety programme's verbs; nil = over Store, without hooks.
 	Programme *programme.Programme
 	Dear      time.Duration // figures of a whole inventory that took longer are kept for a while; 50 ms when 0
-	AtOnce    int64         // items of an inventory whose health is looked at with each answer; 10,000 when 0
+	AtOnce    int64         // items of an inventory whose health is looked at with an answer; 10,000 when 0
 	Soon      time.Duration // how long answers wait for the first look at a larger one; 2 s when 0
 }
 
@@ -111,16 +113,18 @@ func (d *dashboard) dashboardFunctions() []Function {
 		},
 		{
 			Name: "admin-dashboard-summary", Methods: []string{"GET"},
-			TTL: summaryFor, Personal: true, shared: d.summaryShared, Forget: d.health.Forget, Dated: true,
-			In: SummaryIn{}, Out: SummaryOut{}, Run: adaptFunction(d.adminSummary),
+			TTL: summaryFor, Personal: true, shared: d.summaryShared, Forget: d.forgetHealth, Changed: d.unchanged.Forget,
+			Dated: true,
+			In:    SummaryIn{}, Out: SummaryOut{}, Run: adaptFunction(d.adminSummary),
 			Reads: []string{"zones", "items", "stock_movements", "stock_levels", "orders", "order_lines", "pick_lists",
 				"shipments", "settings", "tenants", "members"},
 			Doc: "Zones, inventory with its health, open orders, pick lists, shipments and settings.",
 		},
 		{
 			Name: "site-overview", Methods: []string{"GET"}, Roles: overviewRoles,
-			TTL: summaryFor, Personal: true, shared: d.overviewShared, Forget: d.health.Forget, Dated: true,
-			In: OverviewIn{}, Out: OverviewOut{}, Run: adaptFunction(d.siteOverview),
+			TTL: summaryFor, Personal: true, shared: d.overviewShared, Forget: d.forgetHealth, Changed: d.unchanged.Forget,
+			Dated: true,
+			In:    OverviewIn{}, Out: OverviewOut{}, Run: adaptFunction(d.siteOverview),
 			Reads: []string{"zones", "items", "stock_movements", "stock_levels", "orders", "order_lines", "pick_lists",
 				"shipments", "incidents", "actions", "checklist_runs", "tenants", "members"},
 			Doc: "What the console's first page shows of a site, in one answer: stock and its health, late orders, " +

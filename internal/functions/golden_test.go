@@ -420,6 +420,55 @@ func keepsHealth(k *kit, d functions.Deps) {
 		`"`+query.FormatTime(k.now)+`"`)
 }
 
+// The health of a small stock is looked at when something of it has changed, or when it
+// was looked at half a minute ago, and by no answer between.
+func TestHealthOfUnchangedStock(t *testing.T) {
+	each(t, func(k *kit) {
+		k.as.TenantID = north
+		zone := k.add("zones", store.Row{"code": "A", "name": "A"})
+		item := k.add("items", store.Row{"sku": "A", "name": "A"})
+		order := k.add("orders", store.Row{"type": "outbound"})
+		for _, c := range []struct {
+			name           string
+			do             func()
+			critical, seen string
+		}{
+			{"nothing", func() {}, "0", "before"},
+			{"another tenant's stock", func() {
+				k.as.TenantID = south
+				defer func() { k.as.TenantID = north }()
+				k.add("items", store.Row{"sku": "A", "name": "A"})
+			}, "0", "before"},
+			{"a worker", func() { k.add("workers", store.Row{"employee_no": "1", "name": "A"}) }, "0", "before"},
+			{"goods come in", func() {
+				k.add("stock_movements",
+					store.Row{"type": "receipt", "item_id": item, "to_zone_id": zone, "quantity": "100"})
+			}, "0", "now"},
+			{"goods are lost", func() {
+				k.add("stock_movements",
+					store.Row{"type": "adjust_loss", "item_id": item, "from_zone_id": zone, "quantity": "100"})
+			}, "0", "now"},
+			{"somebody orders them", func() {
+				k.add("order_lines", store.Row{"order_id": order, "line_no": 1, "item_id": item, "qty_ordered": "1"})
+				k.set("orders", order, store.Row{"status": "confirmed"})
+			}, "1", "now"},
+			{"nothing again", func() {}, "1", "before"},
+			{"half a minute", func() { k.now = k.now.Add(30 * time.Second) }, "1", "now"},
+		} {
+			k.now = k.now.Add(time.Millisecond)
+			before := k.call("admin-dashboard-summary", "").at("inventory.health.as_of")
+			k.now = k.now.Add(time.Millisecond)
+			c.do()
+			want := map[string]any{"now": query.FormatTime(k.now), "before": before}[c.seen]
+			health := k.call("admin-dashboard-summary", "")
+			health.is("inventory.health.critical_items", c.critical)
+			if seen := health.at("inventory.health.as_of"); seen != want {
+				k.Errorf("%s: seen at %v, want %v", c.name, seen, want)
+			}
+		}
+	})
+}
+
 // Looking at an inventory in steps tells what looking at it at once tells.
 func TestHealthInSteps(t *testing.T) {
 	each(t, func(k *kit) {

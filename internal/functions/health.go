@@ -30,7 +30,8 @@ type health struct {
 
 // Inventory health looks at every active item and at 180 days of the ledger, so
 // its cost grows with the tenant. An inventory of up to healthAtOnce items is
-// looked at with each answer, and its figures are as fresh as the rest. A larger
+// looked at with the answer, and again when a record that it is made of has changed or
+// an answer would be kept no longer: its figures are as fresh as the rest. A larger
 // one, or one that took longer than Deps.Dear, is looked at beside the answers,
 // healthStep items at a time, so that neither an answer nor the memory grows
 // with it. Its figures are renewed, when somebody asks, as soon as they are
@@ -181,8 +182,26 @@ func (d *dashboard) healthFrom(ctx context.Context, as *assessment, items int64)
 	h := health{sum.Health(), int64(len(as.stock)), as.now, time.Since(as.begun)}
 	if h.took > d.dear {
 		d.health.PutSince(as.tenant, h, as.begun, as.now.Add(h.maxAge()))
+	} else {
+		d.unchanged.PutSince(as.tenant, h, as.begun, as.now.Add(summaryFor))
 	}
 	return h, nil
+}
+
+// keptHealth is the health of a tenant's stock that may be told at a moment, if any is
+// kept. A due one should be renewed.
+func (d *dashboard) keptHealth(tenant string, now time.Time) (h health, due, found bool) {
+	if h, found = d.health.Get(tenant, now); found {
+		return h, h.isDue(now), true
+	}
+	h, found = d.unchanged.Get(tenant, now)
+	return h, false, found
+}
+
+// forgetHealth has the health of a tenant's stock be looked at anew; "" is all tenants.
+func (d *dashboard) forgetHealth(tenant string) {
+	d.health.Forget(tenant)
+	d.unchanged.Forget(tenant)
 }
 
 // A look is one under way at a tenant's whole inventory.

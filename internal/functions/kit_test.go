@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,12 +56,23 @@ func open(t testing.TB, o db.Options) *kit {
 	maps.Copy(effects.Before, safety.Effects().Before)
 	maps.Copy(effects.Before, training.Effects().Before)
 	k.s = store.New(d, catalog.Default(), effects, clock)
+	k.s.OnChange(k.dropChanged)
 	k.table = functions.Table(functions.Deps{Store: k.s, Now: clock, Dear: time.Hour})
 	for i, id := range []string{south, north} {
 		k.as.TenantID = id
 		k.add("tenants", store.Row{"id": id, "name": "T", "slug": fmt.Sprintf("t%d", i), "timezone": "America/Sao_Paulo"})
 	}
 	return k
+}
+
+// dropChanged has the functions forget what they made of records that have changed.
+func (k *kit) dropChanged(tenant string, collections []string) {
+	for _, f := range k.table {
+		isConcerned := func(c string) bool { return slices.Contains(f.Reads, c) }
+		if f.Changed != nil && slices.ContainsFunc(collections, isConcerned) {
+			f.Changed(tenant)
+		}
+	}
 }
 
 // add inserts rows as the server and returns the last one's id.

@@ -26,7 +26,7 @@ func (d *dashboard) readSite(ctx context.Context, a actor.Actor, now time.Time, 
 	*siteFigures, error,
 ) {
 	guess, _ := d.places.Get(a.TenantID, now)
-	kept, known := d.health.Get(a.TenantID, now)
+	kept, due, known := d.keptHealth(a.TenantID, now)
 	f := &siteFigures{totals: totals{}, place: "UTC"}
 	var as *assessment
 	err := d.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(plain *db.Tx) error {
@@ -58,7 +58,7 @@ func (d *dashboard) readSite(ctx context.Context, a actor.Actor, now time.Time, 
 		f.health, err = d.healthFrom(ctx, as, f.totals.activeItems())
 		return f, err
 	}
-	if kept.isDue(now) {
+	if due {
 		d.renewHealth(ctx, a.TenantID)
 	}
 	return f, nil
