@@ -3,8 +3,10 @@ package identity_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -23,7 +25,13 @@ import (
 	"holdfast/internal/testkit/pgtest"
 )
 
-func TestMain(m *testing.M) { pgtest.Main(m) }
+func TestMain(m *testing.M) {
+	if place := os.Getenv(sealingEnv); place != "" {
+		fmt.Fprintln(os.Stderr, writeAndSeal(place))
+		os.Exit(1)
+	}
+	pgtest.Main(m)
+}
 
 // kit is one identity service on one engine, with a clock and a mailbox.
 type kit struct {
