@@ -9,7 +9,7 @@ import (
 	"holdfast/internal/testkit"
 )
 
-// Accidents are coded as European statistics ask for: a code that there is not is refused
+// Accidents are coded as European and American statistics ask for: a code that there is not is refused
 // by the field's name with those that are near, and the file of accidents has the codes.
 func TestAccidentsAreCoded(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
@@ -50,6 +50,15 @@ func TestAccidentsAreCoded(t *testing.T) {
 			{"deviation", "53", 400, []string{"deviation", "52"}},
 			{"contact_mode", "32", 204, nil},
 			{"contact_mode", "hand", 400, []string{"contact_mode"}},
+			{"oiics_nature", "1", 204, nil},
+			{"oiics_nature", "13", 204, nil},
+			{"oiics_nature", "131", 400, []string{"oiics_nature", "51 codes", "13 (Surface and flesh wounds)"}},
+			{"oiics_part", "44", 204, nil},
+			{"oiics_part", "7", 400, []string{"oiics_part", "42 codes"}},
+			{"oiics_event", "41", 204, nil},
+			{"oiics_event", "", 400, []string{"oiics_event"}},
+			{"oiics_source", "86", 204, nil},
+			{"oiics_source", "hand", 400, []string{"oiics_source", "83 codes"}},
 		} {
 			r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/osha_cases?id=eq." + c, As: officer,
 				Body: map[string]any{x.field: x.code}})
@@ -65,11 +74,18 @@ func TestAccidentsAreCoded(t *testing.T) {
 		if got := read(); got != "021 54 52 32" {
 			t.Errorf("as coded: %s", got)
 		}
-		var list []struct{ ID string }
-		path := "/v1/osha_cases?select=id&body_part=eq.54"
-		k.Get(officer, path).JSON(t, &list)
-		if r := k.Get(testkit.As(actor.Manager), path); len(list) != 1 || r.Status == 200 && string(r.Body) != "[]" {
-			t.Errorf("an officer finds %d cases, a manager %d %s", len(list), r.Status, r.Body)
+		for _, code := range []string{"body_part=eq.54", "oiics_nature=eq.13", "oiics_part=eq.44", "oiics_event=eq.41",
+			"oiics_source=eq.86"} {
+			var list []struct{ ID string }
+			path := "/v1/osha_cases?select=id&" + code
+			k.Get(officer, path).JSON(t, &list)
+			if r := k.Get(testkit.As(actor.Manager), path); len(list) != 1 || r.Status == 200 && string(r.Body) != "[]" {
+				t.Errorf("%s: an officer finds %d cases, a manager %d %s", code, len(list), r.Status, r.Body)
+			}
+		}
+		groups := k.Get(officer, "/v1/osha_cases?select=oiics_event,count()&oiics_event=not.is.null")
+		if groups.Status != 200 || !strings.Contains(string(groups.Body), `"oiics_event":"41","count":1`) {
+			t.Errorf("events: %d %s", groups.Status, groups.Body)
 		}
 	})
 }

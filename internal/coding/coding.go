@@ -1,6 +1,7 @@
 // Package coding holds closed lists of codes that accidents are classified by, with
-// their names in English, German and French. The lists are data, with their source, in
-// esaw.json, which the console's picker reads too.
+// their names: those of Europe in English, German and French, those of the United States
+// in English. The lists are data, with their source, in esaw.json and oiics.json, which
+// the console reads too.
 //
 // Layer: values. Begin at [CodesOf].
 package coding
@@ -14,8 +15,12 @@ import (
 	"strconv"
 )
 
-//go:embed esaw.json
-var esawFile []byte
+var (
+	//go:embed esaw.json
+	esawFile []byte
+	//go:embed oiics.json
+	oiicsFile []byte
+)
 
 // Lists of European Statistics on Accidents at Work.
 const (
@@ -25,32 +30,52 @@ const (
 	Contact      = "esaw_contact"
 )
 
+// Lists of the Occupational Injury and Illness Classification System.
+const (
+	NatureOfInjury = "oiics_nature"
+	BodyPart       = "oiics_part"
+	Event          = "oiics_event"
+	Source         = "oiics_source"
+)
+
 // Code is an entry of a list.
 type Code struct{ Code, English, German, French string }
 
-var lists = readLists()
+var lists = readLists(esawFile, oiicsFile)
 
-func readLists() map[string][]Code {
-	var file struct {
-		Lists []struct {
-			Name  string
-			Codes [][]string // code, English, German, French; or the code alone
-		}
-	}
-	if err := json.Unmarshal(esawFile, &file); err != nil {
-		panic(fmt.Sprintf("coding: esaw.json: %v", err)) // it is part of the program, and a test reads it
-	}
+func readLists(files ...[]byte) map[string][]Code {
 	out := map[string][]Code{}
-	for _, list := range file.Lists {
-		for _, c := range list.Codes {
-			if len(c) == 1 {
-				group := c[0][:len(c[0])-1] + "0"
-				c = []string{c[0], "Other of group " + group, "Andere der Gruppe " + group, "Autres du groupe " + group}
+	for _, text := range files {
+		var file struct {
+			Lists []struct {
+				Name  string
+				Codes [][]string
 			}
-			out[list.Name] = append(out[list.Name], Code{c[0], c[1], c[2], c[3]})
+		}
+		if err := json.Unmarshal(text, &file); err != nil {
+			panic(fmt.Sprintf("coding: a list: %v", err)) // it is part of the program, and a test reads it
+		}
+		for _, list := range file.Lists {
+			for _, names := range list.Codes {
+				out[list.Name] = append(out[list.Name], codeOf(names))
+			}
 		}
 	}
 	return out
+}
+
+// codeOf reads a code with its names in English, German and French, in English alone, or
+// without any, which is for all others of its group.
+func codeOf(names []string) Code {
+	code := names[0]
+	switch len(names) {
+	case 1:
+		group := code[:len(code)-1] + "0"
+		return Code{code, "Other of group " + group, "Andere der Gruppe " + group, "Autres du groupe " + group}
+	case 2:
+		return Code{code, names[1], names[1], names[1]}
+	}
+	return Code{code, names[1], names[2], names[3]}
 }
 
 // CodesOf returns the codes of a list, in its order.

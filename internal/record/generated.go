@@ -4494,6 +4494,34 @@ func (r OSHACase) SetContactModeOrNull(v any) { r["contact_mode"] = v }
 func (r OSHACase) HasContactMode() bool       { return r["contact_mode"] != nil }
 func (r OSHACase) ClearContactMode()          { r["contact_mode"] = nil }
 
+func (r OSHACase) OiicsNature() string        { return readText(r, "oiics_nature") }
+func (r OSHACase) OiicsNatureOrNull() any     { return r["oiics_nature"] }
+func (r OSHACase) SetOiicsNature(v string)    { r["oiics_nature"] = v }
+func (r OSHACase) SetOiicsNatureOrNull(v any) { r["oiics_nature"] = v }
+func (r OSHACase) HasOiicsNature() bool       { return r["oiics_nature"] != nil }
+func (r OSHACase) ClearOiicsNature()          { r["oiics_nature"] = nil }
+
+func (r OSHACase) OiicsPart() string        { return readText(r, "oiics_part") }
+func (r OSHACase) OiicsPartOrNull() any     { return r["oiics_part"] }
+func (r OSHACase) SetOiicsPart(v string)    { r["oiics_part"] = v }
+func (r OSHACase) SetOiicsPartOrNull(v any) { r["oiics_part"] = v }
+func (r OSHACase) HasOiicsPart() bool       { return r["oiics_part"] != nil }
+func (r OSHACase) ClearOiicsPart()          { r["oiics_part"] = nil }
+
+func (r OSHACase) OiicsEvent() string        { return readText(r, "oiics_event") }
+func (r OSHACase) OiicsEventOrNull() any     { return r["oiics_event"] }
+func (r OSHACase) SetOiicsEvent(v string)    { r["oiics_event"] = v }
+func (r OSHACase) SetOiicsEventOrNull(v any) { r["oiics_event"] = v }
+func (r OSHACase) HasOiicsEvent() bool       { return r["oiics_event"] != nil }
+func (r OSHACase) ClearOiicsEvent()          { r["oiics_event"] = nil }
+
+func (r OSHACase) OiicsSource() string        { return readText(r, "oiics_source") }
+func (r OSHACase) OiicsSourceOrNull() any     { return r["oiics_source"] }
+func (r OSHACase) SetOiicsSource(v string)    { r["oiics_source"] = v }
+func (r OSHACase) SetOiicsSourceOrNull(v any) { r["oiics_source"] = v }
+func (r OSHACase) HasOiicsSource() bool       { return r["oiics_source"] != nil }
+func (r OSHACase) ClearOiicsSource()          { r["oiics_source"] = nil }
+
 func (r OSHACase) DeathDate() string        { return readText(r, "death_date") }
 func (r OSHACase) DeathDateOrNull() any     { return r["death_date"] }
 func (r OSHACase) SetDeathDate(v string)    { r["death_date"] = v }

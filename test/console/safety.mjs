@@ -115,6 +115,37 @@ test('a viewer finds no verdict about a single person, and reads that some are l
   });
 });
 
+test('lists, filters and records say codes of accidents by name, in the language of the person', async () => {
+  const safety = 'safety@north.example';
+  const [found] = await api(safety, '/v1/osha_cases?select=id&order=id&limit=1');
+  await api(safety, `/v1/osha_cases?id=eq.${found.id}`, {
+    method: 'PATCH',
+    body: { body_part: '54', oiics_nature: '13', oiics_event: '41' },
+  });
+  const shown = '/console/c/osha_cases?cols=case_no,body_part,oiics_nature,oiics_event&f=body_part.eq.54';
+  for (const [language, names, filter] of [
+    ['en', ['54 Fingers', '13 Surface and flesh wounds', '41 Fall to lower level'], 'Part of the body'],
+    ['de', ['54 Finger', '13 Surface and flesh wounds', '41 Fall to lower level'], 'Verletzter Körperteil'],
+  ]) {
+    await as(safety, async (page) => {
+      await page.addInitScript((l) => localStorage.setItem('holdfast.language', JSON.stringify(l)), language);
+      await open(page, shown);
+      for (const name of names) await page.getByRole('cell', { name }).first().waitFor();
+      await settled(page);
+      await picture(page, `codes-${language}`);
+      await page
+        .getByText(new RegExp(`${filter} .* ${names[0]}`))
+        .first()
+        .waitFor();
+      await page.setViewportSize({ width: 390, height: 844 });
+      await open(page, `/console/c/osha_cases/${found.id}`);
+      for (const name of names) await page.getByText(name).first().waitFor();
+      await settled(page);
+      await picture(page, `codes-record-${language}`);
+    });
+  }
+});
+
 test('the injury log shows the cases of an establishment and hands out its papers, and says why one cannot be made', async () => {
   const officer = 'admin@south.example';
   const [site] = await api(officer, '/v1/sites?select=id,code&country=eq.US&order=code&limit=1');

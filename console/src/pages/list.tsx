@@ -45,7 +45,8 @@ import { fail, Menu, toast } from '../ui/overlay';
 import { labelled } from '../ui/print';
 import { readsWhole } from '../ui/seen';
 import { StockValue } from '../ui/stock-value';
-import { hrefOf, Named, numeric, Value } from '../ui/value';
+import { useNamed } from '../ui/coded';
+import { Classification, hrefOf, Named, numeric, Value } from '../ui/value';
 
 interface Saved {
   collection: string;
@@ -113,10 +114,12 @@ export function sentence(c: Collection, [name, op, v]: Condition): string {
 // Said is a condition whose record has its name.
 function Said({ c, x }: { c: Collection; x: Condition }) {
   const f = c.fields.find((y) => y.name === x[0]);
-  if (!f?.ref || x[1] !== 'eq') return <>{sentence(c, x)}</>;
+  const of = f?.ref && x[1] === 'eq' ? <Named collection={f.ref} ids={[x[2]]} /> : null;
+  const coded = f?.codes && x[2] !== 'null' ? <Classification list={f.codes} code={x[2]} /> : null;
+  if (!f || !(of ?? coded)) return <>{sentence(c, x)}</>;
   return (
     <span>
-      {_(f.label)} {_(opWords[x[1]] ?? x[1])} <Named collection={f.ref} ids={[x[2]]} />
+      {_(f.label)} {_(opWords[x[1]] ?? x[1])} {of ?? coded}
     </span>
   );
 }
@@ -335,7 +338,7 @@ function List({ c, catalog, p }: { c: Collection; catalog: Catalog; p: Permissio
                                 nameOf(catalog.get(f.ref), r[refKey(n)] as Row)
                               ) : f.ref || r[n] == null || n === 'entity_id' ? (
                                 nameOf(c, r)
-                              ) : f.one_of ? (
+                              ) : f.one_of && !f.codes ? (
                                 words(String(r[n]))
                               ) : f.type === 'integer' ? (
                                 String(r[n])
@@ -522,6 +525,7 @@ function AddFilter({
   const draft = useDraft(`filter ${c.name}`);
   const [name, setName] = draft.field('name', c.states?.field ?? fields[0]?.name ?? '');
   const f = fields.find((x) => x.name === name) ?? (fields[0] as Field);
+  const named = useNamed(f.codes);
   const ops = operators(f);
   const [op, setOp] = draft.field('op', '');
   const chosen = ops.includes(op) ? op : (ops[0] as string);
@@ -535,7 +539,7 @@ function AddFilter({
           ]
         : [['null', _('empty')]]
       : f.one_of
-        ? f.one_of.map((x) => [x, words(x)])
+        ? f.one_of.map((x) => [x, f.codes ? named(x) : words(x)])
         : null;
   const value = options ? (options.some(([x]) => x === v) ? v : (options[0]?.[0] ?? '')) : v;
   const act = async () => {

@@ -58,7 +58,19 @@ const isUnit = (f: Field) => ['uom', 'base_uom', 'price_uom'].includes(f.name);
 // isCoded says of a field that it takes a code of a known list: a country, a currency, a time zone, a unit.
 export const isCoded = (f: Field) => !!lists[f.format ?? ''] || isUnit(f);
 
-// Classified is the control of a code of a closed list, whose names are read when one is asked for.
+// useNamed puts its name behind a code of a closed list; the names are read when a list is asked for. Without a list, or
+// until they are there, a code is as it is.
+export function useNamed(list: string | undefined): (code: string) => string {
+  const names = useQuery({
+    queryKey: ['codes', list, language.get()],
+    queryFn: async () => (await import('./codes')).namesOf(list ?? ''),
+    enabled: !!list,
+    staleTime: Infinity,
+  }).data;
+  return (code) => [code, names?.get(code)].filter(Boolean).join(' ');
+}
+
+// Classified is the control of a code of a closed list.
 export function Classified({
   f,
   label,
@@ -68,12 +80,7 @@ export function Classified({
   wrong,
   required,
 }: FieldGiven & { label: string; help?: string; required?: boolean }) {
-  const names = useQuery({
-    queryKey: ['codes', f.codes, language.get()],
-    queryFn: async () => (await import('./codes')).namesOf(f.codes ?? ''),
-    staleTime: Infinity,
-  }).data;
-  const named = (code: string) => [code, names?.get(code)].filter(Boolean).join(' ');
+  const named = useNamed(f.codes);
   const options = (f.one_of ?? []).filter(Boolean).map((code) => [code, named(code)] as [string, string]);
   const given = { label, help, text, wrong, required, put };
   return <Select {...given} value={text} options={required ? options : [['', '–'], ...options]} />;

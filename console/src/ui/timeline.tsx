@@ -7,7 +7,7 @@ import { keepPreviousData, useQuery } from '../lib/query';
 import type { Row } from '../database';
 import { Card, Problem, Skeleton } from './basic';
 import { Comment, Composer, useBeside, type Given } from './evidence';
-import { Named, useCalledPeople } from './value';
+import { Classification, Named, useCalledPeople } from './value';
 import { useTimes, useWhere } from './where';
 
 interface Change {
@@ -154,6 +154,7 @@ function Said({ f, v }: { f: Field; v: unknown }) {
   if (isNothing(v)) return <>{_('empty')}</>;
   const of = f.ref ?? f.names;
   if (of) return <Named collection={of} ids={(Array.isArray(v) ? v : [v]).map(String)} />;
+  if (f.codes) return <Classification list={f.codes} code={String(v)} />;
   return <>{Array.isArray(v) && f.one_of ? v.map((x) => words(String(x))).join(', ') : value(f, v, zone)}</>;
 }
 

@@ -19,6 +19,7 @@ import { priceUnit, refKey } from '../lib/records';
 import { zoneOf } from '../lib/zone';
 import type { Row } from '../database';
 import { Badge, Meter } from './basic';
+import { useNamed } from './coded';
 import { Where } from './where';
 import '../records.css';
 
@@ -99,6 +100,7 @@ export function Value({ c, f, row, full }: { c: Collection; f: Field; row: Recor
   if (f.name === 'entity_id' && row['entity_type'])
     return <Named collection={collectionOf(String(row['entity_type']))} ids={[String(v)]} />;
   if (f.type === 'uuid') return <code title={String(v)}>{String(v).slice(0, 8)}</code>;
+  if (f.codes) return <Classification list={f.codes} code={String(v)} />;
   if (f.type === 'date') return <span class="nobreak">{value(f, v)}</span>;
   const unit = f.name === 'unit_price' ? priceUnit(row) : '';
   if (isMoney(f) && unit) return <span class="nobreak">{`${value(f, v)} / ${unit}`}</span>;
@@ -137,6 +139,12 @@ const ofSource: Record<string, string> = {
 // meantBy is the collection of the record that an id without a reference means.
 function meantBy(f: Field, row: Record<string, unknown>): string | undefined {
   return f.name === 'source_id' ? ofSource[String(row['source'])] : meant[f.name];
+}
+
+// Classification is a code of a closed list with its name.
+export function Classification({ list, code }: { list: string; code: string }) {
+  const named = useNamed(list);
+  return <>{named(code)}</>;
 }
 
 // isCode says that a text is a number of a document, a SKU or the like: one word, which
