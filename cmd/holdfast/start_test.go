@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -82,6 +83,22 @@ func TestServeRefuses(t *testing.T) {
 			want: []string{"127.0.0.1"}, secret: "hunter2"},
 		"no such database": {args: []string{"--database", "mysql://holdfast:hunter2@127.0.0.1/holdfast"},
 			want: []string{"database URL"}, secret: "hunter2"},
+		"backups in a file": {args: []string{"--backup-to", os.Args[0], "--backup-passphrase", program.BackupPassphrase},
+			want: []string{"backup_to", "is a file"}},
+		"backups in no bucket": {
+			args: []string{"--backup-to", "s3://KEY:hunter2@nohost", "--backup-passphrase", program.BackupPassphrase},
+			want: []string{"backup_to", "names no bucket", "s3://KEY:SECRET@"}, secret: "hunter2"},
+		"files in no bucket": {args: []string{"--blob-url", "s3://KEY:hunter2@nohost"},
+			want: []string{"blob_url", "names no bucket"}, secret: "hunter2"},
+		"short passphrase": {args: []string{"--backup-to", "backups", "--backup-passphrase", "hunter2"},
+			want: []string{"backup_passphrase", "at least 12"}, secret: "hunter2"},
+		"no recipient": {args: []string{"--backup-to", "backups", "--backup-recipient", "somebody"},
+			want: []string{"backup_recipient", "age public key"}},
+		"negative quota": {args: []string{"--import-quota", "-1"}, want: []string{"import_quota", "between 1 and"}},
+		"no mail server": {env: []string{"HOLDFAST_SMTP_URL=http://user:hunter2@mail"}, want: []string{"mail", "smtp"},
+			secret: "hunter2"},
+		"no Redis": {env: []string{"HOLDFAST_REDIS_URL=http://user:hunter2@cache"}, want: []string{"redis", "rediss://"},
+			secret: "hunter2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := program.Embedded(t)
@@ -261,7 +278,12 @@ func TestHealthcheckTLS(t *testing.T) {
 	s := program.Embedded(t)
 	cert, key := filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
 	s.SelfSigned(cert, key)
-	v := s.Serve("--listen", "0.0.0.0:0", "--tls-cert", cert, "--tls-key", key)
+	admin, before := program.ClosedPort(t), time.Now()
+	v := s.Serve("--listen", "0.0.0.0:0", "--tls-cert", cert, "--tls-key", key, "--admin-listen", admin)
+	if end := metricValue(t, admin, "holdfast_tls_certificate_end_seconds"); end < float64(before.Unix()) ||
+		end > float64(before.Add(2*time.Hour).Unix()) {
+		t.Errorf("the certificate, which is good for an hour, ends at %v", end)
+	}
 	s.Exec("healthcheck")
 	if got := s.Keys()["API_URL"]; got != v.URL || !strings.HasPrefix(got, "https://localhost:") {
 		t.Errorf("status: %s, server at %s", got, v.URL)
@@ -309,6 +331,18 @@ func TestHealthcheckTLS(t *testing.T) {
 		}
 		end()
 	}
+}
+
+// metricValue is one number of a server's metrics.
+func metricValue(t *testing.T, admin, name string) float64 {
+	t.Helper()
+	_, rest, _ := strings.Cut(program.Metrics(t, admin), "\n"+name+" ")
+	line, _, _ := strings.Cut(rest, "\n")
+	value, err := strconv.ParseFloat(line, 64)
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+	return value
 }
 
 // The dump hides secrets; without any it is a file to start from.

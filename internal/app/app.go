@@ -146,7 +146,7 @@ func Open(ctx context.Context, c *config.Config, mode Mode) (*App, error) {
 		c.PublicURL = "http://" + c.Listen
 	}
 	if mode == Server {
-		if err := refusePublishedKey(c); err != nil {
+		if err := errors.Join(refusePublishedKey(c), refuseRecipient(c)); err != nil {
 			return nil, err
 		}
 	}

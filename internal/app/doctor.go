@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"holdfast/internal/config"
@@ -27,7 +28,32 @@ func Doctor(ctx context.Context, c *config.Config, fix bool) []doctor.Finding {
 				return err
 			})
 			return out, err
+		},
+		Recount: func(ctx context.Context) (out []string, err error) {
+			err = onTool(ctx, c, func(a *App) (err error) {
+				out, err = a.Verify(ctx)
+				return err
+			})
+			return out, err
+		},
+		AuditBreaks: func(ctx context.Context) (out []string, err error) {
+			err = onTool(ctx, c, func(a *App) (err error) {
+				out, err = describeBreaks(ctx, a)
+				return err
+			})
+			return out, err
 		}})
+}
+
+// describeBreaks says where the chains of the audit log do not hold.
+func describeBreaks(ctx context.Context, a *App) (out []string, err error) {
+	reports, err := a.Identity.Admin.VerifyAudit(ctx, "")
+	for _, r := range reports {
+		for _, b := range r.Breaks {
+			out = append(out, fmt.Sprintf("tenant %s, seal %d: %s", r.TenantID, b.SealNo, b.Why))
+		}
+	}
+	return out, err
 }
 
 // examinePlace looks at the place of the backups as it is now, and notes nothing.

@@ -8,6 +8,7 @@ import (
 	"mime/multipart"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -240,6 +241,27 @@ func TestImportNoRoom(t *testing.T) {
 			t.Errorf("%d %s", r.Status, r.Body)
 		}
 	}, func(c *config.Config) { c.BlobURL = bucket.Address("imports") })
+}
+
+// A file store that is not there any more, or that is a broken disk, is away and is told as
+// such: 503 and the code of the database's disk, for uploads and for what was kept.
+func TestImportStoreGone(t *testing.T) {
+	dir := ""
+	testkit.InTurn(t, func(t *testing.T, k *testkit.Kit) {
+		body, kind := formOf(t, 0, "file=RM-1", "target=zones")
+		upload := testkit.Request{Method: "POST", Path: "/v1/import-jobs", As: testkit.As(actor.Manager), Body: body,
+			Header: map[string]string{"Content-Type": kind}}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		r := k.Call(upload)
+		if r.Status != 503 || !strings.Contains(string(r.Body), `"58030"`) || r.Header.Get("Retry-After") == "" {
+			t.Errorf("%d %s", r.Status, r.Body)
+		}
+	}, func(c *config.Config) {
+		dir = t.TempDir()
+		c.BlobURL = "file://" + dir
+	})
 }
 
 // cutOff sends the beginning of a request's body and hangs up its side, and

@@ -45,6 +45,7 @@ func (a *App) registerMetrics() {
 	a.metrics.Watch(a.backups.metricValues()...)
 	a.metrics.Watch(a.ship.MetricValues()...)
 	a.metrics.Watch(heldMetric(a.guard))
+	a.metrics.Watch(stateMetrics(a)...)
 	a.metrics.WatchVectors(jobMetrics(a, func() map[string]job.Counts { return queue().jobs })...)
 	a.metrics.Watch(
 		counter("cache_hits_total", "Kept answers given.", func() float64 { return float64(a.cache.Stats().Hits) }),
@@ -81,7 +82,6 @@ func (a *App) registerMetrics() {
 			return boolValue(a.fleet.degradedReason() != "")
 		}),
 		gauge("nodes", "Servers on this database.", func() float64 { return float64(a.fleet.countNodes()) }),
-		gauge("ready", "0 while the server is stopping.", func() float64 { return boolValue(!a.ready.draining.Load()) }),
 	)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"holdfast/internal/actor"
 	"holdfast/internal/config"
+	"holdfast/internal/db"
 	"holdfast/internal/demo"
 	"holdfast/internal/testkit"
 )
@@ -115,7 +116,39 @@ func TestMetrics(t *testing.T) {
 	}, testkit.Limited, func(c *config.Config) { c.WebhookPrivate = true })
 }
 
-// A scrape of a database that is gone still answers, and says so.
+// What an operator has to see before somebody else does: whether the database takes writes,
+// how large its log is, how much room is left, when the certificate ends, what nobody sealed.
+func TestMetricsOfState(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		k.Post("admin@north.example", "/v1/webhooks", map[string]any{"url": "http://127.0.0.1:1/",
+			"events": []string{"incident.*"}})
+		got := scrape(t, k)
+		for name, want := range map[string]float64{"holdfast_ready": 1, "holdfast_db_writable": 1} {
+			if got[name] != want {
+				t.Errorf("%s = %v", name, got[name])
+			}
+		}
+		isEmbedded := k.App.DB.Engine() == db.SQLite
+		if size, ok := got["holdfast_db_wal_bytes"]; !ok || isEmbedded != (size > 0) || !isEmbedded && size != -1 {
+			t.Errorf("the log has %v bytes", size)
+		}
+		if got["holdfast_disk_free_bytes"] < 1<<20 {
+			t.Errorf("%v bytes are free", got["holdfast_disk_free_bytes"])
+		}
+		if got["holdfast_audit_unsealed_rows"] < 1 {
+			t.Errorf("%v rows are not sealed", got["holdfast_audit_unsealed_rows"])
+		}
+		if err := k.App.Identity.Admin.SealAudit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := scrape(t, k)["holdfast_audit_unsealed_rows"]; n != 0 {
+			t.Errorf("%v rows are not sealed once the sealer was there", n)
+		}
+	}, func(c *config.Config) { c.WebhookPrivate = true })
+}
+
+// A scrape of a database that is gone still answers, and says so: holdfast_ready is what
+// /readyz says.
 func TestMetricsWithoutDatabase(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		if err := k.App.DB.Close(); err != nil {
@@ -123,6 +156,11 @@ func TestMetricsWithoutDatabase(t *testing.T) {
 		}
 		if got := scrape(t, k); got["holdfast_outbox_unpublished"] != -1 || got["holdfast_webhook_due"] != -1 {
 			t.Errorf("%v and %v", got["holdfast_outbox_unpublished"], got["holdfast_webhook_due"])
+		} else if got["holdfast_ready"] != 0 || got["holdfast_db_writable"] != 0 {
+			t.Errorf("ready %v, writable %v", got["holdfast_ready"], got["holdfast_db_writable"])
+		}
+		if r := k.Call(testkit.Request{Method: "GET", Path: "/readyz"}); r.Status != 503 {
+			t.Errorf("/readyz: %d %s", r.Status, r.Body)
 		}
 	})
 }

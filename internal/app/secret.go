@@ -10,7 +10,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"holdfast/internal/backup"
+	"holdfast/internal/blob"
 	"holdfast/internal/config"
+	"holdfast/internal/db"
 	"holdfast/internal/doctor"
 	"holdfast/internal/secrets"
 )
@@ -32,11 +35,44 @@ func refusePublishedKey(c *config.Config) error {
 	return nil
 }
 
+// refuseRecipient keeps a server from starting whose backups could be encrypted to nothing.
+func refuseRecipient(c *config.Config) error {
+	if c.BackupRecipient == "" {
+		return nil
+	}
+	if err := (backup.Secret{Recipient: c.BackupRecipient}).Check(); err != nil {
+		return fmt.Errorf("app: backup_recipient: %w", err)
+	}
+	return nil
+}
+
 // warnOfExposure logs who else could read the file of the master key, and by which
 // settings a server that others can reach believes anybody.
 func warnOfExposure(ctx context.Context, c *config.Config) {
 	for _, finding := range append(doctor.ExposedKeyFile(ctx, c), doctor.OpenSettings(c)...) {
 		slog.Warn(finding.What, "why", finding.Why, "do", finding.Command)
+	}
+}
+
+// littleRoom is the free space below which a start warns: uploads are refused from 64 MB on.
+const littleRoom = 256 << 20
+
+// warnOfRoom logs that the disk of the data directory is nearly full: the server starts all
+// the same, for what is there can be read.
+func warnOfRoom(c *config.Config) {
+	if left, err := blob.Room(c.Data); err == nil && left < littleRoom {
+		slog.Warn("the disk of the data directory is nearly full: writes will be refused", "free_megabytes", left>>20,
+			"directory", c.Data)
+	}
+}
+
+// warnOfLostCommits logs that the database is older than it was.
+func warnOfLostCommits(ctx context.Context, d *db.DB) {
+	lost, err := d.FindLostCommits(ctx)
+	if err != nil {
+		slog.Warn("whether the database is as it was is not known", "error", err)
+	} else if lost != nil {
+		slog.Error("the database lacks what was committed before: holdfast doctor says what to do", "before", lost.At)
 	}
 }
 

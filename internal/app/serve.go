@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -24,7 +23,6 @@ import (
 	"holdfast/internal/config"
 	"holdfast/internal/console"
 	"holdfast/internal/demo"
-	"holdfast/internal/fault"
 	"holdfast/internal/metrics"
 	"holdfast/internal/web"
 )
@@ -86,7 +84,7 @@ func Serve(ctx context.Context, c *config.Config, t Terminal, load func() (*conf
 	}
 	a.metrics.Watch(metrics.Value{Name: "holdfast_log_dropped_total",
 		Help: "Log lines lost because nobody read them or they could not be written.", Counter: true,
-		Read: func() float64 { return float64(logs.queue.lost.Load()) }})
+		Read: func() float64 { return float64(logs.queue.lost.Load()) }}, s.certificateMetric())
 	l = s.wrapListener(l)
 	if err := s.applyConfig(c); err != nil {
 		return err
@@ -95,6 +93,8 @@ func Serve(ctx context.Context, c *config.Config, t Terminal, load func() (*conf
 		slog.Warn("the banner was not read", "error", err)
 	}
 	warnOfExposure(ctx, c)
+	warnOfRoom(c)
+	warnOfLostCommits(ctx, a.DB)
 	defer s.announceServer()()
 	if err := a.serveAdmin(ctx); err != nil {
 		return err
@@ -200,23 +200,7 @@ type servable struct {
 }
 
 func (a *App) serveReadyz(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), 3*time.Second)
-	defer cancel()
-	reason := ""
-	switch err := a.DB.Ping(ctx); {
-	case a.ready.draining.Load():
-		reason = "the server is stopping"
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		reason = "the database does not answer"
-	case err != nil:
-		slog.Warn("not ready", "error", err)
-		reason = "the database cannot be used"
-		if fault.HasCode(err, "53100") {
-			reason = "the disk is full"
-		} else if fault.HasCode(err, "58030") || fault.HasCode(err, "25006") {
-			reason = "the database cannot be written"
-		}
-	}
+	reason, _ := notReady(r.Context(), a)
 	w.Header().Set("Cache-Control", "no-store")
 	if reason != "" {
 		w.Header().Set("Retry-After", "1")

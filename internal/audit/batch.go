@@ -211,6 +211,29 @@ func (l *Log) Rests() map[string]Rest {
 	return maps.Clone(l.rests)
 }
 
+// CountUnsealed counts the rows of this process that wait for a seal. Those of a batch of
+// which something may still be committed are not among them: they are looked for.
+func (l *Log) CountUnsealed() (rows int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	waiting := l.ended
+	if l.open != nil {
+		waiting = append(slices.Clone(l.ended), l.open)
+	}
+	for _, batch := range waiting {
+		if batch.IsDoubtful {
+			continue
+		}
+		for _, n := range batch.Rows {
+			rows += n
+		}
+	}
+	for _, rest := range l.rests {
+		rows += rest.Rows
+	}
+	return rows
+}
+
 // ForgetRest ends the look-out for a tenant's rest, unless it has grown since.
 func (l *Log) ForgetRest(tenant string, rest Rest) {
 	l.mu.Lock()

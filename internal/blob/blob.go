@@ -12,6 +12,7 @@ import (
 	"hash"
 	"io"
 	"iter"
+	"slices"
 	"syscall"
 	"time"
 
@@ -88,6 +89,31 @@ func classifyFull(err error) error {
 	return err
 }
 
+// awayErrors are what a file system says that is broken, read-only, not mounted any more or on
+// a machine that does not answer. That of a later moment may be well again.
+var awayErrors = []error{syscall.EIO, syscall.EROFS, syscall.ENOTCONN, syscall.ESTALE, syscall.ENXIO, syscall.ENODEV,
+	syscall.ETIMEDOUT, syscall.EHOSTDOWN, syscall.EHOSTUNREACH, syscall.EACCES, syscall.EPERM}
+
+// classifyDisk classifies what a directory of files answered. What it does not know is an
+// error of this program.
+func classifyDisk(err error) error {
+	if err == nil {
+		return nil
+	}
+	isAway := func(known error) bool { return errors.Is(err, known) }
+	if slices.ContainsFunc(awayErrors, isAway) {
+		return awayFault(err)
+	}
+	return fmt.Errorf("blob: %w", err)
+}
+
+// awayFault keeps the code that the database has for a disk (see package db).
+func awayFault(err error) error {
+	f := fault.Wrap(err, fault.Unavailable, "58030", "the file store cannot be read or written: try again")
+	f.RetryAfter = 5 * time.Second
+	return f
+}
+
 // copying is one Put's way from reader to file.
 type copying struct {
 	ctx   context.Context
@@ -134,7 +160,7 @@ func (c *copying) writeChunk(p []byte) error {
 		return fault.New(fault.TooLarge, "file_too_large", "the file is larger than %d bytes", c.limit)
 	}
 	if _, err := c.to.Write(p); err != nil {
-		return fmt.Errorf("blob: %w", err)
+		return classifyDisk(err)
 	}
 	c.sum.Write(p)
 	return nil

@@ -65,7 +65,7 @@ func (d *Dir) putFile(ctx context.Context, ref *Ref, r io.Reader, limit int64) e
 	name := temporary + ref.Key
 	err := d.gatherFile(ctx, ref, r, limit)
 	if err == nil {
-		err = d.root.Rename(name, ref.Key)
+		err = classifyDisk(d.root.Rename(name, ref.Key))
 	}
 	if err != nil {
 		return errors.Join(err, d.removeFile(name))
@@ -80,13 +80,16 @@ func (d *Dir) putFile(ctx context.Context, ref *Ref, r io.Reader, limit int64) e
 // removes it.
 func (d *Dir) gatherFile(ctx context.Context, ref *Ref, r io.Reader, limit int64) error {
 	f, err := d.root.OpenFile(temporary+ref.Key, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		return awayFault(err) // somebody removed the directory under the server
+	}
 	if err != nil {
-		return fmt.Errorf("blob: %w", err)
+		return classifyDisk(err)
 	}
 	c := copying{ctx: ctx, from: r, to: f, sum: sha256.New(), limit: limit, space: d.checkSpace}
 	err = c.runCopy()
 	if err == nil {
-		err = f.Sync()
+		err = classifyDisk(f.Sync())
 	}
 	ref.Size, ref.SHA256 = c.size, hex.EncodeToString(c.sum.Sum(nil))
 	return errors.Join(err, f.Close())
@@ -96,7 +99,7 @@ func (d *Dir) gatherFile(ctx context.Context, ref *Ref, r io.Reader, limit int64
 func (d *Dir) checkSpace() error {
 	left, err := d.free()
 	if err != nil {
-		return fmt.Errorf("blob: free space: %w", err)
+		return classifyDisk(fmt.Errorf("free space: %w", err))
 	}
 	if left < floor {
 		return fault.New(fault.NoSpace, "no_space", "the server's disk is nearly full")
@@ -109,12 +112,9 @@ func (d *Dir) checkSpace() error {
 func (d *Dir) syncDir() error {
 	f, err := d.root.Open(".")
 	if err != nil {
-		return fmt.Errorf("blob: %w", err)
+		return classifyDisk(err)
 	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("blob: %w", err)
-	}
-	return nil
+	return classifyDisk(errors.Join(f.Sync(), f.Close()))
 }
 
 // Open implements Store.
@@ -126,7 +126,29 @@ func (d *Dir) Open(_ context.Context, key string) (io.ReadSeekCloser, error) {
 	if err != nil {
 		return nil, classifyMissing(err)
 	}
-	return f, nil
+	return storedFile{f}, nil
+}
+
+// storedFile is a file whose disk may fail while it is read.
+type storedFile struct{ *os.File }
+
+// Read implements io.Reader.
+func (f storedFile) Read(p []byte) (int, error) {
+	n, err := f.File.Read(p)
+	return n, classifyRead(err)
+}
+
+// ReadAt implements io.ReaderAt.
+func (f storedFile) ReadAt(p []byte, at int64) (int, error) {
+	n, err := f.File.ReadAt(p, at)
+	return n, classifyRead(err)
+}
+
+func classifyRead(err error) error {
+	if err == io.EOF { // readers compare it
+		return err
+	}
+	return classifyDisk(err)
 }
 
 // Stat implements Store.
@@ -145,7 +167,7 @@ func classifyMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return notFoundFault(err)
 	}
-	return fmt.Errorf("blob: %w", err)
+	return classifyDisk(err)
 }
 
 // Delete implements Store.
@@ -161,7 +183,7 @@ func (d *Dir) Delete(_ context.Context, key string) error {
 
 func (d *Dir) removeFile(name string) error {
 	if err := d.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("blob: %w", err)
+		return classifyDisk(err)
 	}
 	return nil
 }
@@ -200,7 +222,7 @@ func (d *Dir) SweepTemporary(age time.Duration) (int, error) {
 func (d *Dir) eachFile(named func(string) bool, f func(fs.FileInfo) error) error {
 	dir, err := d.root.Open(".")
 	if err != nil {
-		return fmt.Errorf("blob: %w", err)
+		return classifyDisk(err)
 	}
 	defer dir.Close()
 	for {
@@ -214,7 +236,7 @@ func (d *Dir) eachFile(named func(string) bool, f func(fs.FileInfo) error) error
 				continue
 			}
 			if err != nil {
-				return fmt.Errorf("blob: %w", err)
+				return classifyDisk(err)
 			}
 			if err := f(st); err != nil {
 				return err
@@ -224,7 +246,7 @@ func (d *Dir) eachFile(named func(string) bool, f func(fs.FileInfo) error) error
 			return nil
 		}
 		if end != nil {
-			return fmt.Errorf("blob: %w", end)
+			return classifyDisk(end)
 		}
 	}
 }

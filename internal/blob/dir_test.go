@@ -73,6 +73,46 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// A disk that is broken, read-only or not mounted any more is away, as the database's is:
+// whoever asks comes again. What nobody knows is an error of the program.
+func TestBrokenDisk(t *testing.T) {
+	for _, row := range []struct {
+		says   error
+		isAway bool
+	}{
+		{syscall.EIO, true}, {syscall.EROFS, true}, {syscall.ENOTCONN, true}, {syscall.ESTALE, true},
+		{syscall.EACCES, true}, {syscall.EINVAL, false}, {syscall.EBADF, false},
+	} {
+		s, dir := opened(t)
+		s.free = func() (uint64, error) { return 0, &os.PathError{Op: "statfs", Path: dir, Err: row.says} }
+		_, err := s.Put(t.Context(), strings.NewReader("1"), 10)
+		if isAway := fault.Is(err, fault.Unavailable) && fault.HasCode(err, "58030"); isAway != row.isAway {
+			t.Errorf("%v: %v", row.says, err)
+		}
+		if left := names(t, dir); len(left) != 0 {
+			t.Errorf("%v: left: %v", row.says, left)
+		}
+		if missing := classifyMissing(row.says); fault.HasCode(missing, "58030") != row.isAway {
+			t.Errorf("%v: opened: %v", row.says, missing)
+		}
+		if read := classifyRead(row.says); fault.HasCode(read, "58030") != row.isAway {
+			t.Errorf("%v: read: %v", row.says, read)
+		}
+	}
+	// what the sender of a file broke is not the disk's
+	s, _ := opened(t)
+	if _, err := s.Put(t.Context(), iotest.ErrReader(syscall.ENOTCONN), 10); fault.HasCode(err, "58030") {
+		t.Errorf("the sender: %v", err)
+	}
+	removed, dir := opened(t)
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := removed.Put(t.Context(), strings.NewReader("1"), 10); !fault.HasCode(err, "58030") {
+		t.Errorf("a directory that was removed: %v", err)
+	}
+}
+
 func TestDiskThatFillsMeanwhile(t *testing.T) {
 	s, dir := opened(t)
 	left := uint64(floor + 12<<20)

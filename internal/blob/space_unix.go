@@ -12,3 +12,9 @@ func availableBytes(dir string) (uint64, error) {
 	}
 	return uint64(max(int64(st.Bavail), 0)) * uint64(st.Bsize), nil
 }
+
+// IsOnSameDisk reports that two paths are on one file system.
+func IsOnSameDisk(a, b string) bool {
+	var x, y unix.Stat_t
+	return unix.Stat(a, &x) == nil && unix.Stat(b, &y) == nil && x.Dev == y.Dev
+}

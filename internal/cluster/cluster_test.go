@@ -198,16 +198,18 @@ func TestNodesThatLive(t *testing.T) {
 	start := time.Now()
 	for _, c := range []struct {
 		after time.Duration
-		beats map[string]int64
+		signs map[string]sign
 		want  int
 	}{
 		{0, nil, 1},
-		{heartbeat, map[string]int64{"a": 7}, 2},
-		{2 * heartbeat, map[string]int64{"a": 8, "gone": 3}, 3},
-		{6 * heartbeat, map[string]int64{"a": 9, "gone": 3}, 2},
-		{7 * heartbeat, map[string]int64{}, 1},
+		{heartbeat, map[string]sign{"a": {7, 0}}, 2},
+		{2 * heartbeat, map[string]sign{"a": {8, 0}, "gone": {3, 0}}, 3},
+		{6 * heartbeat, map[string]sign{"a": {9, 0}, "gone": {3, 4 * heartbeat}}, 2},
+		{7 * heartbeat, map[string]sign{}, 1},
+		{8 * heartbeat, map[string]sign{"killed": {5, time.Minute}, "a": {10, 9 * time.Second}}, 2},
+		{9 * heartbeat, map[string]sign{"killed": {6, 0}, "a": {11, 0}}, 3}, // it was suspended
 	} {
-		b.countNodes(c.beats, start.Add(c.after))
+		b.countNodes(c.signs, start.Add(c.after))
 		if b.Nodes() != c.want {
 			t.Errorf("after %v: %d nodes, want %d", c.after, b.Nodes(), c.want)
 		}
@@ -216,7 +218,7 @@ func TestNodesThatLive(t *testing.T) {
 
 func awaitsNodes(t *testing.T, e *ear, n int) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); e.Nodes() != n; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Second); e.Nodes() != n; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%d nodes, want %d", e.Nodes(), n)
 		}
@@ -239,6 +241,23 @@ func TestJoiningNodesAreCounted(t *testing.T) {
 	awaitsNodes(t, one, 1)
 	if three := d.join(false); three.Nodes() != 2 {
 		t.Errorf("%d nodes after one left", three.Nodes())
+	}
+}
+
+// A node that was killed a minute ago is no peer of one that starts.
+func TestKilledNodesAreNotCounted(t *testing.T) {
+	d := fresh(t)
+	err := d.database().Write(t.Context(), scopeOfAll(), func(tx *db.Tx) error {
+		_, err := tx.Exec(`
+			INSERT INTO nodes (id, beat, seen_at)
+			VALUES ($1, 7, clock_timestamp() - INTERVAL '1 minute')`, uuid.NewString())
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one := d.join(false); one.Nodes() != 1 {
+		t.Errorf("%d nodes at the start", one.Nodes())
 	}
 }
 

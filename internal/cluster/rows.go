@@ -139,34 +139,46 @@ func (b *Cluster) readNextRows(ctx context.Context, head int64) (whole bool, err
 
 const recordHeartbeatSQL = `
 	INSERT INTO nodes (id, beat, seen_at)
-	VALUES ($1, $2, $3)
+	VALUES ($1, $2, clock_timestamp())
 	ON CONFLICT (id) DO UPDATE SET beat = excluded.beat, seen_at = excluded.seen_at`
 
+const readHeartbeatsSQL = `
+	SELECT id, beat, CAST(EXTRACT(EPOCH FROM clock_timestamp() - seen_at) AS bigint)
+	FROM nodes
+	WHERE id <> $1`
+
+// sign is a node's last sign of life, as the database has it.
+type sign struct {
+	beat   int64
+	silent time.Duration // since, by the clock of the database server
+}
+
 // recordHeartbeat beats, counts the nodes that do, and sweeps what nobody needs. Clocks of
-// nodes are not compared: what is old is so by this node's own watch.
+// nodes are not compared: what is old is so by this node's own watch, or by the database
+// server's clock before it has watched.
 func (b *Cluster) recordHeartbeat(ctx context.Context) error {
 	b.beat++
 	at := time.Now()
-	beats := map[string]int64{}
+	signs := map[string]sign{}
 	swept := b.oldestNoticeStillNeeded(at)
 	silent, err := json.Marshal(b.nodesWithoutHeartbeat(at))
 	if err != nil {
 		return err
 	}
 	err = b.o.DB.Write(ctx, scopeOfAll(), func(tx *db.Tx) error {
-		clear(beats)
-		tx.Queue(recordHeartbeatSQL, []any{b.id, b.beat, b.o.Now()}, nil)
+		clear(signs)
+		tx.Queue(recordHeartbeatSQL, []any{b.id, b.beat}, nil)
 		tx.Queue("DELETE FROM nodes WHERE id IN {ids $1}", []any{string(silent)}, nil)
 		tx.Queue("DELETE FROM notices WHERE seq <= $1", []any{swept}, nil)
-		return tx.Query("SELECT id, beat FROM nodes WHERE id <> $1", []any{b.id}, func(r *db.Row) error {
-			beats[r.Text(0)] = r.Int(1)
+		return tx.Query(readHeartbeatsSQL, []any{b.id}, func(r *db.Row) error {
+			signs[r.Text(0)] = sign{r.Int(1), time.Duration(r.Int(2)) * time.Second}
 			return nil
 		})
 	})
 	if err != nil {
 		return err
 	}
-	b.countNodes(beats, time.Now())
+	b.countNodes(signs, time.Now())
 	return nil
 }
 
@@ -192,15 +204,17 @@ func (b *Cluster) nodesWithoutHeartbeat(at time.Time) []string {
 	return ids
 }
 
-// countNodes counts the nodes whose beat goes on. One that is seen for the first
-// time lives until its silence proves the contrary.
-func (b *Cluster) countNodes(beats map[string]int64, now time.Time) {
+// countNodes counts the nodes whose beat goes on. One that is seen for the first time lives,
+// unless its last sign is old already: that of a process which was killed.
+func (b *Cluster) countNodes(signs map[string]sign, now time.Time) {
 	n := int64(1)
 	next := map[string]pulse{}
-	for id, beat := range beats {
+	for id, s := range signs {
 		p, known := b.beats[id]
-		if !known || p.beat != beat {
-			p = pulse{beat, now}
+		if !known {
+			p = pulse{s.beat, now.Add(-max(0, s.silent))}
+		} else if p.beat != s.beat {
+			p = pulse{s.beat, now}
 		}
 		next[id] = p
 		if now.Sub(p.at) < dead {

@@ -64,7 +64,9 @@ type Options struct {
 	Observe   func(s Scope, write bool, statements int) // called after each transaction that is not Counted; may be nil
 	// for tests: SQLite runs each write twice, the first time undone (see Write)
 	Rehearse bool
-	Slow     Slow // what is told of statements that take long
+	// MarkEvery is how often a server's mark follows what is written (see LostCommits); 0 = 30 s.
+	MarkEvery time.Duration
+	Slow      Slow // what is told of statements that take long
 }
 
 // Scope is whose rows a transaction may touch.

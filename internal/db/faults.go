@@ -109,6 +109,7 @@ const (
 	liteCorrupt, liteFull, liteCantOpen, liteNotADB  = 11, 13, 14, 26
 	liteCheck, liteFK, liteNotNull, litePK, liteUniq = 275, 787, 1299, 1555, 2067
 	liteInterrupt, liteTooBig                        = 9, 18
+	liteIOErrWrite, liteIOErrShmSize                 = 778, 4874
 )
 
 func liteFault(err error, se *sqlite.Error) error {
@@ -126,6 +127,9 @@ func liteFault(err error, se *sqlite.Error) error {
 		return f
 	case liteCheck:
 		f.Kind, f.Code, f.Msg = fault.Invalid, "23514", "a value is not acceptable"
+		return f
+	case liteIOErrShmSize: // the index of the log finds no room
+		f.Kind, f.Code, f.Msg = fault.NoSpace, "53100", "the disk is full; nothing was written"
 		return f
 	}
 	switch se.Code() & 0xff {

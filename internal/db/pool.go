@@ -1,8 +1,11 @@
 package db
 
 import (
+	"os"
 	"sync"
 	"time"
+
+	"holdfast/internal/db/wal"
 )
 
 // Pool is how busy the connections are.
@@ -24,6 +27,19 @@ func (p *postgres) stats() Pool {
 
 func (l *lite) stats() Pool {
 	return Pool{Max: l.size, InUse: l.size - len(l.readers.free), Queued: len(l.writes)}
+}
+
+// LogBytes is the size of the embedded engine's write-ahead log, -1 on PostgreSQL.
+func (d *DB) LogBytes() int64 {
+	l, ok := d.eng.(*lite)
+	if !ok {
+		return -1
+	}
+	st, err := os.Stat(l.path + wal.Suffix)
+	if err != nil {
+		return 0 // it was written back
+	}
+	return st.Size()
 }
 
 // A shelf holds the connections that nobody uses. The one that was put back last

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"database/sql/driver"
@@ -187,6 +188,10 @@ func (l *lite) openFile(o Options) (string, error) {
 		l.readers.putBack(c)
 	}
 	go l.writeLoop()
+	if o.Exclusive {
+		keepReserve(o.Dir)
+		go l.keepMark(cmp.Or(o.MarkEvery, markEvery))
+	}
 	return version, nil
 }
 
@@ -207,8 +212,11 @@ func (l *lite) openConn(cache string) (*liteConn, error) {
 		return nil, err
 	}
 	c, err := drv.Open(l.path + "?" + q.Encode())
+	if err != nil && takeReserve(l.path, err) {
+		c, err = drv.Open(l.path + "?" + q.Encode())
+	}
 	if err != nil {
-		return nil, fmt.Errorf("db: open %s: %w", l.path, err)
+		return nil, fmt.Errorf("db: open %s: %w", l.path, classifyError(err))
 	}
 	handle, err := handleOf(c)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"holdfast/internal/blob"
 	"holdfast/internal/db"
+	"holdfast/internal/fault"
 )
 
 func medianOf(list []time.Duration) time.Duration {
@@ -91,7 +92,11 @@ func lookSchema(ctx context.Context, p *Patient) []Finding {
 			"the server does not start: what is written would be lost or double", "%s is gone from the schema",
 			strings.Join(gone, ", "))
 	}
-	if _, err := p.openDatabase(ctx); err != nil {
+	if _, err := p.openDatabase(ctx); fault.HasCode(err, "25006") {
+		return newFailure("have database_url lead to the primary, or name all servers in it: "+
+			"postgres://user@one,two/holdfast?target_session_attrs=read-write", "a server does not start with it",
+			"the database server is a standby, which takes no writes")
+	} else if err != nil {
 		return newFailure("holdfast status", "nothing works without it", "the database cannot be opened: %v", err)
 	}
 	return nil

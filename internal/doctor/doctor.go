@@ -45,10 +45,18 @@ type Patient struct {
 	// Backups looks at the place of backup_to; nil = it is not looked at.
 	Backups func(ctx context.Context) (BackupPlace, error)
 
+	// Recount describes the totals that differ from the records; nil = they are not recounted.
+	Recount func(ctx context.Context) ([]string, error)
+
+	// AuditBreaks describes where the audit log does not hold; nil = it is not looked at.
+	AuditBreaks func(ctx context.Context) ([]string, error)
+
 	// What tests change; the zero values are the machine's own.
 	Room func(dir string) (uint64, error)        // bytes that are free there
 	Sync func(dir string) (time.Duration, error) // how long a small write takes to be durable there
 	Late time.Duration                           // how far behind a replica may be
+
+	SameDisk func(a, b string) bool // two paths are on one disk
 
 	database *opened
 }
@@ -70,13 +78,21 @@ var checks = []check{
 	{"master key", "it is its owner's alone", lookMasterKey},
 	{"disk", "there is room, and it writes fast enough", lookDisk},
 	{"schema", "the schema is the one this program needs", lookSchema},
+	{"writes", "the database can be written", lookWrites},
+	{"commits", "what was committed is there", lookLogOfCommits},
 	{"pages", "the embedded database is undamaged", lookPages},
 	{"clock", "the clock agrees with the database", lookClock},
+	{"moments", "no row is ahead of the clock", lookMoments},
+	{"totals", "kept totals are those of the records", lookTotals},
+	{"audit", "the audit log is whole", lookAudit},
+	{"owners", "every tenant has an owner", lookOwners},
+	{"jobs", "no work was given up", lookJobs},
 	{"keys", "the master key opens what is sealed", lookKeys},
 	{"row security", "every tenant table is fenced", lookRowSecurity},
 	{"files", "every file has a record, every record its file", lookFiles},
 	{"copy", "it works with places of its own", lookCopy},
 	{"backup", "the last backup is recent and in its place", lookBackup},
+	{"backup place", "backups are apart from the data", lookApart},
 	{"pooler", "the pooler's mode is the one that is set", lookPooler},
 	{"replicas", "no replica is behind", lookReplicas},
 	{"redis", "Redis answers", lookRedis},

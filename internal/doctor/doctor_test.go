@@ -167,6 +167,11 @@ func TestReplicaBehind(t *testing.T) {
 	if f := about(t, "replicas", &doctor.Patient{Config: settings(t, o)}); f.Level != doctor.Fine {
 		t.Errorf("one that follows: %+v", f)
 	}
+	standby := settings(t, db.Options{URL: strings.Replace(r.DSN(), "/postgres?", "/looked_at?", 1)})
+	if f := about(t, "schema", &doctor.Patient{Config: standby}); f.Level != doctor.Failure ||
+		!strings.Contains(f.What, "is a standby") || !strings.Contains(f.Command, "primary") {
+		t.Errorf("the replica itself: %+v", f)
+	}
 	do(r.DSN(), "SELECT pg_wal_replay_pause()")
 	do(o.URL, "CREATE TABLE not_followed (x int)")
 	p := &doctor.Patient{Config: settings(t, o), Late: 2 * time.Second}

@@ -130,8 +130,8 @@ func (l *limitedListener) leaveConn(key string) {
 // guest is a connection that gives its place back when it ends.
 type guest struct {
 	net.Conn
-	leave func()
-	busy  atomic.Int32 // 1 while it brings a request or waits for its answer
+	leave  func()
+	isBusy bool // it brings a request or waits for its answer; of the census alone
 }
 
 // Close implements net.Conn.

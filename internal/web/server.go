@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync/atomic"
 	"time"
 )
 
@@ -19,6 +18,7 @@ const (
 	idleTimeout   = 2 * time.Minute
 	maxHeader     = 128 << 10 // PostgREST clients send filters of up to 64 KB in the URL
 	drainTime     = 20 * time.Second
+	silentTime    = 500 * time.Millisecond // a new connection that has said nothing for so long at a stop is closed
 )
 
 // newServer is an HTTP server with the limits of a connection.
@@ -38,8 +38,8 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, draining func(),
 }
 
 func serveUntil(ctx context.Context, l net.Listener, srv *http.Server, draining func(), goodbye time.Duration) error {
-	var busy atomic.Int64
-	srv.ConnState = func(c net.Conn, now http.ConnState) { busy.Add(int64(requestDelta(c, now))) }
+	c := &census{fresh: map[*guest]bool{}}
+	srv.ConnState = c.noteState
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(l) }()
 	select {
@@ -57,7 +57,9 @@ func serveUntil(ctx context.Context, l net.Listener, srv *http.Server, draining 
 	stop, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
 	// Shutdown comes after that: it drops requests which it finds half read.
-	for busy.Load() > 0 && stop.Err() == nil {
+	silent := time.AfterFunc(silentTime, c.closeSilent)
+	defer silent.Stop()
+	for !c.isQuiet() && stop.Err() == nil {
 		time.Sleep(5 * time.Millisecond)
 	}
 	err := srv.Shutdown(stop)
@@ -66,21 +68,4 @@ func serveUntil(ctx context.Context, l net.Listener, srv *http.Server, draining 
 		return srv.Close()
 	}
 	return err
-}
-
-// requestDelta is what a connection's new state adds to the number of those that bring
-// a request or wait for its answer.
-func requestDelta(c net.Conn, now http.ConnState) int32 {
-	if t, ok := c.(interface{ NetConn() net.Conn }); ok {
-		c = t.NetConn() // under TLS
-	}
-	g, ok := c.(*guest)
-	if !ok {
-		return 0
-	}
-	var n int32
-	if now == http.StateNew || now == http.StateActive {
-		n = 1
-	}
-	return n - g.busy.Swap(n)
 }

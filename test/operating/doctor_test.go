@@ -17,17 +17,22 @@ type finding struct{ Check, Level, What, Why, Command string }
 func doctor(s *program.Site, env []string, args ...string) (found map[string]finding, code int) {
 	s.Helper()
 	o := s.Finish(s.Command(env, append([]string{"doctor", "--json"}, args...)...), "")
-	var list []finding
-	if err := json.Unmarshal([]byte(o.Out), &list); err != nil {
-		s.Fatalf("doctor: %v: %s", err, o)
-	}
 	found = map[string]finding{}
-	for _, f := range list {
+	for _, f := range readFindings(s, o) {
 		if was, ok := found[f.Check]; !ok || was.Level == "warning" {
 			found[f.Check] = f
 		}
 	}
 	return found, o.Code
+}
+
+// readFindings reads what doctor printed.
+func readFindings(s *program.Site, o program.Outcome) (list []finding) {
+	s.Helper()
+	if err := json.Unmarshal([]byte(o.Out), &list); err != nil {
+		s.Fatalf("doctor: %v: %s", err, o)
+	}
+	return list
 }
 
 // A sound installation has nothing that fails, beside a running server too.
