@@ -159,7 +159,8 @@ func TestAuditChain_killedSealers(t *testing.T) {
 			{"DELETE FROM audit WHERE tenant_id = $1 AND id = ", "1 row is missing"},
 		} {
 			tenant := tenants[2]
-			k.exec(c.sql+"(SELECT id FROM audit WHERE tenant_id = $1 AND action = 'killed' ORDER BY id DESC LIMIT 1)", tenant)
+			const newestSQL = "(SELECT id FROM audit WHERE tenant_id = $1 AND action = 'killed' ORDER BY id DESC LIMIT 1)"
+			k.exec(c.sql+newestSQL, tenant)
 			isTold := func(b chain.Break) bool { return strings.Contains(b.Why, c.why) }
 			if r := k.verifyLog(tenant); !slices.ContainsFunc(r.Breaks, isTold) {
 				k.Errorf("%s: %+v", c.sql, r.Breaks)

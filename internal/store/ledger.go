@@ -6,6 +6,8 @@ import (
 	"holdfast/internal/audit"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
+	"holdfast/internal/decimal"
+	"holdfast/internal/query"
 	"holdfast/internal/web"
 )
 
@@ -50,11 +52,12 @@ func (tx *Tx) queueAudit(r *catalog.Resource, changes []Change) error {
 	}
 	at := tx.Now()
 	entries, scratch := make([]audit.Entry, len(changes)), make([]byte, 0, 1024)
+	entry := told{by: tx.UserID, from: query.FormatTime(at.Add(-time.Second)), upto: query.FormatTime(at)}
 	for i, c := range changes {
 		if isAnonymous(c) {
 			web.Unsign(tx.Context())
 		}
-		before, after := changeImages(r, c, scratch)
+		before, after := changeImages(r, c, entry, scratch)
 		moment, isDay := loggedMoment(c, at)
 		entries[i] = audit.Entry{Tenant: tenantOf(r, c.currentRow()), At: moment, DayAlone: isDay, By: tx.Actor,
 			Anonymous:  isAnonymous(c),
@@ -91,23 +94,57 @@ func loggedMoment(c Change, at time.Time) (moment time.Time, isDay bool) {
 
 // changeImages are the changed fields before and after, as JSON; values that not
 // every reader of the row sees are masked, but costs: the log's readers see them.
-func changeImages(r *catalog.Resource, c Change, scratch []byte) (before, after string) {
+func changeImages(r *catalog.Resource, c Change, entry told, scratch []byte) (before, after string) {
 	if c.Before != nil {
 		before = rowImage(r, c.Before, c.After, scratch)
 	}
-	if c.After != nil {
+	switch {
+	case c.After == nil:
+	case c.Before == nil:
+		after = imageFields(r, c.After, scratch, func(f *catalog.Field, v any) bool {
+			return v == nil || entry.implies(f, v)
+		})
+	default:
 		after = rowImage(r, c.After, c.Before, scratch)
 	}
 	return before, after
 }
 
-func rowImage(r *catalog.Resource, row, other Row, b []byte) string {
-	b = append(b[:0], '{')
+// told is what an entry of the log says itself of a new record: who made it, and between
+// which moments.
+type told struct{ by, from, upto string }
+
+// implies reports a value that the entry says already, or with which every record begins:
+// the record's id, and what the server counts.
+func (e told) implies(f *catalog.Field, v any) bool {
+	switch f.Name {
+	case "id", "version":
+		return true
+	case "created_by":
+		return v == e.by
+	case "created_at":
+		made, isText := v.(string)
+		return isText && e.from < made && made <= e.upto
+	}
+	return f.ReadOnly && (v == int64(0) || v == decimal.Dec(0) || v == false)
+}
+
+// rowImage are the fields of a row that differ from another's, or all that have a value.
+func rowImage(r *catalog.Resource, row, other Row, scratch []byte) string {
+	return imageFields(r, row, scratch, func(f *catalog.Field, v any) bool {
+		return other != nil && Same(v, other[f.Name]) || other == nil && v == nil
+	})
+}
+
+// imageFields are the fields of a row as a JSON object, but those that are left out.
+func imageFields(
+	r *catalog.Resource, row Row, scratch []byte, isLeftOut func(f *catalog.Field, v any) bool,
+) string {
+	b := append(scratch[:0], '{')
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		v := row[f.Name]
-		if other != nil && Same(v, other[f.Name]) || other == nil && v == nil || f.Name == "tenant_id" ||
-			f.Name == "updated_at" {
+		if f.Name == "tenant_id" || f.Name == "updated_at" || isLeftOut(f, v) {
 			continue
 		}
 		if len(b) > 1 {

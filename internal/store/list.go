@@ -22,6 +22,7 @@ type listing struct {
 	columns string // each with the alias r
 	cells   []query.Out
 	names   [][]byte // `{"id":` or `,"name":` of each cell
+	isWhole bool     // whoever of the role sees records sees all of the tenant's
 }
 
 // Lists prepares collections for answers. A name that the catalog lacks is a
@@ -43,6 +44,7 @@ func (s *Store) Lists(names ...string) Lists {
 
 func newListing(r *catalog.Resource, role actor.Role) *listing {
 	l := &listing{res: r, cells: query.Members(r, role)}
+	l.isWhole = query.ReadsWhole(r, role)
 	columns := make([]string, len(l.cells))
 	for i, c := range l.cells {
 		lead := byte(',')
@@ -70,7 +72,11 @@ func (ls Lists) Of(a actor.Actor, name string) *List {
 // these collections.
 func (ls Lists) Shared(a actor.Actor, names ...string) bool {
 	for _, n := range names {
-		if l := ls.Of(a, n); l.sees && !l.policy.Shared() {
+		l := ls[n][a.Role]
+		if l == nil || l.isWhole || a.TenantID == "" {
+			continue
+		}
+		if policy, sees := query.ReadPolicy(a, l.res); sees && !policy.Shared() {
 			return false
 		}
 	}
