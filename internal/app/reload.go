@@ -100,7 +100,7 @@ func (s *serving) applyConfig(c *config.Config) error {
 	if cert != nil {
 		s.cert.Store(cert)
 	}
-	s.logs.to.setHandler(s.app.metrics.Log(logHandler(c, s.logs.queue)))
+	s.logs.to.setHandler(s.app.metrics.Log(s.logs.handlerOf(c)))
 	s.crowd.Trust(proxies)
 	s.front.Store(&h)
 	return nil

@@ -26,13 +26,14 @@ func (e epoch) unsealedNumbers() (low, high int64) {
 }
 
 // deadEpochsSQL selects the epochs of processes that are looked at now. $1 this one, $2 who
-// gave a sign of life before is dead, $3 looked at before.
+// gave a sign of life before is dead, $3 looked at before, $4 who gave one after that had a
+// clock that was ahead, and says nothing of whether it lives.
 const deadEpochsSQL = `
 	SELECT epoch, sealed_through, seen_at
 	FROM audit_writers
 	WHERE ended_at IS NULL
 		AND epoch <> $1
-		AND seen_at < $2
+		AND (seen_at < $2 OR seen_at > $4)
 		AND (looked_at IS NULL OR looked_at < $3)
 	ORDER BY epoch`
 
@@ -53,7 +54,8 @@ func (c *Chain) sealLeft(ctx context.Context, all *sealing) error {
 	now := time.Now().UTC()
 	err := c.DB.Read(ctx, everywhere, func(tx *db.Tx) error {
 		dead = nil
-		return tx.Query(deadEpochsSQL, []any{own, now.Add(-db.DeadAfter), now.Add(-lookEvery)}, func(r *db.Row) error {
+		args := []any{own, now.Add(-db.DeadAfter), now.Add(-lookEvery), now.Add(mostSkew)}
+		return tx.Query(deadEpochsSQL, args, func(r *db.Row) error {
 			dead = append(dead, epoch{r.Int(0), r.Int(1), r.Time(2)})
 			return nil
 		})
