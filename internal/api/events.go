@@ -195,8 +195,12 @@ func (s *stream) catchUp(ctx context.Context) error {
 
 // sendEvent writes an event that the reader chose and may see.
 func (s *stream) sendEvent(e *event.Event) error {
-	if !s.topics.Has(e.Type) || !event.Visible(s.cat, s.a, e) {
+	if !s.topics.Has(e.Type) {
 		return nil
+	}
+	isVisible, err := s.notifier.IsVisible(s.r.Context(), s.cat, s.a, e)
+	if err != nil || !isVisible {
+		return err
 	}
 	return s.sendText("id: " + e.ID + "\nevent: " + e.Type + "\ndata: " + string(e.Payload()) + "\n\n")
 }

@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/job"
 	"holdfast/internal/metrics"
 	"holdfast/internal/warehouse"
+	"holdfast/internal/warehouse/arrivals"
 )
 
 // jobKinds are the jobs of a server: what is done outside requests, by one node
@@ -36,6 +37,10 @@ func jobKinds(a *App) []job.Kind {
 		hourly("expire-lots", "mark lots expired after the last day of their use", func(ctx context.Context) error {
 			return warehouse.ExpireLots(ctx, a.Store)
 		}),
+		{Name: arrivals.Job, Doc: "promise goods that have come to the orders that wait for them, the most urgent first",
+			Keep: time.Hour, Run: func(ctx context.Context, j job.Job) error {
+				return warehouse.Watch{LowStock: a.announcer.lowStock}.AllocateArrived(ctx, a.Store, j.Tenant)
+			}},
 		{Name: "release-reservations", Doc: "give back stock that was promised until a time that is past",
 			Every: 5 * time.Minute,
 			Run:   func(ctx context.Context, _ job.Job) error { return warehouse.ReleaseReservations(ctx, a.Store) }},

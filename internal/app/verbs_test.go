@@ -23,6 +23,7 @@ verb           owner admin manager safety operator driver viewer
 
 confirm_order     x     x     x       -      -        -      -
 allocate_order    x     x     x       -      -        -      -
+allocate_open     x     x     x       -      -        -      -
 deallocate_order  x     x     x       -      -        -      -
 hold_order        x     x     x       -      -        -      -
 resume_order      x     x     x       -      -        -      -
@@ -39,6 +40,7 @@ receive        x     x     x       -      x        -      -
 suggest_putaway    x     x     x       -      x        -      -
 put_away           x     x     x       -      x        -      -
 move_stock         x     x     x       -      x        -      -
+move_plate         x     x     x       -      x        -      -
 plan_replenishment x     x     x       -      -        -      -
 replenish          x     x     x       -      x        -      -
 adjust_stock       x     x     x       -      x        -      -

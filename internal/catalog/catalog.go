@@ -131,6 +131,21 @@ type Move struct {
 	Roles []actor.Role // who may ask for it; empty = the server alone
 }
 
+// FindWay says which states role r may move a record to from one state, and which of them it may
+// go on from to another; "" for none.
+func (s *States) FindWay(from, to string, r actor.Role) (next []string, first string) {
+	for _, m := range s.Moves {
+		if _, permitted := s.Allows(from, m.To, r); !permitted || containsText(next, m.To) {
+			continue
+		}
+		next = append(next, m.To)
+		if _, permitted := s.Allows(m.To, to, r); permitted && first == "" {
+			first = m.To
+		}
+	}
+	return next, first
+}
+
 // Allows reports whether role r may move a record from one state to another,
 // and whether the move exists at all.
 func (s *States) Allows(from, to string, r actor.Role) (legal, permitted bool) {

@@ -104,10 +104,10 @@ func (r *Resource) indexDDL() []string {
 	return out
 }
 
-// partialCondition leaves rows that name no other record out of the index by that
-// reference: nobody looks for them by it, and in the ledger most name few.
+// partialCondition leaves rows that name no other record, or no number, out of the index by
+// that column: nobody looks for them by it, and in the ledger most name few.
 func (r *Resource) partialCondition(ix []string) string {
-	if f := r.byName[ix[0]]; len(ix) == 1 && f != nil && f.Type == UUID && !f.Required {
+	if f := r.byName[ix[0]]; len(ix) == 1 && f != nil && (f.Type == UUID || f.Type == Text) && !f.Required {
 		return " where " + f.Name + " is not null"
 	}
 	return ""

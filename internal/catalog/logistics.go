@@ -248,6 +248,8 @@ func pickLines() Resource {
 			{Name: "qty_picked", Type: Decimal, Required: true, Default: "0", Min: "0"},
 			{Name: "weight_kg", Type: Decimal, Unit: "kg", ReadOnly: true,
 				Doc: "What qty_picked weighs, of an item of catch weight."},
+			{Name: "weight_reason", Format: Name, MaxLen: 200, ReadOnly: true,
+				Doc: "Why a manager took a weight that is further off than the item allows."},
 			{Name: "reservation_id", Type: UUID, Ref: "reservations", ReadOnly: true,
 				Doc: "The promise that is picked; it moves with the goods."},
 			{Name: "lpn", Format: Name, MaxLen: 64, Label: "License plate"},

@@ -213,12 +213,13 @@ func stockLevels() Resource {
 			{Name: "reserved", Type: Decimal, ReadOnly: true, Required: true, Default: "0", Min: "0"},
 			{Name: "last_counted_at", Type: Time, ReadOnly: true},
 		},
-		Import: importStockLevels(),
-		Unique: [][]string{{"stock_key"}},
-		Checks: []string{"quantity >= 0", "reserved >= 0", "reserved <= quantity"},
-		Zoned:  "zone_id",
-		Goods:  []string{"owner_id"},
-		Access: shownToClients(Access{Read: []Grant{grantAll(everyone)}}),
+		Import:  importStockLevels(),
+		Unique:  [][]string{{"stock_key"}},
+		Indexes: [][]string{{"lpn"}},
+		Checks:  []string{"quantity >= 0", "reserved >= 0", "reserved <= quantity"},
+		Zoned:   "zone_id",
+		Goods:   []string{"owner_id"},
+		Access:  shownToClients(Access{Read: []Grant{grantAll(everyone)}}),
 	}
 }
 
@@ -245,6 +246,8 @@ func stockMovements() Resource {
 			{Name: "quantity", Type: Decimal, Required: true, Min: "0.0001"},
 			{Name: "uom", Format: Code, Label: "Unit"},
 			{Name: "uom_quantity", Type: Decimal, Min: "0.0001"},
+			{Name: "weight_reason", Format: Name, MaxLen: 200, ReadOnly: true,
+				Doc: "Why a manager took a weight that is further off than the item allows."},
 			{Name: "weight_kg", Type: Decimal, Unit: "kg", ReadOnly: true,
 				Doc: "What the goods of an item of catch weight weighed when they were received or picked; of a " +
 					"shipment their share of what was picked for its order lines."},

@@ -4,10 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"holdfast/internal/actor"
-	"holdfast/internal/catalog"
 	"holdfast/internal/fault"
-	"holdfast/internal/query"
 	"holdfast/internal/suggest"
 )
 
@@ -162,6 +159,8 @@ func Types() []Type {
 			Fields:     pickListFields,
 			when:       whenMoved("status", "completed"),
 		},
+		{Name: "pick_list.released", Doc: "A pick list may be picked.", Collection: "pick_lists", Fields: pickListFields,
+			when: whenMoved("status", "released")},
 		{Name: "pick_list.short", Doc: "A line of a pick list could not be picked in full.", Collection: "pick_lines",
 			Fields: pickLineFields, when: whenMoved("status", "short")},
 		{
@@ -309,29 +308,4 @@ func (e *Event) TellsPersonsScore() bool {
 		return kind == "worker" || kind == "driver"
 	}
 	return false
-}
-
-// Visible reports whether a caller may see an event: whether he may read the
-// record it is about.
-func Visible(c *catalog.Catalog, a actor.Actor, e *Event) bool {
-	if a.TenantID != e.Tenant {
-		return false
-	}
-	t, ok := Find(e.Type)
-	if !ok {
-		return false
-	}
-	r, ok := c.Get(t.Collection)
-	if !ok {
-		return a.Administrator()
-	}
-	p, ok := query.ReadPolicy(a, r)
-	if !ok {
-		return false
-	}
-	row := query.Row{}
-	for k, v := range e.Audience {
-		row[k] = v
-	}
-	return p.Admits(row)
 }

@@ -170,6 +170,7 @@ func TestFromChange(t *testing.T) {
 		{"orders", row("status", "draft"), row("status", "cancelled"), "order.cancelled"},
 		{"orders", row("status", "in_progress"), row("status", "on_hold"), "order.on_hold"},
 		{"orders", row("status", "on_hold"), row("status", "on_hold", "notes", "x"), ""},
+		{"pick_lists", row("status", "draft"), row("status", "released"), "pick_list.released"},
 		{"pick_lists", row("status", "in_progress"), row("status", "completed"), "pick_list.completed"},
 		{"pick_lines", row("status", "pending"), row("status", "short"), "pick_list.short"},
 		{"shipments", row("status", "ready"), row("status", "in_transit"), "shipment.dispatched"},

@@ -85,6 +85,27 @@ func Add(tx *db.Tx, list ...Job) error {
 	return nil
 }
 
+// addOnceSQL: $6 is until when a job that waits is too early.
+const addOnceSQL = `
+	INSERT INTO jobs (tenant_id, kind, key, payload, status, tries, claim, made_at, due_at)
+	SELECT $1, $2, $3, 'null', 'pending', 0, 0, $4, $5
+	WHERE NOT EXISTS (
+		SELECT 1
+		FROM jobs AS waiting
+		WHERE waiting.tenant_id = $1
+			AND waiting.kind = $2
+			AND waiting.status = 'pending'
+			AND waiting.due_at > $6
+	)`
+
+// AddOnce queues the writing of a job without a payload, unless one of its tenant and kind waits
+// that is due later than a moment: that one is then begun when this transaction is over, and
+// sees what it wrote. Two transactions at the same time may add one each; none waits for the
+// other.
+func AddOnce(tx *db.Tx, j Job, later time.Time) {
+	tx.Queue(addOnceSQL, []any{j.Tenant, j.Kind, j.Key, j.Made.UTC(), j.Due.UTC(), later.UTC()}, nil)
+}
+
 // Made counts a tenant's jobs of a kind that were made since a moment.
 func Made(tx *db.Tx, tenant, kind string, since time.Time) (n int64, err error) {
 	err = tx.One(`

@@ -234,6 +234,10 @@ func (p *Policy) Admits(row Row) bool {
 	return zone != "" && containsText(p.zones, zone)
 }
 
+// AsksRows reports a policy that reaches rows which are found by a statement alone, besides those
+// that Admits knows: work that nobody has taken, and rows of records that the caller may read.
+func (p *Policy) AsksRows() bool { return p.limit && (p.work != nil || len(p.parents) > 0) }
+
 // writePolicy writes the tenant's condition and, unless the rows are named one by
 // one, what narrows the caller's rows. parent is the table of the enclosing
 // statement of a correlated one.

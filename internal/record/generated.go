@@ -5108,6 +5108,13 @@ func (r PickLine) SetWeightKgOrNull(v any)   { r["weight_kg"] = v }
 func (r PickLine) HasWeightKg() bool         { return r["weight_kg"] != nil }
 func (r PickLine) ClearWeightKg()            { r["weight_kg"] = nil }
 
+func (r PickLine) WeightReason() string        { return readText(r, "weight_reason") }
+func (r PickLine) WeightReasonOrNull() any     { return r["weight_reason"] }
+func (r PickLine) SetWeightReason(v string)    { r["weight_reason"] = v }
+func (r PickLine) SetWeightReasonOrNull(v any) { r["weight_reason"] = v }
+func (r PickLine) HasWeightReason() bool       { return r["weight_reason"] != nil }
+func (r PickLine) ClearWeightReason()          { r["weight_reason"] = nil }
+
 func (r PickLine) ReservationID() string        { return readText(r, "reservation_id") }
 func (r PickLine) ReservationIDOrNull() any     { return r["reservation_id"] }
 func (r PickLine) SetReservationID(v string)    { r["reservation_id"] = v }
@@ -8384,6 +8391,13 @@ func (r StockMovement) SetUOMQuantity(v decimal.Dec) { r["uom_quantity"] = v }
 func (r StockMovement) SetUOMQuantityOrNull(v any)   { r["uom_quantity"] = v }
 func (r StockMovement) HasUOMQuantity() bool         { return r["uom_quantity"] != nil }
 func (r StockMovement) ClearUOMQuantity()            { r["uom_quantity"] = nil }
+
+func (r StockMovement) WeightReason() string        { return readText(r, "weight_reason") }
+func (r StockMovement) WeightReasonOrNull() any     { return r["weight_reason"] }
+func (r StockMovement) SetWeightReason(v string)    { r["weight_reason"] = v }
+func (r StockMovement) SetWeightReasonOrNull(v any) { r["weight_reason"] = v }
+func (r StockMovement) HasWeightReason() bool       { return r["weight_reason"] != nil }
+func (r StockMovement) ClearWeightReason()          { r["weight_reason"] = nil }
 
 func (r StockMovement) WeightKg() decimal.Dec     { return readDecimal(r, "weight_kg") }
 func (r StockMovement) WeightKgOrNull() any       { return r["weight_kg"] }

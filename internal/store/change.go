@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/internal/actor"
 	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
@@ -171,18 +172,25 @@ func checkInitialStates(r *catalog.Resource, changes []Change, defaults map[*cat
 		}
 		st, _ := row[f.Name].(string)
 		if !oneOf(r.States.Initial, st) {
-			return atRow(refuseTransition(r, "", st), rowNumber(i, len(changes)))
+			return atRow(refuseTransition(r, "", st, ""), rowNumber(i, len(changes)))
 		}
 	}
 	return nil
 }
 
-func refuseTransition(r *catalog.Resource, from, to string) *fault.Error {
+// refuseTransition refuses a move that there is not, and says which the role has instead.
+func refuseTransition(r *catalog.Resource, from, to string, as actor.Role) *fault.Error {
 	e := fault.New(fault.Conflict, "HF001", "%s cannot move to %q", r.Name, to)
 	if from == "" {
 		return e.With("a new record starts as "+strings.Join(r.States.Initial, " or "), "")
 	}
-	return e.With(fmt.Sprintf("from %q to %q", from, to), "")
+	hint := "from " + from + " nothing leads on"
+	if next, first := r.States.FindWay(from, to, as); first != "" {
+		hint = fmt.Sprintf("move it to %s first", first)
+	} else if len(next) > 0 {
+		hint = fmt.Sprintf("from %s it can move to %s", from, strings.Join(next, ", "))
+	}
+	return e.With(fmt.Sprintf("from %q to %q", from, to), hint)
 }
 
 // runBeforeEffect runs the Before effect and reads back what it set.

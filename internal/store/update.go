@@ -87,7 +87,7 @@ func checkTransition(a actor.Actor, r *catalog.Resource, c Change, may rights) e
 	}
 	legal, permitted := r.States.Allows(from, to, a.Role)
 	if !legal {
-		return refuseTransition(r, from, to)
+		return refuseTransition(r, from, to, a.Role)
 	}
 	if !permitted && !may.server {
 		return refuseForbidden("role %q may not move %s from %q to %q", a.Role, r.Name, from, to)

@@ -126,7 +126,7 @@ const demandSQL = `
 		AND orders.type IN ('outbound', 'transfer')
 		AND line.is_kit IS NOT TRUE
 		AND line.qty_ordered - line.qty_cancelled > line.qty_allocated
-	ORDER BY orders.priority, orders.id, line.line_no`
+	ORDER BY orders.priority, orders.promised_at IS NULL, orders.promised_at, orders.id, line.line_no`
 
 // listDemand are the lines of orders that ship goods and want more than they have.
 func (k work) listDemand(orders []string, p plan) ([]demandLine, error) {

@@ -130,7 +130,7 @@ func checkResume(c record.Change[record.Order]) *fault.Error {
 	case from == "on_hold" && (to == "confirmed" || to == "in_progress"):
 		if was := c.Before.HeldFrom(); was != "" && was != to {
 			return fault.New(fault.Conflict, "HF001", "orders cannot move to %q", to).With("it was "+was+
-				" when it was held, and goes back to that", "")
+				" when it was held, and goes back to that", "move it to "+was)
 		}
 		c.After.ClearHeldFrom()
 		if equalValues(c.Before.HoldReasonOrNull(), c.After.HoldReasonOrNull()) {

@@ -178,7 +178,8 @@ func checkPickedWeights(tx *store.Tx, changes []store.Change) error {
 		}
 		more := c.After.QtyPicked() - c.Before.QtyPicked()
 		weight := c.After.WeightKg() - c.Before.WeightKg()
-		if err := items[c.After.ItemID()].CheckWeight(more, weight); err != nil {
+		except := catchweight.Exception{Reason: c.After.WeightReason(), IsAllowed: isManager(tx.Role)}
+		if err := items[c.After.ItemID()].CheckWeight(more, weight, except); err != nil {
 			return nameRow(err, i, len(changes))
 		}
 	}

@@ -212,6 +212,7 @@ func (p *picks) planPick(f *fetch) error {
 	}
 	if f.weight > 0 {
 		m.SetWeightKg(f.weight)
+		m.SetWeightReasonOrNull(f.line.WeightReasonOrNull())
 	}
 	if line := f.line.OrderLineID(); line != "" {
 		p.lines = append(p.lines, line)

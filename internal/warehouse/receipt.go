@@ -251,6 +251,7 @@ func (r *receiving) receiptMovement(a *arrival, quantity decimal.Dec) store.Row 
 	setGiven(m, "lot_id", a.lot, "lpn", a.LPN, "reason_code", a.Discrepancy)
 	if a.Weight != nil {
 		m["weight_kg"] = *a.Weight
+		setGiven(m, "weight_reason", a.WeightReason)
 	}
 	if r.isReturn(a) {
 		m["type"] = "return_in"

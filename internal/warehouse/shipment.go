@@ -148,7 +148,8 @@ func checkDirection(c record.Change[record.Shipment]) error {
 	wrong = wrong || to == "in_transit" && from == "planned" && way != "inbound"
 	if wrong {
 		return fault.New(fault.Conflict, "HF001", "shipments cannot move to %q", to).
-			With("an "+way+" shipment does not go from \""+from+"\" to \""+to+"\"", "")
+			With("an "+way+" shipment does not go from \""+from+"\" to \""+to+"\"",
+				"pack its goods and close the packages: then it is ready and leaves by dispatch")
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"holdfast/internal/db"
 	"holdfast/internal/decimal"
 	"holdfast/internal/fault"
 	"holdfast/internal/record"
@@ -25,7 +26,8 @@ type PickLineIn struct {
 	Serials  []string    `json:"serials" code:"true" max:"500" doc:"Serial numbers; another there is taken instead."`
 	To       string      `json:"to_zone_id" format:"uuid" names:"zones" doc:"Where the goods are put; the first staging zone of the site when absent."`
 
-	Weight *decimal.Dec `json:"weight_kg" min:"0" unit:"kg" doc:"What it weighs, of an item of catch weight."`
+	Weight       *decimal.Dec `json:"weight_kg" min:"0" unit:"kg" doc:"What it weighs, of an item of catch weight."`
+	WeightReason string       `json:"weight_reason" max:"200" doc:"Why a manager takes a weight that is off."`
 }
 
 // PickLineOut is the line with what moved and where to go next.
@@ -70,7 +72,7 @@ func (w Watch) pickLine(c *verb.Call, in *PickLineIn) (*PickLineOut, error) {
 		return nil, err
 	}
 	set := record.PickLine{"qty_picked": has}
-	addWeight(set, line, in.Weight)
+	addWeight(set, line, in.Weight, in.WeightReason)
 	if in.To != "" {
 		set.SetToZoneID(in.To)
 	}
@@ -83,10 +85,12 @@ func (w Watch) pickLine(c *verb.Call, in *PickLineIn) (*PickLineOut, error) {
 	return pickLineOut(c, in.LineID)
 }
 
-// addWeight adds what goods weigh that are taken now to what was weighed of the line.
-func addWeight(set, line record.PickLine, weight *decimal.Dec) {
+// addWeight adds what goods weigh that are taken now to what was weighed of the line, and says
+// why they weigh what they should not.
+func addWeight(set, line record.PickLine, weight *decimal.Dec, reason string) {
 	if weight != nil {
 		set.SetWeightKg(line.WeightKg() + *weight)
+		set.SetWeightReasonOrNull(db.Null(reason))
 	}
 }
 

@@ -38,7 +38,8 @@ type ReceiveLine struct {
 	AcceptSold  bool        `json:"accept_sold" doc:"Takes its serial numbers in as new though they were sold and did not come back under a return order."`
 	Note        string      `json:"note" max:"500" doc:"Anything to remember about the line."`
 
-	Weight *decimal.Dec `json:"weight_kg" min:"0" unit:"kg" doc:"What it weighs, of an item of catch weight."`
+	Weight       *decimal.Dec `json:"weight_kg" min:"0" unit:"kg" doc:"What it weighs, of an item of catch weight."`
+	WeightReason string       `json:"weight_reason" max:"200" doc:"Why a manager takes a weight that is off."`
 }
 
 // ReceiveOut is what a receipt brought about.
@@ -93,7 +94,8 @@ func (r *receiving) checkWeights() error {
 		if a.Weight != nil {
 			weight = *a.Weight
 		}
-		if err := it.CheckWeight(a.base, weight); err != nil {
+		except := catchweight.Exception{Reason: a.WeightReason, IsAllowed: isManager(r.c.Role)}
+		if err := it.CheckWeight(a.base, weight, except); err != nil {
 			return prefixFields(a.at, err)
 		}
 	}

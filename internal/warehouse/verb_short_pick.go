@@ -16,7 +16,8 @@ type ShortPickIn struct {
 	Reason string      `json:"reason" required:"true" max:"200" doc:"What was the matter with the bin."`
 	To     string      `json:"to_zone_id" format:"uuid" names:"zones" doc:"Where the goods are put; the first staging zone of the site when absent."`
 
-	Weight *decimal.Dec `json:"weight_kg" min:"0" unit:"kg" doc:"What it weighs, of an item of catch weight."`
+	Weight       *decimal.Dec `json:"weight_kg" min:"0" unit:"kg" doc:"What it weighs, of an item of catch weight."`
+	WeightReason string       `json:"weight_reason" max:"200" doc:"Why a manager takes a weight that is off."`
 }
 
 // ShortPickOut is the line with what was given back and found elsewhere.
@@ -50,7 +51,7 @@ func (w Watch) shortPick(c *verb.Call, in *ShortPickIn) (*ShortPickOut, error) {
 		return nil, err
 	}
 	found := record.PickLine{"qty_picked": in.Found, "to_zone_id": db.Null(in.To)}
-	addWeight(found, line, in.Weight)
+	addWeight(found, line, in.Weight, in.WeightReason)
 	if err := record.Update(k.Tx, []string{in.LineID}, found); err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func (w Watch) Effects() store.Effects {
 			"settings":        perTenant(sites.CheckSettings),
 		},
 		After: map[string]store.Effect{
-			"stock_movements": perTenant(w.postMovements),
+			"stock_movements": perTenant(w.followMovements),
 			"stock_counts":    perTenant(bookCounts),
 			"items":           perTenant(updateZoneLoads),
 			"item_uoms":       perTenant(scanning.LabelUnits),

@@ -218,10 +218,15 @@ async function places() {
   for (const key of ['adjust_limit_value', 'count_auto_approve'])
     await api(admin, `/v1/settings?key=eq.${key}`, { method: 'DELETE' });
   const client = await make(admin, 'goods_owners', { code: mark, name: 'A client' });
+  const onPlate = { type: 'receipt', item_id: dear.id, to_zone_id: bin.id, quantity: 2, lpn: `${mark}-P` };
+  await make(manager, 'stock_movements', onPlate);
+  const [plate] = await api(manager, `/v1/stock_levels?select=id&lpn=eq.${mark}-P`);
   const order_ = (o) => record('orders', o.id);
   return {
     confirm_order: [order_(draft), button('Confirm')],
     allocate_order: [order_(lacking), button('Promise stock')],
+    allocate_open: ['/console/plan?part=waves', button('Promise what is free')],
+    move_plate: [record('stock_levels', plate.id), button('Move the plate')],
     deallocate_order: [order_(allocated), button('Give stock back')],
     hold_order: [order_(allocated), button('Put on hold')],
     resume_order: [order_(held), button('Let it go on')],

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"holdfast/internal/actor"
 	"holdfast/internal/testkit"
 )
 
@@ -111,6 +112,44 @@ func TestCatchWeightIsPicked(t *testing.T) {
 		g.is(weighed, `[{"qty_picked":29,"weight_kg":117}]`)
 		g.is("stock_movements?select=weight_kg&type=eq.pick&order=id&item_id=eq."+g.item,
 			`[{"weight_kg":36},{"weight_kg":44},{"weight_kg":41.25},{"weight_kg":20}]`)
+		k.Verified(t)
+	})
+}
+
+// A manager takes a weight outside of the tolerance and says why: line, movement and audit log
+// keep the reason. Nobody else does, and a reason of before stands for nothing.
+func TestCatchWeightIsTakenByAManager(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g, op := newCheese(t, k), testkit.As(actor.Operator)
+		dock := k.Insert(t, g.as, "zones", map[string]any{"code": "G-DOCK", "name": "Dock", "kind": "dock"})
+		receive := map[string]any{"zone_id": dock, "lines": []any{map[string]any{"item_id": g.item, "quantity": 10,
+			"weight_kg": 50, "weight_reason": "uncut wheels"}}}
+		refused(t, k.Say(t, op, "receive", receive, 400, nil), "lines[0].weight_kg", "36 to 44 kg", "weight_reason")
+		g.say("receive", receive, 200, nil)
+		g.is("stock_movements?select=weight_kg,weight_reason&item_id=eq."+g.item,
+			`[{"weight_kg":50,"weight_reason":"uncut wheels"}]`)
+
+		order, _ := g.order(10)
+		list, lines := g.released(order)
+		k.Say(t, op, "claim_pick_list", map[string]any{"pick_list_id": list}, 200, nil)
+		pick := func(as, reason string, weight float64, want int) testkit.Response {
+			t.Helper()
+			in := map[string]any{"pick_line_id": lines[0], "quantity": 2, "to_zone_id": g.lane, "weight_kg": weight}
+			if reason != "" {
+				in["weight_reason"] = reason
+			}
+			return k.Say(t, as, "pick_line", in, want, nil)
+		}
+		refused(t, pick(op, "I say so", 12, 400), "7.2 to 8.8 kg", "a manager")
+		pick(g.as, "two large ones", 12, 200)
+		refused(t, pick(g.as, "", 12, 400), "7.2 to 8.8 kg")
+		g.is("pick_lines?select=qty_picked,weight_kg,weight_reason&id=eq."+lines[0],
+			`[{"qty_picked":2,"weight_kg":12,"weight_reason":"two large ones"}]`)
+		pick(op, "", 8, 200)
+		g.is("stock_movements?select=weight_kg,weight_reason&type=eq.pick&order=id&item_id=eq."+g.item,
+			`[{"weight_kg":12,"weight_reason":"two large ones"},{"weight_kg":8,"weight_reason":null}]`)
+		r := k.Get(testkit.As(actor.Admin), "/v1/audit?select=after&entity_type=eq.pick_lines&entity_id=eq."+lines[0])
+		refused(t, r, "two large ones")
 		k.Verified(t)
 	})
 }

@@ -172,11 +172,34 @@ func TestStockValueAsAFile(t *testing.T) {
 				Value  *float64 `json:"stock_value"`
 				Owners *float64 `json:"owners_stock_value"`
 				Basis  string   `json:"stock_value_basis"`
+				AsOf   string   `json:"stock_value_as_of"`
 			}
 		}
 		k.Get(g.as, "/functions/v1/warehouse-kpis").JSON(t, &kpis)
 		if v := kpis.KPIs; v.Value == nil || *v.Value < 60 || v.Owners == nil || v.Basis != "average_cost" {
 			t.Errorf("figures: %+v", v)
+		}
+		theirs := k.Insert(t, g.as, "goods_owners", map[string]any{"code": "G-CLIENT", "name": "Client"})
+		k.Insert(t, g.as, "stock_movements", map[string]any{"type": "receipt", "item_id": g.item, "to_zone_id": bin,
+			"quantity": 4, "unit_cost": 2, "owner_id": theirs, "occurred_at": "2025-01-10T12:00:00Z"})
+		own := k.Insert(t, g.as, "items", map[string]any{"sku": "G-OLD", "name": "Old goods"})
+		k.Insert(t, g.as, "stock_movements", map[string]any{"type": "receipt", "item_id": own, "to_zone_id": bin,
+			"quantity": 3, "unit_cost": 7, "occurred_at": "2000-06-01T12:00:00Z"})
+		for _, c := range []struct{ day, want string }{{"2000-05-31", "0 0"}, {"2000-06-01", "21 0"}} {
+			k.Get(g.as, "/functions/v1/warehouse-kpis?as_of="+c.day).JSON(t, &kpis)
+			if got := fmt.Sprint(*kpis.KPIs.Value, *kpis.KPIs.Owners); got != c.want || kpis.KPIs.AsOf != c.day {
+				t.Errorf("at the end of %s: %s, %s, want %s", c.day, got, kpis.KPIs.AsOf, c.want)
+			}
+		}
+		k.Get(g.as, "/functions/v1/warehouse-kpis?as_of=2025-01-10").JSON(t, &kpis)
+		if *kpis.KPIs.Owners != 8 {
+			t.Errorf("the client's goods were worth %v", *kpis.KPIs.Owners)
+		}
+		for _, bad := range []string{"2026-02-30", "tomorrow", "2999-01-01"} {
+			r := k.Get(g.as, "/functions/v1/warehouse-kpis?as_of="+bad)
+			if r.Status != http.StatusBadRequest || !strings.Contains(string(r.Body), "as_of") {
+				t.Errorf("figures as_of=%s: %d %s", bad, r.Status, r.Body)
+			}
 		}
 		for _, bad := range []string{"2026-02-30", "tomorrow", "", "2999-01-01"} {
 			r := k.Get(g.as, "/v1/stock-value.csv?as_of="+bad)

@@ -168,6 +168,13 @@ function Waves({ p }: { p: Permissions }) {
       setPicked(new Set());
       return plural(r.orders.length, '{no} has {n} order', '{no} has {n} orders', { no: r.wave.wave_no });
     });
+  const promise = () =>
+    act('promise', async () => {
+      const r = await rpc<{ orders: Row[] }>('allocate_open', {});
+      return r.orders.length
+        ? plural(r.orders.length, '{n} order was promised goods', '{n} orders were promised goods')
+        : _('No order waits for goods that are free');
+    });
   return (
     <div class="split">
       <Card
@@ -198,6 +205,11 @@ function Waves({ p }: { p: Permissions }) {
                     <option key={c}>{c}</option>
                   ))}
                 </select>
+              ) : null}
+              {p.verbs?.['allocate_open'] ? (
+                <Button busy={busy === 'promise'} onClick={() => void promise()}>
+                  {_('Promise what is free')}
+                </Button>
               ) : null}
               <Button kind="primary" busy={busy === 'plan'} disabled={!chosen.length} onClick={() => void plan()}>
                 {chosen.length

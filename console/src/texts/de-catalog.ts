@@ -449,6 +449,8 @@ export const deCatalog: Record<string, string> = {
   'Language of mails and digests.': 'Sprache von Mails und Übersichten.', 'Share of an ordered quantity that may come in above it.': 'Anteil einer bestellten Menge, der darüber hinaus hereinkommen darf.',
   'Value above which an adjustment waits for a second person.': 'Wert, über dem eine Korrektur auf eine zweite Person wartet.',
   'Value up to which a count approves itself.': 'Wert, bis zu dem sich eine Zählung selbst freigibt.',
+  'Allocate arrivals': 'Ankommendes zusagen', 'Whether orders that wait are promised goods as they arrive.': 'Ob wartenden Aufträgen Ware zugesagt wird, sobald sie ankommt.',
+  'Weight reason': 'Grund für das Gewicht', 'Why a manager took a weight that is further off than the item allows.': 'Warum eine Leitung ein Gewicht annahm, das weiter abweicht, als der Artikel erlaubt.',
   'Whether orders are promised a part of what they ask for.': 'Ob Aufträgen ein Teil dessen zugesagt wird, was sie verlangen.',
   'Units an hour that count as a workload of 1, by entity type.': 'Einheiten je Stunde, die als Auslastung 1 zählen, nach Art.',
   'Values of each input that count as 0 and as 1, by entity type.': 'Werte jeder Eingangsgröße, die als 0 und als 1 zählen, nach Art.', 'Entity types that are not scored.': 'Arten, die nicht bewertet werden.',

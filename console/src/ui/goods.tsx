@@ -137,6 +137,29 @@ export function MoveStock({ c, r, done, close }: VerbGiven) {
   );
 }
 
+// MovePlate moves a license plate with all that is on it.
+export function MovePlate({ r, done, close }: VerbGiven) {
+  const draft = useDraft(`move_plate ${r.id}`);
+  const [to, setTo] = draft.field('to', '');
+  const lpn = String(r['lpn'] ?? '');
+  return (
+    <Ask
+      title={_('Move the plate: {what}', { what: lpn })}
+      text={_('All that is on it goes along, also what is promised.')}
+      yes={_('Move the plate')}
+      close={close}
+      draft={draft}
+      act={async () => {
+        await rpc('move_plate', { lpn, to_zone_id: to });
+        toast(_('Plate {what} was moved', { what: lpn }));
+        done();
+      }}
+    >
+      <Reference f={placeField('Into which place?')} text={to} put={setTo} required />
+    </Ask>
+  );
+}
+
 const reasons: [string, string][] = [
   ['damage', 'Damaged'],
   ['found', 'Found'],

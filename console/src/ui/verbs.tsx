@@ -7,7 +7,7 @@ import type { Row, Verb, VerbArgs } from '../database';
 import { Button, LinkButton } from './basic';
 import { Ask } from './dialog';
 import { OwnerActivity, OwnerStock } from './activity';
-import { AdjustStock, MoveStock, PutBack } from './goods';
+import { AdjustStock, MovePlate, MoveStock, PutBack } from './goods';
 import { NumberInput } from './number';
 import { toast } from './overlay';
 import { Plain } from './plain';
@@ -232,6 +232,12 @@ const sayings: Record<string, Saying[]> = {
       name,
       [
         { verb: 'move_stock', text: 'Move goods', when: () => true, form: (given) => <MoveStock {...given} /> },
+        {
+          verb: 'move_plate',
+          text: 'Move the plate',
+          when: (r) => !!r['lpn'] && has(r, 'quantity') > 0,
+          form: (given) => <MovePlate {...given} />,
+        },
         {
           verb: 'adjust_stock',
           text: 'Adjust the stock',

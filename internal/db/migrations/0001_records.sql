@@ -621,9 +621,9 @@ create table import_jobs (
   version bigint not null,
   primary key (tenant_id, id)
 );
-create index import_jobs_blob_key_idx on import_jobs (tenant_id, blob_key);
+create index import_jobs_blob_key_idx on import_jobs (tenant_id, blob_key) where blob_key is not null;
 create index import_jobs_created_at_id_idx on import_jobs (tenant_id, created_at, id);
-create index import_jobs_sha256_idx on import_jobs (tenant_id, sha256);
+create index import_jobs_sha256_idx on import_jobs (tenant_id, sha256) where sha256 is not null;
 create index import_jobs_status_created_at_id_idx on import_jobs (tenant_id, status, created_at, id);
 create unique index import_jobs_job_no_key on import_jobs (tenant_id, job_no);
 
@@ -698,7 +698,7 @@ create table incidents (
 create index incidents_closed_at_idx on incidents (tenant_id, closed_at);
 create index incidents_created_at_id_idx on incidents (tenant_id, created_at, id);
 create index incidents_duplicate_of_idx on incidents (tenant_id, duplicate_of) where duplicate_of is not null;
-create index incidents_follow_hash_idx on incidents (tenant_id, follow_hash);
+create index incidents_follow_hash_idx on incidents (tenant_id, follow_hash) where follow_hash is not null;
 create index incidents_occurred_at_id_idx on incidents (tenant_id, occurred_at, id);
 create index incidents_reported_at_kind_severity_status_idx on incidents (tenant_id, reported_at, kind, severity, status);
 create index incidents_site_id_idx on incidents (tenant_id, site_id) where site_id is not null;
@@ -860,7 +860,7 @@ create table items (
 );
 create index items_category_sku_idx on items (tenant_id, category, sku);
 create index items_created_at_id_idx on items (tenant_id, created_at, id);
-create index items_gtin_idx on items (tenant_id, gtin);
+create index items_gtin_idx on items (tenant_id, gtin) where gtin is not null;
 create index items_min_remaining_days_idx on items (tenant_id, min_remaining_days);
 create index items_name_idx on items (tenant_id, name);
 create index items_owner_id_idx on items (tenant_id, owner_id) where owner_id is not null;
@@ -1244,7 +1244,7 @@ create table packages (
 create index packages_closed_at_idx on packages (tenant_id, closed_at);
 create index packages_created_at_id_idx on packages (tenant_id, created_at, id);
 create index packages_emptied_at_idx on packages (tenant_id, emptied_at);
-create index packages_lpn_idx on packages (tenant_id, lpn);
+create index packages_lpn_idx on packages (tenant_id, lpn) where lpn is not null;
 create index packages_order_id_idx on packages (tenant_id, order_id) where order_id is not null;
 create index packages_shipment_id_idx on packages (tenant_id, shipment_id) where shipment_id is not null;
 create index packages_status_created_at_id_idx on packages (tenant_id, status, created_at, id);
@@ -1264,6 +1264,7 @@ create table pick_lines (
   qty bigint not null,
   qty_picked bigint not null,
   weight_kg bigint,
+  weight_reason text,
   reservation_id uuid,
   lpn text,
   to_zone_id uuid,
@@ -2116,6 +2117,7 @@ create table stock_levels (
 create index stock_levels_created_at_id_idx on stock_levels (tenant_id, created_at, id);
 create index stock_levels_item_id_idx on stock_levels (tenant_id, item_id);
 create index stock_levels_lot_id_idx on stock_levels (tenant_id, lot_id) where lot_id is not null;
+create index stock_levels_lpn_idx on stock_levels (tenant_id, lpn) where lpn is not null;
 create index stock_levels_owner_id_idx on stock_levels (tenant_id, owner_id) where owner_id is not null;
 create index stock_levels_zone_id_idx on stock_levels (tenant_id, zone_id);
 create unique index stock_levels_stock_key_key on stock_levels (tenant_id, stock_key);
@@ -2137,6 +2139,7 @@ create table stock_movements (
   quantity bigint not null,
   uom text,
   uom_quantity bigint,
+  weight_reason text,
   weight_kg bigint,
   unit_cost bigint,
   posting_no bigint not null,

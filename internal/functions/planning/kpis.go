@@ -16,7 +16,8 @@ import (
 
 // KPIsIn asks for the warehouse's KPIs.
 type KPIsIn struct {
-	Days int64 `query:"days" default:"30" min:"1" max:"365" doc:"Length of the window that ends now, in days of 24 hours."`
+	Days int64  `query:"days" default:"30" min:"1" max:"365" doc:"Length of the window that ends now, in days of 24 hours."`
+	AsOf string `query:"as_of" doc:"Day at whose end the stock is valued, where the tenant is; now when absent."`
 }
 
 // KPIsOut is the answer of warehouse-kpis.
@@ -40,8 +41,9 @@ type KPIs struct {
 	Suppressed int `json:"suppressed" doc:"1 where the pickers are fewer than min_group, so that their rate is left out."`
 
 	// Both are null for drivers and operators, and past what a number holds.
-	Value       *decimal.Dec `json:"stock_value" unit:"the tenant's currency" doc:"Own stock at the end."`
+	Value       *decimal.Dec `json:"stock_value" unit:"the tenant's currency" doc:"Own stock then."`
 	OwnersValue *decimal.Dec `json:"owners_stock_value" unit:"the tenant's currency" doc:"Owners' goods then."`
+	AsOf        string       `json:"stock_value_as_of" doc:"The day that was asked for; empty for now."`
 	ValueBasis  string       `json:"stock_value_basis" enum:"average_cost" doc:"Movements' average cost."`
 }
 
@@ -111,6 +113,13 @@ func (p *Planner) KPIs(ctx context.Context, a actor.Actor, in *KPIsIn) (*KPIsOut
 		k.Accuracy = &v
 	}
 	if catalog.SeesCosts(a.Role) {
+		if in.AsOf != "" {
+			day, err := costs.NewBooks(p.store).ReadDay(ctx, a, in.AsOf)
+			if err != nil {
+				return nil, err
+			}
+			worth, k.AsOf = day.SumWorth(), day.Date.String()
+		}
 		k.Value, k.OwnersValue = worth.OfTenant.Told(), worth.OfOwners.Told()
 	}
 	picks.fillRate(k)

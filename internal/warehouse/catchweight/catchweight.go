@@ -52,10 +52,16 @@ func ReadItems(tx *store.Tx, ids []string) (map[string]Item, error) {
 // IsCaught reports an item whose goods are weighed.
 func (it Item) IsCaught() bool { return it.isCaught }
 
+// Exception is a weight that is taken although it is further off than the item allows.
+type Exception struct {
+	Reason    string // "" for none
+	IsAllowed bool   // a manager says so
+}
+
 // CheckWeight refuses the weight in kg of a quantity in base units: none for an item of catch
 // weight, any for another, and one that is further from the item's weight x the quantity than
-// its tolerance, which itself is within. 0 is none.
-func (it Item) CheckWeight(quantity, weight decimal.Dec) *fault.Error {
+// its tolerance, which itself is within, unless a manager says why. 0 is none.
+func (it Item) CheckWeight(quantity, weight decimal.Dec, except Exception) *fault.Error {
 	switch {
 	case !it.isCaught && weight == 0:
 		return nil
@@ -70,11 +76,10 @@ func (it Item) CheckWeight(quantity, weight decimal.Dec) *fault.Error {
 	if err != nil {
 		return refuseWeight("what %s of item %s weigh cannot be reckoned: it is out of range", quantity, it.sku)
 	}
-	if weight < low || weight > high {
+	if isOff := weight < low || weight > high; isOff && (except.Reason == "" || !except.IsAllowed) {
 		return refuseWeight("%s kg for %s of item %s: they weigh %s to %s kg (%s kg each, %s percent up or down)",
 			weight, quantity, it.sku, low, high, it.nominal, it.tolerance).
-			With("", "weigh and count again; where the goods are really so, a manager changes weight_kg or "+
-				"weight_tolerance_pct of the item")
+			With("", "weigh and count again; where the goods are really so, a manager says why in weight_reason")
 	}
 	return nil
 }

@@ -150,6 +150,18 @@ type Worth struct {
 	OfOwners Sum // of goods that owners keep here
 }
 
+// SumWorth is what the stock of the day was worth.
+func (d *Day) SumWorth() (w Worth) {
+	for _, line := range d.Stock {
+		sum := &w.OfTenant
+		if line.key.owner != "" {
+			sum = &w.OfOwners
+		}
+		sum.addStock(line.Quantity, line.Cost)
+	}
+	return w
+}
+
 // Sum is a sum of values, which may come to more than a number holds.
 type Sum struct {
 	value  decimal.Dec

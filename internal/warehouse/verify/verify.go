@@ -48,6 +48,7 @@ func RecountTotals(tx *db.Tx, c *catalog.Catalog, tenant string) ([]Difference, 
 	r.recountZones()
 	r.recountOrders()
 	r.recountReservations()
+	r.recountOwners()
 	r.recountPackages()
 	r.recountChildren()
 	r.recountTransit()
