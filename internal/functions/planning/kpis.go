@@ -16,7 +16,8 @@ import (
 
 // KPIsIn asks for the warehouse's KPIs.
 type KPIsIn struct {
-	Days int64  `query:"days" default:"30" min:"1" max:"365" doc:"Length of the window that ends now, in days of 24 hours."`
+	Days int64 `query:"days" default:"30" min:"1" max:"365" doc:"Length of the window that ends now, in days of 24 hours."`
+
 	AsOf string `query:"as_of" doc:"Day at whose end the stock is valued, where the tenant is; now when absent."`
 }
 
