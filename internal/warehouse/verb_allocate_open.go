@@ -134,10 +134,11 @@ func (w Watch) AllocateArrived(ctx context.Context, s *store.Store, tenant strin
 // followMovements posts movements, and asks for the allocation of orders that wait for what
 // they bring.
 func (w Watch) followMovements(tx *store.Tx, changes []store.Change) error {
-	if err := plates.CheckPlaces(tx, changes); err != nil {
+	if err := w.postMovements(tx, changes); err != nil {
 		return err
 	}
-	if err := w.postMovements(tx, changes); err != nil {
+	// The items are held now: who brings more of them on the same plate waits.
+	if err := plates.CheckPlaces(tx, changes); err != nil {
 		return err
 	}
 	return arrivals.AskForAllocation(tx, changes)

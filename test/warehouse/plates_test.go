@@ -129,3 +129,47 @@ func TestPlatesAreInOnePlace(t *testing.T) {
 		k.Verified(t)
 	})
 }
+
+// Of two who bring a plate to two places at once, or bring goods in on its number at two docks,
+// one is refused.
+func TestPlatesAreMovedOnce(t *testing.T) {
+	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
+		g := newGoods(t, k, map[string]any{})
+		zone := func(code, kind string) string {
+			return k.Insert(t, g.as, "zones", map[string]any{"code": code, "name": code, "kind": kind})
+		}
+		docks := []string{zone("PL-D1", "dock"), zone("PL-D2", "dock")}
+		bins := []string{zone("PL-A", "bin"), zone("PL-B", "bin")}
+		atOnce := func(verb string, bodies []map[string]any) (taken int) {
+			t.Helper()
+			answers := make(chan testkit.Response, len(bodies))
+			for _, in := range bodies {
+				go func() { answers <- k.Post(g.as, "/v1/rpc/"+verb, in) }()
+			}
+			for range bodies {
+				r := <-answers
+				if taken += map[bool]int{true: 1}[r.Status == 200]; r.Status != 200 && r.Status != 409 {
+					t.Errorf("%s: %d %s", verb, r.Status, r.Body)
+				}
+			}
+			return taken
+		}
+		for round := range 6 {
+			plate := fmt.Sprint("P-", round)
+			var in []map[string]any
+			for _, dock := range docks {
+				in = append(in, map[string]any{"zone_id": dock,
+					"lines": []any{map[string]any{"item_id": g.item, "quantity": 5, "lpn": plate}}})
+			}
+			if n := atOnce("receive", in); n != 1 {
+				t.Errorf("%d of two came in on plate %s", n, plate)
+			}
+			moves := []map[string]any{{"lpn": plate, "to_zone_id": bins[0]}, {"lpn": plate, "to_zone_id": bins[1]}}
+			atOnce("move_plate", moves)
+			if got := g.onPlate(plate); got != "PL-A 5/0 G-1;" && got != "PL-B 5/0 G-1;" {
+				t.Errorf("plate %s lies in %s", plate, got)
+			}
+		}
+		k.Verified(t)
+	})
+}
