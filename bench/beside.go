@@ -208,7 +208,6 @@ type work struct {
 	conns              int
 	ours, theirs, hand load.Request // hand may be empty
 	seeds              seeds
-	fresh              func(context.Context) (seeds, error) // for each round, where what was sent once is not taken again
 }
 
 // seeds are the first values of {carry}.
@@ -224,20 +223,10 @@ func (b *besides) measureRow(ctx context.Context, s *stage, other *process, row 
 	var ours, theirs []load.Report
 	for i := range b.rounds {
 		from := w.seeds
-		if w.fresh != nil {
-			var err error
-			if from, err = w.fresh(ctx); err != nil {
-				b.run.Add(peers.Figure{Row: row, Why: "it failed: " + peers.Reason(err.Error())})
-				return ctx.Err()
-			}
-		}
 		turn := func(p *process, r load.Request, from []string) (load.Report, error) {
 			plan := b.plan(s.site, p, w.conns, r, i)
 			if from != nil {
 				plan.Seeds = from
-			}
-			if w.fresh != nil {
-				plan.Warm = 0
 			}
 			ctx, cancel := context.WithTimeout(ctx, longestTurn)
 			defer cancel()
@@ -284,8 +273,8 @@ func (b *besides) works(ctx context.Context, s *stage, p peers.Peer, other *proc
 
 // preparations fill and start a peer beside a stage, and say what it is asked for.
 func (b *besides) preparations() map[string]func(context.Context, *stage, string) (*process, []work, error) {
-	return map[string]func(context.Context, *stage, string) (*process, []work, error){peers.PocketBase.Name: b.pocket,
-		peers.Deno.Name: b.deno, peers.GoTrue.Name: b.goTrue, peers.Smoothdb.Name: b.smooth}
+	return map[string]func(context.Context, *stage, string) (*process, []work, error){
+		peers.PocketBase.Name: b.pocket, peers.Deno.Name: b.deno}
 }
 
 // allOn measures the peers that stand beside Holdfast on an engine, all on one

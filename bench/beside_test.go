@@ -48,8 +48,6 @@ func TestPeersRows(t *testing.T) {
 	for name, list := range map[string][]work{
 		peers.PocketBase.Name: pocketWorks("token", "member", data.Number(1), 300, seeds{}),
 		peers.Deno.Name:       denoWorks("token", "theirs", 50),
-		peers.GoTrue.Name:     goTrueWorks("token", "theirs", 8, nil),
-		peers.Smoothdb.Name:   smoothWorks("token", "theirs", data.Number(1), 300, seeds{}),
 	} {
 		var rows, works []string
 		for _, r := range peers.Rows {

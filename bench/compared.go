@@ -49,7 +49,7 @@ func comparisons(token string, size int, body []byte, some []string, deep int) [
 		return struct{ sqlite, postgresql float64 }{sqlite, postgresql}
 	}
 	return []comparison{
-		{name: "hit", title: fmt.Sprintf("cached function, hit, %d kB", len(body)/1000), conns: 8, goals: goals(0.6, 0),
+		{name: "hit", title: fmt.Sprintf("cached function, hit, %d kB", len(body)/1000), conns: 8, goals: goals(0.7, 0),
 			server: get(fmt.Sprintf(snapshotPath, size), auth), limit: get("/hit")},
 		{name: "miss", title: "snapshot-v2, miss, page of 50", conns: 8, goals: goals(0.75, 0.75),
 			server: get(missPath, auth, "Cache-Control: no-cache"), limit: get("/snapshot")},
@@ -60,15 +60,15 @@ func comparisons(token string, size int, body []byte, some []string, deep int) [
 			limit:  get(fmt.Sprint("/orders?offset=", deep))},
 		{name: "list", title: "  by created_at / by id, its own", conns: 8, goals: goals(1/1.3, 1/1.3), own: true,
 			server: get(listPath+"&order=created_at.desc", auth), limit: get(listPath+"&order=id.desc", auth)},
-		{name: "read", title: "one order by id", conns: 8, goals: goals(0.79, 0.85), seeds: some,
+		{name: "read", title: "one order by id", conns: 8, goals: goals(0.82, 0.88), seeds: some,
 			server: get("/rest/v1/orders?select="+limit.OrderColumns+"&id=eq.{carry}", auth), limit: get("/order?id={carry}")},
-		{name: "insert", title: "insert of one order, 32 clients", conns: 32, goals: goals(0.6, 1.11),
+		{name: "insert", title: "insert of one order, 32 clients", conns: 32, goals: goals(0.7, 0.7),
 			server: post("/rest/v1/orders", insertBody, auth), limit: post("/orders", insertBody)},
 		{name: "insert", title: "  the same with its records by hand", conns: 32, goals: goals(0.6, 0.6),
 			server: post("/rest/v1/orders", insertBody, auth), limit: post("/same", insertBody)},
-		{name: "insert", title: "insert of one order, 1 client", conns: 1, goals: goals(0.75, 0.75),
+		{name: "insert", title: "insert of one order, 1 client", conns: 1, goals: goals(0.8, 0.8),
 			server: post("/rest/v1/orders", insertBody, auth), limit: post("/orders", insertBody)},
-		{name: "bulk", title: fmt.Sprintf("%d orders in a request", many), conns: 2, goals: goals(0.6, 0.6),
+		{name: "bulk", title: fmt.Sprintf("%d orders in a request", many), conns: 2, goals: goals(0.7, 0.7),
 			server: post("/rest/v1/orders", manyBody(), auth), limit: post("/many", manyBody())},
 	}
 }

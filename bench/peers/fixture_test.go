@@ -55,34 +55,3 @@ func TestCounted(t *testing.T) {
 		}
 	}
 }
-
-// smoothdb's table holds the orders that it is given, its role may read them, and the
-// ids that are read by are of the tenant.
-func TestFillSmooth(t *testing.T) {
-	ctx := context.Background()
-	url := pgtest.DSN(t)
-	var orders []Order
-	for _, tenant := range []string{data.Number(1), data.Number(2), data.Number(1)} {
-		orders = append(orders, Order{"tenant": tenant, "order_no": "BO-1", "type": "outbound", "status": "confirmed", "priority": 2, "party_name": "Customer",
-			"carrier": "OWN", "requested_at": "2026-01-01T00:00:00Z", "promised_at": nil, "qty_ordered": "15.5", "total_value": 100})
-	}
-	if err := FillSmooth(ctx, url, orders); err != nil {
-		t.Fatal(err)
-	}
-	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(ctx)
-	if _, err := conn.Exec(ctx, "set role "+clerk); err != nil {
-		t.Fatal(err)
-	}
-	ids, err := SmoothSample(ctx, url, data.Number(1), 8)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var n int
-	if err := conn.QueryRow(ctx, "select count(*) from orders where tenant = $1 and id::text = any($2)", data.Number(1), ids).Scan(&n); err != nil || n != 2 {
-		t.Errorf("%d orders of 2 by the ids %q: %v", n, ids, err)
-	}
-}

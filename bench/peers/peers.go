@@ -15,12 +15,10 @@ type Peer struct {
 var (
 	PocketBase = Peer{Name: "PocketBase", Version: "v0.39.11", Module: "github.com/pocketbase/pocketbase/examples/base"}
 	Deno       = Peer{Name: "Deno", Version: "2.9.6", NPM: []string{"deno", "postgres@3.4.7"}}
-	GoTrue     = Peer{Name: "GoTrue", Version: "bc32168", Module: "github.com/supabase/auth"}
-	Smoothdb   = Peer{Name: "smoothdb", Version: "v0.8.1", Module: "github.com/sted/smoothdb"}
 )
 
 // All are the peers in the order they are told.
-var All = []Peer{PocketBase, Deno, GoTrue, Smoothdb}
+var All = []Peer{PocketBase, Deno}
 
 // Row is a line of the comparison: what a peer does, and Holdfast on an engine.
 type Row struct {
@@ -40,8 +38,6 @@ const (
 	Insert32  = "insert of one order, 32 clients"
 	Many      = "1,000 orders in a request"
 	SignIn    = "sign-in with a password"
-	User      = "GET /user"
-	Refresh   = "refresh, rotated"
 	Hit       = "cached snapshot, an object that is kept"
 	HitText   = "cached snapshot, its text that is kept"
 	Miss      = "snapshot made anew, from counters"
@@ -74,16 +70,6 @@ var Rows = []Row{
 	{Peer: Deno.Name, Engine: postgres, Title: HitText},
 	{Peer: Deno.Name, Engine: postgres, Title: Miss},
 	{Peer: Deno.Name, Engine: postgres, Title: Counted},
-
-	{Peer: GoTrue.Name, Engine: postgres, Title: SignIn},
-	{Peer: GoTrue.Name, Engine: postgres, Title: User},
-	{Peer: GoTrue.Name, Engine: postgres, Title: Refresh},
-
-	{Peer: Smoothdb.Name, Engine: postgres, Title: List},
-	{Peer: Smoothdb.Name, Engine: postgres, Title: Deep},
-	{Peer: Smoothdb.Name, Engine: postgres, Title: Read},
-	{Peer: Smoothdb.Name, Engine: postgres, Title: Insert32},
-	{Peer: Smoothdb.Name, Engine: postgres, Title: Many},
 }
 
 // Of are the rows of a peer.

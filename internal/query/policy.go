@@ -97,7 +97,9 @@ func Audience(r *catalog.Resource, row map[string]any) map[string]string {
 }
 
 // ReadsWhole reports that a role reads all of a tenant's records of a resource, or none.
-func ReadsWhole(r *catalog.Resource, role actor.Role) bool { return MayAll(r.Access.Read, role) && r.Zoned == "" }
+func ReadsWhole(r *catalog.Resource, role actor.Role) bool {
+	return MayAll(r.Access.Read, role) && r.Zoned == ""
+}
 
 // ReadPolicy is the policy by which the caller reads a resource's records; false
 // when the caller may read none.
