@@ -21,7 +21,7 @@ func countTasks() Resource {
 				OneOf: strings.Fields("open counting counted approved recount cancelled")},
 			{Name: "open_key", Format: Name, ReadOnly: true, Readers: nobody,
 				Doc: "Zone and item while the task is not closed: one at a time."},
-			{Name: "assigned_worker_id", Type: UUID, Ref: "workers"},
+			{Name: "assigned_worker_id", Type: UUID, Ref: "workers", Readers: doers()},
 			{Name: "due_on", Type: Date},
 			{Name: "reason", Format: Name, MaxLen: 500, ReadOnly: true, Doc: "Why a variance was approved or counted again."},
 			{Name: "recount_of", Type: UUID, Ref: "count_tasks", ReadOnly: true},
@@ -35,6 +35,7 @@ func countTasks() Resource {
 		Unique:  [][]string{{"count_no"}, {"open_key"}},
 		Indexes: [][]string{{"status", "id"}},
 		Listed:  []string{"due_on"},
+		Makers:  leaders,
 		Own:     []string{"assigned_worker_id"},
 		Zoned:   "zone_id",
 		Access: Access{
@@ -50,6 +51,10 @@ func countTasks() Resource {
 		}},
 	}
 }
+
+// doers see whose turn a task is: those who do such work, and those who hand it out.
+// Whoever only looks would read from a list of tasks that are done how much each did.
+func doers() []actor.Role { return plusRoles(leaders, actor.Operator, actor.Driver) }
 
 // bookReaders see what the books have beside a count: those who count do not.
 func bookReaders() []actor.Role { return plusRoles(leaders, actor.Viewer) }

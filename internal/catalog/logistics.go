@@ -204,7 +204,7 @@ func pickLists() Resource {
 			{Name: "wave_no", Format: Name, MaxLen: 40},
 			{Name: "status", Required: true, Default: "draft",
 				OneOf: strings.Fields("draft released in_progress completed cancelled")},
-			{Name: "assigned_worker_id", Type: UUID, Ref: "workers"},
+			{Name: "assigned_worker_id", Type: UUID, Ref: "workers", Readers: doers()},
 			{Name: "priority", Type: Int, Required: true, Default: "3", Min: "1", Max: "5"},
 			{Name: "released_at", Type: Time, ReadOnly: true},
 			{Name: "started_at", Type: Time, ReadOnly: true},
@@ -213,6 +213,7 @@ func pickLists() Resource {
 		},
 		Unique:  [][]string{{"pick_no"}},
 		Indexes: [][]string{{"status", "id"}},
+		Makers:  leaders,
 		Own:     []string{"assigned_worker_id", "created_by"},
 		Access: Access{
 			Read: []Grant{grantAll(plusRoles(leaders, actor.Viewer)), grantOwn(actor.Operator).orWork(Work{
@@ -260,10 +261,12 @@ func pickLines() Resource {
 			{Name: "short_reason", Format: Name},
 			{Name: "picked_at", Type: Time, ReadOnly: true},
 			{Name: "picked_by", Type: UUID, ReadOnly: true, Doc: "User who confirmed the line."},
-			{Name: "assigned_worker_id", Type: UUID, Ref: "workers", ReadOnly: true, Doc: "The list's picker."},
+			{Name: "assigned_worker_id", Type: UUID, Ref: "workers", Readers: doers(), ReadOnly: true,
+				Doc: "The list's picker."},
 		},
 		Unique:  [][]string{{"pick_list_id", "seq"}},
 		Indexes: [][]string{{"picked_at"}},
+		Makers:  leaders,
 		Own:     []string{"assigned_worker_id", "created_by"},
 		Checks:  []string{"qty_picked <= qty"},
 		Access: Access{
@@ -305,7 +308,8 @@ func shipmentsResource() Resource {
 			{Name: "packages", Type: JSON, Shape: schema.Of([]parcel{}), Required: true, Default: "[]",
 				Doc: "Array of {sscc, pieces, weight_kg}."},
 			{Name: "driver_id", Type: UUID, Ref: "drivers"},
-			{Name: "assigned_worker_id", Type: UUID, Ref: "workers", ReadOnly: true, Doc: "The driver's worker record."},
+			{Name: "assigned_worker_id", Type: UUID, Ref: "workers", Readers: doers(), ReadOnly: true,
+				Doc: "The driver's worker record."},
 			{Name: "vehicle_id", Type: UUID, Ref: "vehicles"},
 			{Name: "route_id", Type: UUID, Ref: "routes", ReadOnly: true, Doc: "The route that it is a stop of."},
 			{Name: "stop_seq", Type: Int, Min: "1", Max: "10000"},
@@ -327,6 +331,7 @@ func shipmentsResource() Resource {
 		Unique:  [][]string{{"shipment_no"}},
 		Indexes: [][]string{{"status", "id"}, {"completed_at"}, {"route_id"}},
 		Listed:  []string{"updated_at", "planned_at"},
+		Makers:  leaders,
 		Own:     []string{"assigned_worker_id"},
 		Goods:   []string{"owner_id"},
 		Access: Access{

@@ -34,14 +34,10 @@ var shownPeople = map[string]string{
 	"comments.struck_by":  "as created_by",
 
 	"count_tasks.assigned_worker_id":     "whose work a task is",
-	"pick_lists.assigned_worker_id":      "as of count_tasks",
-	"pick_lines.assigned_worker_id":      "as of count_tasks; floor.person_detail will end it with the day",
 	"putaway_tasks.assigned_worker_id":   "as of count_tasks",
 	"replenish_tasks.assigned_worker_id": "as of count_tasks",
 	"routes.assigned_worker_id":          "as of count_tasks",
 	"shipments.assigned_worker_id":       "as of count_tasks",
-	"stock_counts.worker_id":             "who settles a difference asks who counted; floor.person_detail will end it",
-	"stock_movements.worker_id":          "as of stock_counts",
 }
 
 // A column that names a person is read by leaders alone, unless the rows are the

@@ -30,7 +30,8 @@ func routesResource() Resource {
 			{Name: "status", Required: true, Default: "planned", OneOf: strings.Fields("planned started finished cancelled")},
 			{Name: "date", Type: Date, Required: true, ReadOnly: true},
 			{Name: "driver_id", Type: UUID, Ref: "drivers", Required: true, ReadOnly: true},
-			{Name: "assigned_worker_id", Type: UUID, Ref: "workers", ReadOnly: true, Doc: "The driver's worker record."},
+			{Name: "assigned_worker_id", Type: UUID, Ref: "workers", Readers: doers(), ReadOnly: true,
+				Doc: "The driver's worker record."},
 			{Name: "vehicle_id", Type: UUID, Ref: "vehicles", Required: true, ReadOnly: true},
 			{Name: "planned_km", Type: Decimal, Unit: "km", Min: "0", ReadOnly: true, Doc: "There and back, as the crow flies."},
 			{Name: "started_at", Type: Time, ReadOnly: true},
@@ -42,6 +43,7 @@ func routesResource() Resource {
 		},
 		Unique:  [][]string{{"route_no"}},
 		Indexes: [][]string{{"status", "id"}, {"date", "id"}, {"driver_id", "started_at"}},
+		Makers:  leaders,
 		Own:     []string{"assigned_worker_id"},
 		Access: Access{
 			Read:   append(keptByVerbs().Read, grantOwn(actor.Driver)),

@@ -28,7 +28,7 @@ type Member struct {
 var (
 	orderFields = []string{"id", "order_no", "type", "status", "priority", "party_name", "source", "external_ref",
 		"promised_at", "line_count", "qty_ordered", "qty_shipped"}
-	pickListFields = []string{"id", "pick_no", "status", "strategy", "priority", "assigned_worker_id", "completed_at"}
+	pickListFields = []string{"id", "pick_no", "status", "strategy", "priority", "completed_at"}
 	pickLineFields = []string{"id", "pick_list_id", "seq", "order_line_id", "item_id", "zone_id", "qty", "qty_picked",
 		"short_reason"}
 	shipmentFields = []string{
