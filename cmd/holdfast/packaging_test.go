@@ -226,7 +226,7 @@ func TestHelmChart(t *testing.T) {
 		}
 	}
 	for _, word := range []string{"runAsNonRoot: true", "readOnlyRootFilesystem: true", "image: holdfast:0.1.0",
-		"path: /readyz"} {
+		"path: /readyz", "timeoutSeconds: 4"} { // longer than /readyz waits for the database
 		if !strings.Contains(string(text), word) {
 			t.Errorf("the objects lack %q", word)
 		}
