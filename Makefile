@@ -104,10 +104,11 @@ contract: build ## the OpenAPI document under the rules of two linters, clients 
 
 chart: ## the chart linted and rendered by Helm itself, as it comes and with everything switched on
 	GOBIN=$(CURDIR)/bin $(GO) install helm.sh/helm/v3/cmd/helm@v3.22.0
-	bin/helm lint --strict packaging/helm/holdfast
-	bin/helm template holdfast packaging/helm/holdfast >/dev/null
-	bin/helm template holdfast packaging/helm/holdfast --set autoscaling.enabled=true,ingress.enabled=true >/dev/null
-	! bin/helm template holdfast packaging/helm/holdfast --set replicas=0 >/dev/null
+	bin/helm lint --strict packaging/helm/holdfast --set files.inSecret=true
+	bin/helm template holdfast packaging/helm/holdfast --set files.inSecret=true >/dev/null
+	! bin/helm template holdfast packaging/helm/holdfast >/dev/null
+	bin/helm template holdfast packaging/helm/holdfast --set autoscaling.enabled=true,ingress.enabled=true,files.claim=files >/dev/null
+	! bin/helm template holdfast packaging/helm/holdfast --set replicas=0,files.inSecret=true >/dev/null
 
 agree: export HOLDFAST_AGREE_ROUNDS = 20000
 agree: ## 20,000 random requests, as many over odd documents, as many writes, and 2,000 walks through lists, alike on both engines

@@ -3,6 +3,7 @@ package main_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -137,7 +138,7 @@ func functions(render func(name string, data any) (string, error)) template.Func
 	}
 	return template.FuncMap{
 		"include": render, "nindent": indent, "quote": func(v any) string { return fmt.Sprintf("%q", fmt.Sprint(v)) },
-		"upper": strings.ToUpper,
+		"upper": strings.ToUpper, "fail": func(why string) (string, error) { return "", errors.New(why) },
 		"default": func(d, v any) any {
 			if v == nil || v == "" {
 				return d
@@ -151,8 +152,21 @@ func functions(render func(name string, data any) (string, error)) template.Func
 	}
 }
 
-// chart renders the Helm chart with changes of its values.
-func chart(t *testing.T, change func(values map[string]any)) (objects []map[string]any) {
+// chart renders the Helm chart with changes of its values, and files in a bucket.
+func chart(t *testing.T, change func(values map[string]any)) []map[string]any {
+	t.Helper()
+	objects, err := renderChart(t, func(v map[string]any) {
+		v["files"].(map[string]any)["inSecret"] = true
+		change(v)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+// renderChart renders the Helm chart with changes of its values.
+func renderChart(t *testing.T, change func(values map[string]any)) (objects []map[string]any, _ error) {
 	t.Helper()
 	var values, about map[string]any
 	for path, into := range map[string]*map[string]any{"values.yaml": &values, "Chart.yaml": &about} {
@@ -177,7 +191,7 @@ func chart(t *testing.T, change func(values map[string]any)) (objects []map[stri
 	for _, name := range []string{"deployment.yaml", "migrate.yaml", "service.yaml"} {
 		var b bytes.Buffer
 		if err := root.ExecuteTemplate(&b, name, data); err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		dec := yaml.NewDecoder(&b)
 		for {
@@ -190,7 +204,28 @@ func chart(t *testing.T, change func(values map[string]any)) (objects []map[stri
 			objects = append(objects, o)
 		}
 	}
-	return objects
+	return objects, nil
+}
+
+// The chart refuses to keep evidence in a pod: files are in a bucket, or on a claim that is
+// mounted where the server looks for them.
+func TestHelmChartKeepsFiles(t *testing.T) {
+	if _, err := renderChart(t, func(map[string]any) {}); err == nil || !strings.Contains(err.Error(), "files.claim") {
+		t.Errorf("without a place for files: %v", err)
+	}
+	objects, err := renderChart(t, func(v map[string]any) { v["files"].(map[string]any)["claim"] = "evidence" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := yaml.Marshal(objects[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"claimName: evidence", "mountPath: /files", "value: file:///files"} {
+		if !strings.Contains(string(text), word) {
+			t.Errorf("the pods lack %q", word)
+		}
+	}
 }
 
 // The chart renders into objects whose parts fit one another: the service and

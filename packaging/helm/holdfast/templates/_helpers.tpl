@@ -10,6 +10,12 @@ app.kubernetes.io/instance: {{ .Release.Name }}
   value: {{ .Values.publicURL | quote }}
 - name: CREDENTIALS_DIRECTORY
   value: /run/credentials
+{{- if .Values.files.claim }}
+- name: HOLDFAST_BLOB_URL
+  value: file:///files
+{{- else if not .Values.files.inSecret }}
+{{- fail "files are lost with their pod: set files.claim, or files.inSecret=true with blob_url in the secret" }}
+{{- end }}
 {{- range $name, $value := .Values.settings }}
 - name: HOLDFAST_{{ $name | upper }}
   value: {{ $value | quote }}
