@@ -252,6 +252,11 @@ func TestCountOfALabel(t *testing.T) {
 				t.Errorf("receipt of %s: %+v", c.label, out.Movements)
 			}
 		}
+		var fixed struct{ Parsed struct{ Count string } }
+		k.Say(t, as, "scan", map[string]any{"code": "(01)04006381333931(30)5"}, 200, &fixed)
+		if fixed.Parsed.Count != "" {
+			t.Errorf("of a trade item of fixed measure AI 30 counts %s", fixed.Parsed.Count)
+		}
 		k.Insert(t, testkit.As(actor.Manager), "items",
 			map[string]any{"sku": "RCNT-KG", "name": "Cheese", "base_uom": "KGM", "gtin": "98712345678909"})
 		weighed := map[string]any{"zone_id": y.dock, "lines": []any{map[string]any{

@@ -450,6 +450,7 @@ export const deCatalog: Record<string, string> = {
   'Value above which an adjustment waits for a second person.': 'Wert, über dem eine Korrektur auf eine zweite Person wartet.',
   'Value up to which a count approves itself.': 'Wert, bis zu dem sich eine Zählung selbst freigibt.',
   'Allocate arrivals': 'Ankommendes zusagen', 'Whether orders that wait are promised goods as they arrive.': 'Ob wartenden Aufträgen Ware zugesagt wird, sobald sie ankommt.',
+  'A pick list may be picked.': 'Eine Pickliste kann gepickt werden.',
   'Weight reason': 'Grund für das Gewicht', 'Why a manager took a weight that is further off than the item allows.': 'Warum eine Leitung ein Gewicht annahm, das weiter abweicht, als der Artikel erlaubt.',
   'Whether orders are promised a part of what they ask for.': 'Ob Aufträgen ein Teil dessen zugesagt wird, was sie verlangen.',
   'Units an hour that count as a workload of 1, by entity type.': 'Einheiten je Stunde, die als Auslastung 1 zählen, nach Art.',

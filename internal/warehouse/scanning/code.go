@@ -122,10 +122,14 @@ func (c *Goods) readLabel(l gs1.Label, raw map[string]barcode, now time.Time) {
 
 // countOf is how much a label says there is: trade items in a logistic unit (AI 37), else
 // pieces in a variable measure trade item (AI 30), whatever unit its number stands for (GS1
-// General Specifications 3.6.1 and 3.6.5); "" is nothing.
+// General Specifications 3.6.1 and 3.6.5); "" is nothing. Beside the number of a trade item of
+// fixed measure, which does not begin with 9, AI 30 is redundant and says nothing.
 func countOf(l gs1.Label) (count string, isOfPieces bool) {
 	if count := l.Value("37"); count != "" {
 		return count, false
+	}
+	if !strings.HasPrefix(gtinOf(l), "9") {
+		return "", false
 	}
 	count = l.Value("30")
 	return count, count != ""
