@@ -44,7 +44,7 @@ type KPIs struct {
 	// Both are null for drivers and operators, and past what a number holds.
 	Value       *decimal.Dec `json:"stock_value" unit:"the tenant's currency" doc:"Own stock then."`
 	OwnersValue *decimal.Dec `json:"owners_stock_value" unit:"the tenant's currency" doc:"Owners' goods then."`
-	AsOf        string       `json:"stock_value_as_of" doc:"The day that was asked for; empty for now."`
+	AsOf        *string      `json:"stock_value_as_of" format:"date" doc:"The day that was asked for; null is now."`
 	ValueBasis  string       `json:"stock_value_basis" enum:"average_cost" doc:"Movements' average cost."`
 }
 
@@ -119,7 +119,7 @@ func (p *Planner) KPIs(ctx context.Context, a actor.Actor, in *KPIsIn) (*KPIsOut
 			if err != nil {
 				return nil, err
 			}
-			worth, k.AsOf = day.SumWorth(), day.Date.String()
+			worth, k.AsOf = day.SumWorth(), new(day.Date.String())
 		}
 		k.Value, k.OwnersValue = worth.OfTenant.Told(), worth.OfOwners.Told()
 	}
