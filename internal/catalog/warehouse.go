@@ -239,6 +239,9 @@ func stockMovements() Resource {
 			{Name: "serial", Format: Name, MaxLen: 64},
 			{Name: "owner_id", Type: UUID, Ref: "goods_owners"},
 			{Name: "lpn", Format: Name, MaxLen: 64, Label: "License plate"},
+			{Name: "plate_change", OneOf: strings.Fields("taken_off put_back"), ReadOnly: true,
+				Doc: "A part that is taken off its license plate arrives without it; a reversal puts it back. Null = " +
+					"the goods stay on their plate."},
 			{Name: "from_zone_id", Type: UUID, Ref: "zones"},
 			{Name: "to_zone_id", Type: UUID, Ref: "zones"},
 			{Name: "from_status", Required: true, Default: "available", OneOf: stockStatuses},

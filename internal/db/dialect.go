@@ -241,3 +241,20 @@ func (d *DB) CounterSlot() string {
 	}
 	return NoTenant
 }
+
+// LockNames has other transactions that lock one of the names, of the same kind, wait until this
+// one ends: for what has no row of its own. Names are locked in the order given, which has to be
+// the same everywhere. SQLite has one writer, so nothing needs locking there.
+func (t *Tx) LockNames(kind string, names []string) error {
+	if t.db.kind != PostgreSQL {
+		return nil
+	}
+	for _, name := range names {
+		_, err := t.Exec("SELECT pg_advisory_xact_lock(hashtext(CAST($1 AS text)), hashtext(CAST($2 AS text)))",
+			kind, name)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

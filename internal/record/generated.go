@@ -8349,6 +8349,13 @@ func (r StockMovement) SetLPNOrNull(v any) { r["lpn"] = v }
 func (r StockMovement) HasLPN() bool       { return r["lpn"] != nil }
 func (r StockMovement) ClearLPN()          { r["lpn"] = nil }
 
+func (r StockMovement) PlateChange() string        { return readText(r, "plate_change") }
+func (r StockMovement) PlateChangeOrNull() any     { return r["plate_change"] }
+func (r StockMovement) SetPlateChange(v string)    { r["plate_change"] = v }
+func (r StockMovement) SetPlateChangeOrNull(v any) { r["plate_change"] = v }
+func (r StockMovement) HasPlateChange() bool       { return r["plate_change"] != nil }
+func (r StockMovement) ClearPlateChange()          { r["plate_change"] = nil }
+
 func (r StockMovement) FromZoneID() string        { return readText(r, "from_zone_id") }
 func (r StockMovement) FromZoneIDOrNull() any     { return r["from_zone_id"] }
 func (r StockMovement) SetFromZoneID(v string)    { r["from_zone_id"] = v }

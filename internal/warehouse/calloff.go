@@ -113,7 +113,8 @@ func (b *back) planWayBack(l record.PickLine) error {
 	left, line := l.QtyPicked(), l.OrderLineID()
 	if line == "" {
 		if m := b.free[l.ID()]; m != nil {
-			b.moves = append(b.moves, b.wayBack(l, m.ToZoneIDOrNull(), spotOf(store.Row(m)), left))
+			_, at := movementPlaces(m)
+			b.moves = append(b.moves, b.wayBack(l, m.ToZoneIDOrNull(), at, left))
 		}
 		return nil
 	}

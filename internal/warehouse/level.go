@@ -9,6 +9,7 @@ import (
 	"holdfast/internal/record"
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/blocks"
+	"holdfast/internal/warehouse/plates"
 	"holdfast/internal/warehouse/transfers"
 )
 
@@ -53,6 +54,12 @@ func movementPlaces(m record.StockMovement) (from, to spot) {
 	to = from
 	from.zone, from.status = m.FromZoneID(), m.FromStatus()
 	to.zone, to.status = m.ToZoneID(), m.ToStatus()
+	switch m.PlateChange() {
+	case plates.TakenOff:
+		to.lpn = ""
+	case plates.PutBack:
+		from.lpn = ""
+	}
 	return from, to
 }
 

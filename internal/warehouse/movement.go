@@ -10,6 +10,7 @@ import (
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/costs"
 	"holdfast/internal/warehouse/history"
+	"holdfast/internal/warehouse/plates"
 	"holdfast/internal/warehouse/sites"
 )
 
@@ -77,6 +78,9 @@ func checkMovements(tx *store.Tx, changes []store.Change) error {
 		return nameRow(fault.As(err), at, len(changes))
 	}
 	if err := checkReversals(tx, changes); err != nil {
+		return err
+	}
+	if err := plates.TakeOff(tx, changes); err != nil {
 		return err
 	}
 	if err := tx.Flush(); err != nil {

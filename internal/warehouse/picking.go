@@ -8,6 +8,7 @@ import (
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/ending"
 	"holdfast/internal/warehouse/locking"
+	"holdfast/internal/warehouse/plates"
 	"holdfast/internal/warehouse/sites"
 )
 
@@ -203,12 +204,17 @@ func (p *picks) planPick(f *fetch) error {
 		at = spotOf(store.Row(f.from))
 	}
 	to := at
-	to.zone = f.lane
+	if to.zone = f.lane; to.zone != at.zone {
+		to.lpn = "" // what is picked is for its shipment, and on the plate no more
+	}
 	m := record.StockMovement{
 		"type": "pick", "item_id": at.item, "lot_id": db.Null(at.lot), "serial": db.Null(at.serial),
 		"owner_id": db.Null(at.owner), "lpn": db.Null(at.lpn), "from_zone_id": at.zone, "to_zone_id": to.zone,
 		"quantity": f.more, "ref_type": "pick_lines", "ref_id": f.line.IDOrNull(),
 		"worker_id": f.line.AssignedWorkerIDOrNull(),
+	}
+	if at.lpn != to.lpn {
+		m.SetPlateChange(plates.TakenOff)
 	}
 	if f.weight > 0 {
 		m.SetWeightKg(f.weight)
@@ -226,7 +232,7 @@ func (p *picks) planPick(f *fetch) error {
 		}
 	case f.from.Quantity() == f.more:
 		p.moved = append(p.moved, record.Reservation{"id": f.from.ID(), "zone_id": to.zone, "stock_key": to.stockKey(),
-			"picked": true})
+			"lpn": db.Null(to.lpn), "picked": true})
 		m.SetReservationID(f.from.ID())
 	default:
 		r, err := p.splitReservation(f.from, f.more)
@@ -234,6 +240,7 @@ func (p *picks) planPick(f *fetch) error {
 			return err
 		}
 		r.SetZoneID(to.zone)
+		r.SetLPNOrNull(db.Null(to.lpn))
 		r.SetStockKey(to.stockKey())
 		r.SetPicked(true)
 		p.parted = append(p.parted, r)

@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/store"
 	"holdfast/internal/warehouse/catchweight"
 	"holdfast/internal/warehouse/costs"
+	"holdfast/internal/warehouse/plates"
 	"holdfast/internal/warehouse/returns"
 )
 
@@ -91,6 +92,9 @@ func checkReversal(m, of record.StockMovement, left decimal.Dec) *fault.Error {
 	if of.HasToZoneID() && m.FromStatusOrNull() != of.ToStatus() || of.HasFromZoneID() &&
 		m.ToStatusOrNull() != of.FromStatus() {
 		return refuseMovement("to_status", "a reversal takes the goods back to the status they had")
+	}
+	if of.PlateChange() == plates.TakenOff {
+		m.SetPlateChange(plates.PutBack)
 	}
 	if err := costs.CopyOfReversed(m, of); err != nil {
 		return err

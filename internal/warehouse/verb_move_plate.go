@@ -46,6 +46,9 @@ func (w Watch) movePlate(c *verb.Call, in *MovePlateIn) (*MovePlateOut, error) {
 		return nil, err
 	}
 	p := &platePlan{work: w.workOf(c), in: in, to: to}
+	if err := plates.LockNumbers(c.Tx, []string{in.LPN}); err != nil {
+		return nil, err
+	}
 	if p.from, err = plates.ReadGoods(c.Tx, in.LPN); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"holdfast/internal/decimal"
 	"holdfast/internal/record"
 	"holdfast/internal/verb"
+	"holdfast/internal/warehouse/plates"
 )
 
 // PlanReplenishmentIn names the rules that are looked at.
@@ -70,6 +71,9 @@ func (w Watch) replenishZone(c *verb.Call, in *ReplenishIn) (*ReplenishOut, erro
 	}
 	m := task.taskMovement("replenish", "item_id", "lot_id", "serial", "owner_id", "lpn", "from_zone_id", "to_zone_id")
 	setGiven(m, "override_reason", in.OverrideReason)
+	if goods := record.StockMovement(m); goods.HasLPN() {
+		goods.SetPlateChange(plates.TakenOff) // a pick zone takes goods, not plates
+	}
 	out := &ReplenishOut{}
 	if out.Movement, err = postMovement(c, record.StockMovement(m)); err != nil {
 		return nil, err

@@ -186,6 +186,20 @@ test('a blind counter enters cases and pieces, and is told no number', async () 
   assert.deepEqual([Number(counted.counted), Number(counted.variance)], [137, 0]);
 });
 
+// releasedOrder is the pick list of an order for a quantity of an item.
+async function releasedOrder(item, quantity) {
+  const [sold] = await api(manager, '/v1/orders', {
+    method: 'POST',
+    body: { type: 'outbound', party_name: 'A shop', priority: 1 },
+  });
+  await api(manager, '/v1/order_lines', {
+    method: 'POST',
+    body: { order_id: sold.id, line_no: 10, item_id: item.id, qty_ordered: quantity },
+  });
+  await rpc(manager, 'confirm_order', { order_id: sold.id });
+  return (await rpc(manager, 'release_picks', { order_ids: [sold.id], method: 'single' })).pick_lists[0];
+}
+
 test('what is received and picked of an item of catch weight is weighed on the phone', async () => {
   const item = await newPalletItem('CHEESE');
   await api(manager, `/v1/items?id=eq.${item.id}`, {
@@ -226,17 +240,7 @@ test('what is received and picked of an item of catch weight is weighed on the p
     to_zone_id: bin.id,
     quantity: 10,
   });
-  const [sold] = await api(manager, '/v1/orders', {
-    method: 'POST',
-    body: { type: 'outbound', party_name: 'A shop', priority: 1 },
-  });
-  await api(manager, '/v1/order_lines', {
-    method: 'POST',
-    body: { order_id: sold.id, line_no: 10, item_id: item.id, qty_ordered: 2 },
-  });
-  await rpc(manager, 'confirm_order', { order_id: sold.id });
-  const released = await rpc(manager, 'release_picks', { order_ids: [sold.id], method: 'single' });
-  const [list] = released.pick_lists;
+  const list = await releasedOrder(item, 2);
   const {
     user: { id: user },
   } = await session(operator);
@@ -256,4 +260,29 @@ test('what is received and picked of an item of catch weight is weighed on the p
   );
   const [line] = await api(manager, `/v1/pick_lines?select=weight_kg&pick_list_id=eq.${list.id}`);
   assert.equal(Number(line.weight_kg), 8.2);
+
+  const odd = await releasedOrder(item, 2);
+  await api(manager, `/v1/pick_lists?id=eq.${odd.id}`, {
+    method: 'PATCH',
+    body: { assigned_worker_id: worker.id, status: 'in_progress' },
+  });
+  await as(
+    manager,
+    async (page) => {
+      await open(page, `/console/floor/pick/${odd.id}`);
+      await page.getByLabel('Weight in kg').fill('12');
+      const why = page.getByLabel('Why this weight is right');
+      assert.equal(await why.count(), 0);
+      await page.getByRole('button', { name: 'Take it' }).click();
+      await page.getByText('they weigh 7.2 to 8.8 kg').waitFor();
+      await why.fill('wheels of another dairy');
+      await isWithin(page);
+      assert.deepEqual(await violations(page, 'a weight with its reason'), []);
+      await page.getByRole('button', { name: 'Take it' }).click();
+      await page.getByText('Everything on this list is picked').waitFor();
+    },
+    phone,
+  );
+  const [taken] = await api(manager, `/v1/pick_lines?select=weight_kg,weight_reason&pick_list_id=eq.${odd.id}`);
+  assert.deepEqual([Number(taken.weight_kg), taken.weight_reason], [12, 'wheels of another dairy']);
 });

@@ -17,8 +17,8 @@ import { Input, Select } from '../ui/form';
 import { Icon } from '../ui/icon';
 import { fail, toast } from '../ui/overlay';
 import { AmountOf, Carried } from '../ui/handling';
-import { NumberInput } from '../ui/number';
 import { ScanField, type Said } from '../ui/scan';
+import { isWeightOff, WeightOf } from '../ui/weight';
 
 const columns = `*,zone:zone_id(id,code,name),item:item_id(id,sku,name,base_uom,tracking,catch_weight,${unitColumns}),lot:lot_id(id,lot_no)`;
 const shortReasons: [string, string][] = [
@@ -168,6 +168,8 @@ function Line({
   const draft = useDraft(`pick ${line.id}`);
   const [quantity, setQuantity] = draft.field('quantity', String(left));
   const [weight, setWeight] = draft.field('weight', '');
+  const [weightReason, setWeightReason] = draft.field('weight_reason', '');
+  const [isOff, setOff] = useState(false);
   const [busy, setBusy] = useState(false);
   const [short, setShort] = useState(false);
   const serial = item['tracking'] === 'serial';
@@ -208,12 +210,14 @@ function Line({
         pick_line_id: line.id,
         quantity: taken,
         weight_kg: weight ? Number(weight) : undefined,
+        weight_reason: weightReason || undefined,
         zone_scan: seen.zone,
         item_scan: seen.item,
         lot_no: seen.lot,
         serials: seen.serials.length ? seen.serials : undefined,
       });
       beep(true);
+      setOff(false);
       draft.restart();
       toast(_('{n} × {sku} picked', { n: number(taken), sku: text(item['sku']) }), [
         _('Undo'),
@@ -227,6 +231,7 @@ function Line({
       await done();
     } catch (e) {
       say(false, sentenceOf(e));
+      setOff(isWeightOff(e));
       // Wrong goods are scanned anew: what was read of them is not sent again.
       if (toFault(e).code === 'HF025') setSeen((now) => ({ zone: now.zone, serials: [] }));
     } finally {
@@ -262,7 +267,9 @@ function Line({
             put={setQuantity}
             max={left}
           />
-          {item['catch_weight'] ? <NumberInput label={_('Weight in kg')} value={weight} put={setWeight} required /> : null}
+          {item['catch_weight'] ? (
+            <WeightOf value={weight} put={setWeight} isOff={isOff} reason={weightReason} putReason={setWeightReason} />
+          ) : null}
         </div>
       </div>
       <Button kind="primary" size="big" busy={busy} disabled={!(Number(quantity) > 0)} onClick={() => void confirm()}>
@@ -319,6 +326,8 @@ function Short({
   const draft = useDraft(`short_pick ${line.id}`);
   const [found, setFound] = draft.field('found', '0');
   const [weight, setWeight] = draft.field('weight', '');
+  const [weightReason, setWeightReason] = draft.field('weight_reason', '');
+  const [isOff, setOff] = useState(false);
   const [reason, setReason] = draft.field('reason', 'empty');
   const [note, setNote] = draft.field('note', '');
   return (
@@ -334,7 +343,11 @@ function Short({
           pick_line_id: line.id,
           found: Number(line['qty_picked'] ?? 0) + Number(found),
           weight_kg: weight ? Number(weight) : undefined,
+          weight_reason: weightReason || undefined,
           reason: note ? `${said}: ${note}` : said,
+        }).catch((e) => {
+          setOff(isWeightOff(e));
+          throw e;
         });
         toast(
           r.reallocated.length
@@ -352,7 +365,7 @@ function Short({
         max={left - 0.0001}
       />
       {item['catch_weight'] && Number(found) > 0 ? (
-        <NumberInput label={_('Weight in kg')} value={weight} put={setWeight} required />
+        <WeightOf value={weight} put={setWeight} isOff={isOff} reason={weightReason} putReason={setWeightReason} />
       ) : null}
       <Select label={_('Why?')} value={reason} put={setReason} options={shortReasons.map(([v, t]) => [v, _(t)])} />
       <Input label={_('Note')} value={note} put={setNote} />

@@ -18,8 +18,8 @@ import { Icon } from '../ui/icon';
 import { toast } from '../ui/overlay';
 import { Kept } from '../ui/kept';
 import { AmountOf, Carried } from '../ui/handling';
-import { NumberInput } from '../ui/number';
 import { ScanField, type Said } from '../ui/scan';
+import { isWeightOff, WeightOf } from '../ui/weight';
 import { Step } from './pick';
 
 function Top({ title, children }: { title: string; children?: preact.ComponentChildren }) {
@@ -264,6 +264,7 @@ interface Coming {
   open?: number;
   quantity: string;
   weight?: string;
+  weight_reason?: string;
   lot_no: string;
   expires_on: string;
   serials: string;
@@ -496,6 +497,7 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
   // Serial numbers that were sold and did not come back are a question, one line after the other.
   const [accepted, setAccepted] = useState<string[]>([]);
   const [asked, setAsked] = useState<string[]>([]);
+  const [isOff, setOff] = useState(false);
   const book = (isNew = accepted) =>
     act(async () => {
       setAccepted(isNew);
@@ -506,6 +508,7 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
           ...(l.order_line_id ? { order_line_id: l.order_line_id } : { item_id: l.item.id }),
           quantity: Number(l.quantity),
           weight_kg: l.weight ? Number(l.weight) : undefined,
+          weight_reason: l.weight_reason || undefined,
           lot_no: l.lot_no || undefined,
           expires_on: l.expires_on || undefined,
           serials: l.serials ? serialsOf(l) : undefined,
@@ -514,6 +517,7 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
         })),
       }).catch((e) => {
         const f = toFault(e);
+        setOff(isWeightOff(e));
         const isNamed = (l: Coming) => serialsOf(l).some((s) => f.message.includes(`serial number ${s} of`));
         setAsked(f.hint.includes('accept_sold') ? coming.filter(isNamed).map((l) => l.key) : []);
         throw e;
@@ -586,11 +590,12 @@ function Arrived({ order, item, docks }: { order: Row | null; item: Row | null; 
           {Number(l.quantity) > 0 || l.discrepancy ? (
             <div class="form">
               {l.item['catch_weight'] && order?.['type'] !== 'transfer' ? (
-                <NumberInput
-                  label={_('Weight in kg')}
+                <WeightOf
                   value={l.weight ?? ''}
                   put={(weight) => put(l.key, { weight })}
-                  required
+                  isOff={isOff}
+                  reason={l.weight_reason ?? ''}
+                  putReason={(weight_reason) => put(l.key, { weight_reason })}
                 />
               ) : null}
               {l.item['tracking'] === 'lot' ? (

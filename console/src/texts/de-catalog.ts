@@ -451,6 +451,7 @@ export const deCatalog: Record<string, string> = {
   'Value up to which a count approves itself.': 'Wert, bis zu dem sich eine Zählung selbst freigibt.',
   'Allocate arrivals': 'Ankommendes zusagen', 'Whether orders that wait are promised goods as they arrive.': 'Ob wartenden Aufträgen Ware zugesagt wird, sobald sie ankommt.',
   'A pick list may be picked.': 'Eine Pickliste kann gepickt werden.',
+  'Plate change': 'Wechsel des Ladungsträgers', 'Taken off': 'Abgenommen', 'A part that is taken off its license plate arrives without it; a reversal puts it back. Null = the goods stay on their plate.': 'Ein Teil, der von seinem Ladungsträger genommen wird, kommt ohne dessen Nummer an; eine Umkehr stellt ihn zurück. Leer = die Ware bleibt darauf.',
   'Weight reason': 'Grund für das Gewicht', 'Why a manager took a weight that is further off than the item allows.': 'Warum eine Leitung ein Gewicht annahm, das weiter abweicht, als der Artikel erlaubt.',
   'Whether orders are promised a part of what they ask for.': 'Ob Aufträgen ein Teil dessen zugesagt wird, was sie verlangen.',
   'Units an hour that count as a workload of 1, by entity type.': 'Einheiten je Stunde, die als Auslastung 1 zählen, nach Art.',

@@ -453,6 +453,7 @@ export const frCatalog: Record<string, string> = {
   'Value up to which a count approves itself.': 'Valeur jusqu’à laquelle un comptage s’approuve seul.',
   'Allocate arrivals': 'Promettre les arrivages', 'Whether orders that wait are promised goods as they arrive.': 'Si le stock qui arrive est promis aux commandes qui l’attendent.',
   'A pick list may be picked.': 'Une liste de prélèvement peut être prélevée.',
+  'Plate change': 'Changement de support', 'Taken off': 'Retiré', 'A part that is taken off its license plate arrives without it; a reversal puts it back. Null = the goods stay on their plate.': 'Une partie retirée de son support arrive sans son numéro ; une annulation l’y remet. Vide = la marchandise reste sur le support.',
   'Weight reason': 'Raison du poids', 'Why a manager took a weight that is further off than the item allows.': 'Pourquoi un responsable a accepté un poids plus éloigné que l’article ne le permet.',
   'Whether orders are promised a part of what they ask for.': 'Si une partie de ce qu’une commande demande peut lui être promise.',
   'Units an hour that count as a workload of 1, by entity type.': 'Unités par heure qui comptent comme une charge de 1, par type.',

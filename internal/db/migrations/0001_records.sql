@@ -2132,6 +2132,7 @@ create table stock_movements (
   serial text,
   owner_id uuid,
   lpn text,
+  plate_change text,
   from_zone_id uuid,
   to_zone_id uuid,
   from_status text not null,

@@ -127,11 +127,13 @@ const neededSQL = `
 			)
 			AND ({unreversed}) IS NOT TRUE
 	), steps(zone_id, item_id, lot_id, serial, owner_id, lpn, status, moment, quantity) AS (
-		SELECT to_zone_id, item_id, lot_id, serial, owner_id, lpn, to_status, moment, quantity
+		SELECT to_zone_id, item_id, lot_id, serial, owner_id,
+			CASE WHEN plate_change = 'taken_off' THEN NULL ELSE lpn END, to_status, moment, quantity
 		FROM rest
 		WHERE to_zone_id IS NOT NULL
 		UNION ALL
-		SELECT from_zone_id, item_id, lot_id, serial, owner_id, lpn, from_status, moment, -quantity
+		SELECT from_zone_id, item_id, lot_id, serial, owner_id,
+			CASE WHEN plate_change = 'put_back' THEN NULL ELSE lpn END, from_status, moment, -quantity
 		FROM rest
 		WHERE from_zone_id IS NOT NULL
 	), walked AS (

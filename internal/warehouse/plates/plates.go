@@ -1,5 +1,5 @@
-// Package plates says where the goods of a license plate lie: in one place. What was picked off
-// a plate lies in a lane, on its way out, and is on the plate no more.
+// Package plates says where the goods of a license plate lie: in one place. A part that is taken
+// elsewhere leaves the plate, and so does all that is picked.
 //
 // Layer: domains. Begin at [ReadGoods].
 package plates
@@ -36,7 +36,7 @@ type Place struct {
 
 // goodsSQL selects what plates hold, and where. $1 tenant, $2 their numbers.
 const goodsSQL = `
-	SELECT level.lpn, level.zone_id, zone.code, zone.kind, level.stock_key, level.item_id, level.lot_id, level.serial,
+	SELECT level.lpn, level.zone_id, zone.code, level.stock_key, level.item_id, level.lot_id, level.serial,
 		level.owner_id, level.stock_status, level.quantity, level.reserved
 	FROM stock_levels AS level
 	JOIN zones AS zone ON zone.tenant_id = $1 AND zone.id = level.zone_id
@@ -45,43 +45,35 @@ const goodsSQL = `
 		AND level.quantity > 0
 	ORDER BY level.lpn, zone.code, level.stock_key`
 
-// listPlaces lists the places of plates, those outside of lanes before the others, and how many
-// they are.
-func listPlaces(tx *store.Tx, numbers []string) (outside, lanes map[string][]*Place, err error) {
-	outside, lanes = map[string][]*Place{}, map[string][]*Place{}
-	err = tx.Query(goodsSQL, []any{tx.TenantID, query.List(numbers)}, func(r *db.Row) error {
-		number, kind := r.Text(0), r.Text(3)
-		of := outside
-		if kind == "staging" || kind == "transit" {
-			of = lanes
-		}
-		list := of[number]
+// listPlaces lists the places of plates, by their numbers.
+func listPlaces(tx *store.Tx, numbers []string) (map[string][]*Place, error) {
+	places := map[string][]*Place{}
+	err := tx.Query(goodsSQL, []any{tx.TenantID, query.List(numbers)}, func(r *db.Row) error {
+		number := r.Text(0)
+		list := places[number]
 		if len(list) == 0 || list[len(list)-1].ZoneID != r.Text(1) {
 			list = append(list, &Place{ZoneID: r.Text(1), Code: r.Text(2)})
-			of[number] = list
+			places[number] = list
 		}
 		at := list[len(list)-1]
-		at.Goods = append(at.Goods, Goods{StockKey: r.Text(4), ItemID: r.Text(5), LotID: r.Text(6), Serial: r.Text(7),
-			OwnerID: r.Text(8), Status: r.Text(9), Quantity: r.Dec(10), Reserved: r.Dec(11)})
+		at.Goods = append(at.Goods, Goods{StockKey: r.Text(3), ItemID: r.Text(4), LotID: r.Text(5), Serial: r.Text(6),
+			OwnerID: r.Text(7), Status: r.Text(8), Quantity: r.Dec(9), Reserved: r.Dec(10)})
 		return nil
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("plates: places: %w", err)
+		return nil, fmt.Errorf("plates: places: %w", err)
 	}
-	return outside, lanes, nil
+	return places, nil
 }
 
 // ReadGoods reads the place of a plate and what it holds there. It refuses a number that no
 // plate has, and one of which goods lie in several places.
 func ReadGoods(tx *store.Tx, number string) (*Place, error) {
-	outside, lanes, err := listPlaces(tx, []string{number})
+	places, err := listPlaces(tx, []string{number})
 	if err != nil {
 		return nil, err
 	}
-	list := outside[number]
-	if len(list) == 0 {
-		list = lanes[number]
-	}
+	list := places[number]
 	switch len(list) {
 	case 0:
 		return nil, verb.Missing("license plates", "lpn")
@@ -97,7 +89,7 @@ func ReadGoods(tx *store.Tx, number string) (*Place, error) {
 		With("", "bring them together with move_stock first").At("lpn", "lies in several places")
 }
 
-// CheckPlaces refuses goods that come in on a plate which lies elsewhere. Files tell of the
+// CheckPlaces refuses goods that come in, or are put back, on a plate which lies elsewhere. Files tell of the
 // past.
 func CheckPlaces(tx *store.Tx, changes []store.Change) error {
 	if !tx.Store.Audited() {
@@ -112,7 +104,7 @@ func CheckPlaces(tx *store.Tx, changes []store.Change) error {
 	if len(numbers) == 0 {
 		return nil
 	}
-	outside, _, err := listPlaces(tx, numbers)
+	places, err := listPlaces(tx, numbers)
 	if err != nil {
 		return err
 	}
@@ -120,7 +112,7 @@ func CheckPlaces(tx *store.Tx, changes []store.Change) error {
 		if c.Op != store.Insert || !comesOnPlate(c.After) {
 			continue
 		}
-		for _, p := range outside[c.After.LPN()] {
+		for _, p := range places[c.After.LPN()] {
 			if p.ZoneID != c.After.ToZoneID() {
 				return fault.New(fault.Conflict, codeInUse, "plate %s lies in zone %s", c.After.LPN(), p.Code).
 					With("", "take the number of another plate, or bring this one there first (move_plate)").
@@ -131,7 +123,10 @@ func CheckPlaces(tx *store.Tx, changes []store.Change) error {
 	return nil
 }
 
-// comesOnPlate reports goods that come into the warehouse on a plate.
+// comesOnPlate reports goods that come into the warehouse on a plate, or back onto it.
 func comesOnPlate(m record.StockMovement) bool {
+	if m.PlateChange() == PutBack {
+		return true
+	}
 	return m.HasLPN() && !m.HasFromZoneID() && m.Type() != "opening" && m.Type() != "import" && !m.HasReversalOf()
 }

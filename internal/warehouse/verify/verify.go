@@ -49,6 +49,7 @@ func RecountTotals(tx *db.Tx, c *catalog.Catalog, tenant string) ([]Difference, 
 	r.recountOrders()
 	r.recountReservations()
 	r.recountOwners()
+	r.recountPlates()
 	r.recountPackages()
 	r.recountChildren()
 	r.recountTransit()
@@ -231,12 +232,13 @@ func (r *recount) recountLevels() {
 	})
 	r.queueQuery(`
 		SELECT item_id, lot_id, serial, owner_id, lpn, from_zone_id, from_status, to_zone_id, to_status,
-			quantity
+			quantity, plate_change
 		FROM stock_movements
 		WHERE tenant_id = $1`, func(row *db.Row) {
 		from, to := warehouse.MovementKeys(record.StockMovement{
 			"item_id": row.Text(0), "lot_id": row.Text(1), "serial": row.Text(2), "owner_id": row.Text(3), "lpn": row.Text(4),
 			"from_zone_id": row.Text(5), "from_status": row.Text(6), "to_zone_id": row.Text(7), "to_status": row.Text(8),
+			"plate_change": row.Text(10),
 		})
 		if from != "" {
 			r.real["level "+from] -= row.Int(9)
