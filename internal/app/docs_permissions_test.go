@@ -115,6 +115,14 @@ func rights(r *catalog.Resource, role actor.Role) string {
 	return out
 }
 
+// besides are the columns that name who reads a row all the same.
+func besides(columns []string) string {
+	if len(columns) == 0 {
+		return ""
+	}
+	return " and whom " + strings.Join(columns, " or ") + " names"
+}
+
 // bounds are what the letters do not say.
 func bounds(r *catalog.Resource) (out []string) {
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -132,6 +140,11 @@ func bounds(r *catalog.Resource) (out []string) {
 	}
 	if len(r.Goods) > 0 {
 		add("are about a client's goods by %s", strings.Join(r.Goods, " and its "))
+	}
+	if s := r.Seal; s != nil && s.By == "" {
+		add("are read with %s by %s and whom %s names, and by nobody else", s.Flag, roles(s.Roles), s.Named)
+	} else if s != nil {
+		add("about a record that is so kept, by %s, are read by those alone%s", s.By, besides(s.Except))
 	}
 	if r.Zoned != "" {
 		add("lie in a zone by %s", r.Zoned)

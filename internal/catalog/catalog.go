@@ -202,6 +202,7 @@ type Resource struct {
 	Root   bool     // the tenants table: its id is the tenant
 	Zoned  string   // column holding a zone id, for operators' and drivers' zone scope
 	Checks []string // row conditions of the table, in SQL both engines know
+	Seal   *Seal    // rows that only named readers reach
 
 	byName  map[string]*Field
 	parents []ParentRecord
@@ -334,6 +335,9 @@ func (c *Catalog) linkResource(r *Resource) error {
 		return err
 	}
 	if err := c.linkParents(r); err != nil {
+		return err
+	}
+	if err := c.linkSeal(r); err != nil {
 		return err
 	}
 	r.lists = append(r.orderIndexes(), r.Indexes...)

@@ -13,6 +13,7 @@ func incidentPhotos() Resource {
 		Doc:    "Photos of incidents, without metadata. Uploaded to and seen at /v1/incidents/{id}/photos by those who may read the incident; deleted with it.",
 		Fields: photoFields(Field{Name: "incident_id", Type: UUID, Ref: "incidents", Required: true, Fixed: true}),
 		Own:    []string{"created_by"},
+		Seal:   &Seal{By: "incident_id"},
 		Makers: leaders, // as of incidents.reported_by: the reporter took most of them
 		Access: Access{
 			Read:   []Grant{grantAll(plusRoles(leaders, actor.Viewer)), grantOwn(floor...)},

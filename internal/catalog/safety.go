@@ -67,6 +67,12 @@ func incidentsResource() Resource {
 			{Name: "reopen_reason", Format: Name, Doc: "Why a closed incident is investigated again."},
 			{Name: "change_reason", Format: Name, MaxLen: 300,
 				Doc: "Why kind, severity, moment or place of an incident with a case is changed."},
+			{Name: "confidential", Type: Bool, Required: true, Default: "false", Setters: officers,
+				Doc: "Only safety, administrators and reader_ids read the incident and what is kept with it; figures count " +
+					"it. Set by itself when its case becomes a privacy case (29 CFR 1904.29(b)(7))."},
+			{Name: "reader_ids", Type: Array, Required: true, Default: "[]", MaxLen: 20, Names: "members", Label: "Readers",
+				Setters: officers, Readers: officers,
+				Doc: "Accounts of members who read the incident besides when it is confidential."},
 			{Name: "external_ref", Format: Name, MaxLen: 100},
 			{Name: "follow_hash", Format: Name, MaxLen: 64, ReadOnly: true, Readers: nobody,
 				Doc: "Digest of the code with which whoever reported without an account follows up."},
@@ -75,6 +81,7 @@ func incidentsResource() Resource {
 		Indexes: [][]string{{"follow_hash"}, {"reported_at", "kind", "severity", "status"}, {"status", "id"}, {"closed_at"}},
 		Listed:  []string{"updated_at", "occurred_at"},
 		Own:     []string{"reported_by", "created_by"},
+		Seal:    &Seal{Flag: "confidential", Roles: officers, Named: "reader_ids"},
 		Access: Access{
 			Read:   []Grant{grantAll(plusRoles(leaders, actor.Viewer)), grantOwn(floor...)},
 			Create: []Grant{grantAll(plusRoles(leaders, floor...))},
@@ -141,6 +148,7 @@ func actionsResource() Resource {
 		Unique: [][]string{{"action_no"}},
 		Listed: []string{"updated_at", "due_at"},
 		Own:    []string{"assignee_user_id", "verifier_user_id", "created_by"},
+		Seal:   &Seal{By: "incident_id", Except: []string{"assignee_user_id", "verifier_user_id"}},
 		Access: Access{
 			Read:   []Grant{grantAll(plusRoles(leaders, actor.Viewer)), grantOwn(floor...)},
 			Create: []Grant{grantAll(plusRoles(leaders, floor...))},

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"slices"
 	"time"
 
 	"holdfast/internal/localtime"
@@ -234,9 +235,9 @@ func (w *workplace) writeIncident(x reported, n int) {
 		"immediate_action": nullableID(
 			x.first,
 		), "occurred_at": formatMoment(at), "occurred_tz": w.timezone, "reported_at": formatMoment(told),
-		"anonymous": anonymous,
-		"site_id":   w.sites[z.site],
-		"zone_id":   z.id, "entities": rawJSON(w.involvedEntities(x, z, at)), "category_tags": rawJSON(x.tags),
+		"anonymous": anonymous, "confidential": w.isPrivate(x), "reader_ids": rawJSON([]string{}),
+		"site_id": w.sites[z.site],
+		"zone_id": z.id, "entities": rawJSON(w.involvedEntities(x, z, at)), "category_tags": rawJSON(x.tags),
 		"likelihood":  x.likelihood,
 		"risk_rating": grade[x.severity] * x.likelihood,
 		"root_causes": rawJSON([]any{})}
@@ -245,6 +246,12 @@ func (w *workplace) writeIncident(x reported, n int) {
 	}
 	w.advanceIncident(r, x, told, n)
 	w.addRecord("incidents", x.day, told, r)
+}
+
+// isPrivate reports the first illness at North, which only named readers see.
+func (w *workplace) isPrivate(x reported) bool {
+	isIllness := func(in store.Row) bool { return in["kind"] == "illness" }
+	return w.id == North && x.kind == "illness" && !slices.ContainsFunc(w.rows["incidents"], isIllness)
 }
 
 // personRole is what a person is in an incident of a kind.

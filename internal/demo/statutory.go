@@ -110,6 +110,7 @@ func (w *workplace) writePastIncident(i, year int) store.Row {
 			"reported_by": w.userID("admin"), "created_by": w.userID("admin"), "site_id": w.sites[0],
 			"zone_id": zone.id, "entities": rawJSON([]safety.Entity{{Type: "zone", ID: zone.id, Role: "source"},
 				{Type: "worker", ID: p.id, Role: "injured"}}), "category_tags": rawJSON([]string{"manual_handling"}),
+			"confidential": x.c["privacy_case"] == true, "reader_ids": rawJSON([]string{}),
 			"root_causes": rawJSON([]any{}), "status": "closed",
 			"closed_at": formatMoment(told.AddDate(0, 0,
 				12)), "updated_at": formatMoment(told.AddDate(0, 0, 12)), "version": int64(4)})

@@ -45,7 +45,7 @@ func (t *Type) dataSchema(c *catalog.Catalog) object {
 	if r, ok := c.Get(t.Collection); ok {
 		for _, name := range t.Fields {
 			if f, ok := r.Field(name); ok {
-				props[name] = fieldSchema(f)
+				props[name] = fieldSchema(r, f)
 				required = append(required, name)
 			}
 		}
@@ -53,11 +53,12 @@ func (t *Type) dataSchema(c *catalog.Catalog) object {
 	return object{"type": "object", "properties": props, "required": required}
 }
 
-// fieldSchema describes a field as its collection does, with its unit.
-func fieldSchema(f *catalog.Field) object {
+// fieldSchema describes a field as its collection does, with its unit. Words are absent where the
+// record is for named readers only.
+func fieldSchema(r *catalog.Resource, f *catalog.Field) object {
 	s := f.Describe()
 	s.Title = ""
-	s.Null = s.Null || !f.Required && f.Name != "id"
+	s.Null = s.Null || !f.Required && f.Name != "id" || r.Seal != nil && f.TellsText()
 	return s.Schema()
 }
 

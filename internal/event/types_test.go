@@ -267,7 +267,9 @@ func TestVisible(t *testing.T) {
 		{actor.Manager, "order.confirmed", nil, true},
 		{actor.Driver, "order.confirmed", nil, false},
 		{actor.Operator, "incident.reported", nil, false},
-		{actor.Operator, "incident.reported", mine, true},
+		{actor.Operator, "incident.reported", mine, false}, // the record is asked: it may be for others alone by now
+		{actor.Manager, "incident.reported", nil, false},
+		{actor.Safety, "incident.reported", nil, true},
 		{actor.Operator, "incident.reported", map[string]string{"reported_by": "another"}, false},
 		{actor.Driver, "shipment.dispatched", mine, true},
 		{actor.Driver, "shipment.dispatched", map[string]string{"assigned_worker_id": "w2"}, false},

@@ -15,12 +15,13 @@ import (
 // as far as the event tells. [Notifier.IsVisible] asks the record, too.
 func Visible(c *catalog.Catalog, a actor.Actor, e *Event) bool {
 	_, policy, ok := policyOf(c, a, e)
-	return ok && admits(policy, e)
+	return ok && !policy.HasSeal() && admits(policy, e)
 }
 
 // IsVisible is Visible, also of work on the floor that the caller may take: such records name
 // nobody, so the database is asked whether the caller reads this one now. What somebody has taken
-// since is theirs.
+// since is theirs. So it is asked of records that may be for named readers only: they may have
+// become so since the event.
 func (n *Notifier) IsVisible(ctx context.Context, c *catalog.Catalog, a actor.Actor, e *Event) (bool, error) {
 	if Visible(c, a, e) {
 		return true, nil
@@ -71,4 +72,20 @@ func admits(p query.Policy, e *Event) bool {
 		row[k] = v
 	}
 	return p.Admits(row)
+}
+
+// WithoutText is the event without words and people, for those who may not read its record.
+func (e *Event) WithoutText(r *catalog.Resource) *Event {
+	told := map[string]json.RawMessage{}
+	if err := json.Unmarshal(e.Data, &told); err != nil {
+		told = map[string]json.RawMessage{}
+	}
+	for name := range told {
+		if f, known := r.Field(name); !known || f.TellsText() {
+			told[name] = json.RawMessage("null")
+		}
+	}
+	hidden := *e
+	hidden.Data, _ = marshalJSON(told) // made of what was JSON
+	return &hidden
 }

@@ -31,6 +31,8 @@ type Policy struct {
 	work   *catalog.Work // what nobody has taken is reached too, in zones, or in any where there are none
 
 	parents []parentPolicy // the records beside which rows are read; nil = rows are not judged by a record
+	seal    *catalog.Seal  // which rows are kept from the caller all the same; nil = none
+	reader  string         // the account that a seal may name
 }
 
 // parentPolicy is the policy on a record that rows are kept with.
@@ -98,7 +100,7 @@ func Audience(r *catalog.Resource, row map[string]any) map[string]string {
 
 // ReadsWhole reports that a role reads all of a tenant's records of a resource, or none.
 func ReadsWhole(r *catalog.Resource, role actor.Role) bool {
-	return MayAll(r.Access.Read, role) && r.Zoned == ""
+	return MayAll(r.Access.Read, role) && r.Zoned == "" && (r.Seal == nil || r.Seal.Opens(role))
 }
 
 // ReadPolicy is the policy by which the caller reads a resource's records; false
@@ -112,6 +114,15 @@ func ReadPolicy(a actor.Actor, r *catalog.Resource) (Policy, bool) {
 }
 
 func newPolicy(a actor.Actor, r *catalog.Resource, g catalog.Grant) Policy {
+	p := newGrantPolicy(a, r, g)
+	if r.Seal != nil && !r.Seal.Opens(a.Role) {
+		p.seal, p.reader = r.Seal, a.UserID
+	}
+	return p
+}
+
+// newGrantPolicy is the policy of a grant, before seals.
+func newGrantPolicy(a actor.Actor, r *catalog.Resource, g catalog.Grant) Policy {
 	p := Policy{tenant: a.TenantID, root: r.Root}
 	zoned := r.Zoned != "" && len(a.ZoneIDs) > 0 && (a.Role == actor.Operator || a.Role == actor.Driver)
 	if g.Scope == catalog.Goods {
@@ -156,7 +167,7 @@ func (p *Policy) limitToParents(a actor.Actor, r *catalog.Resource) {
 			p.limit = true
 			continue
 		}
-		p.limit = p.limit || policy.limit
+		p.limit = p.limit || policy.limit || policy.seal != nil
 		p.parents = append(p.parents, parentPolicy{parent.Column, parent.Resource.Name, policy})
 	}
 }
@@ -166,7 +177,7 @@ func (p *Policy) isGlobal() bool { return p.tenant == "" && !p.root }
 
 // Shared reports that the policy reaches the same rows for everybody of the
 // caller's role in the tenant.
-func (p *Policy) Shared() bool { return !p.limit }
+func (p *Policy) Shared() bool { return !p.limit && (p.seal == nil || p.reader == "") }
 
 // Where is the policy as a condition on the table or alias t of a statement,
 // its values appended to args. The tenant that stands first among them is not
@@ -213,6 +224,9 @@ func Admits(a actor.Actor, r *catalog.Resource, g catalog.Grant, row Row) bool {
 // Admits reports whether the policy reaches a row of the policy's tenant. What is
 // kept with a record of which the caller reads some is found by a statement alone.
 func (p *Policy) Admits(row Row) bool {
+	if p.isSealed(row) {
+		return false
+	}
 	if !p.limit {
 		return true
 	}
@@ -237,8 +251,11 @@ func (p *Policy) Admits(row Row) bool {
 }
 
 // AsksRows reports a policy that reaches rows which are found by a statement alone, besides those
-// that Admits knows: work that nobody has taken, and rows of records that the caller may read.
-func (p *Policy) AsksRows() bool { return p.limit && (p.work != nil || len(p.parents) > 0) }
+// that Admits knows: work that nobody has taken, and rows of records that the caller may read; or
+// one that keeps rows from the caller by what only a statement knows.
+func (p *Policy) AsksRows() bool {
+	return p.limit && (p.work != nil || len(p.parents) > 0) || p.seal != nil
+}
 
 // writePolicy writes the tenant's condition and, unless the rows are named one by
 // one, what narrows the caller's rows. parent is the table of the enclosing
@@ -262,6 +279,10 @@ func (w *writer) writePolicy(p *Policy, t, parent string, narrow bool) {
 	if p.limit && narrow {
 		w.s(" AND ")
 		w.writeOwnRows(p, t)
+	}
+	if p.seal != nil {
+		w.s(" AND ")
+		w.writeUnsealed(p, t)
 	}
 }
 
@@ -326,7 +347,7 @@ func (w *writer) writeOwnGoods(p *Policy, t string) {
 // list of all such records would be worked out for one row too, as would EXISTS on
 // PostgreSQL.
 func (w *writer) writeReadableParent(parent *parentPolicy, t string) {
-	if !parent.policy.limit {
+	if !parent.policy.limit && parent.policy.seal == nil {
 		w.s(t, ".", parent.column, " IS NOT NULL")
 		return
 	}

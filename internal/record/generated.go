@@ -2760,6 +2760,16 @@ func (r Incident) SetChangeReasonOrNull(v any) { r["change_reason"] = v }
 func (r Incident) HasChangeReason() bool       { return r["change_reason"] != nil }
 func (r Incident) ClearChangeReason()          { r["change_reason"] = nil }
 
+func (r Incident) Confidential() bool          { return readBoolean(r, "confidential") }
+func (r Incident) ConfidentialOrNull() any     { return r["confidential"] }
+func (r Incident) SetConfidential(v bool)      { r["confidential"] = v }
+func (r Incident) SetConfidentialOrNull(v any) { r["confidential"] = v }
+
+func (r Incident) ReaderIDs() json.RawMessage     { return readDocument(r, "reader_ids") }
+func (r Incident) ReaderIDsOrNull() any           { return r["reader_ids"] }
+func (r Incident) SetReaderIDs(v json.RawMessage) { r["reader_ids"] = v }
+func (r Incident) SetReaderIDsOrNull(v any)       { r["reader_ids"] = v }
+
 func (r Incident) ExternalRef() string        { return readText(r, "external_ref") }
 func (r Incident) ExternalRefOrNull() any     { return r["external_ref"] }
 func (r Incident) SetExternalRef(v string)    { r["external_ref"] = v }

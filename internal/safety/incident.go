@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
 	"holdfast/internal/db"
 	"holdfast/internal/fault"
 	"holdfast/internal/localtime"
@@ -124,7 +125,7 @@ func checkClosed(c record.Change[record.Incident]) *fault.Error {
 	}
 	for i := range c.Resource.Fields {
 		f := &c.Resource.Fields[i]
-		if f.ReadOnly || equalValues(c.Before[f.Name], c.After[f.Name]) {
+		if f.ReadOnly || saysWhoReads(f) || equalValues(c.Before[f.Name], c.After[f.Name]) {
 			continue
 		}
 		return fault.New(fault.Conflict, CodeGuard, "incident %s is closed: %s no longer changes",
@@ -133,6 +134,9 @@ func checkClosed(c record.Change[record.Incident]) *fault.Error {
 	}
 	return nil
 }
+
+// saysWhoReads reports a field that says who reads an incident, which is no conclusion about it.
+func saysWhoReads(f *catalog.Field) bool { return f.Name == "confidential" || f.Name == "reader_ids" }
 
 // equalValues compares stored values, of which JSON comes as bytes.
 func equalValues(a, b any) bool {

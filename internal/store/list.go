@@ -63,9 +63,19 @@ func newListing(r *catalog.Resource, role actor.Role) *listing {
 func (ls Lists) Of(a actor.Actor, name string) *List {
 	l := &List{listing: ls[name][a.Role]}
 	if l.listing != nil && a.TenantID != "" {
-		l.policy, l.sees = query.ReadPolicy(a, l.res)
+		l.policy, l.sees = listPolicy(a, l.res)
 	}
 	return l
+}
+
+// listPolicy is the policy by which lists are read. What is for named readers is left to those whose
+// role reads it: lists are kept for all of a role.
+func listPolicy(a actor.Actor, r *catalog.Resource) (query.Policy, bool) {
+	p, sees := query.ReadPolicy(a, r)
+	if r.Seal != nil && r.Seal.By == "" {
+		p.ForgetReader()
+	}
+	return p, sees
 }
 
 // Shared reports that everybody of the caller's role sees the same records in
@@ -76,7 +86,7 @@ func (ls Lists) Shared(a actor.Actor, names ...string) bool {
 		if l == nil || l.isWhole || a.TenantID == "" {
 			continue
 		}
-		if policy, sees := query.ReadPolicy(a, l.res); sees && !policy.Shared() {
+		if policy, sees := listPolicy(a, l.res); sees && !policy.Shared() {
 			return false
 		}
 	}

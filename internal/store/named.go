@@ -22,6 +22,14 @@ type mention struct {
 	id     string
 }
 
+// checkNamed refuses rows that name what the caller may not name.
+func checkNamed(tx *Tx, r *catalog.Resource, changes []Change) error {
+	if err := checkSealed(tx, r, changes); err != nil {
+		return err
+	}
+	return nameOnlyTheirs(tx, r, changes)
+}
+
 // nameOnlyTheirs refuses ids of records that the tenant does not have, in the fields
 // that say whose they are (catalog.Field.Names). What a row held before may
 // name what has gone since.

@@ -46,7 +46,7 @@ func (tx *Tx) upsertRows(w *query.Write, rows []Row, try *attempt) (*Result, err
 		}
 	}
 	try.rows, try.fresh = affected, fresh
-	if err := nameOnlyTheirs(tx, r, slices.Concat(merged, asInserts(fresh))); err != nil {
+	if err := checkNamed(tx, r, slices.Concat(merged, asInserts(fresh))); err != nil {
 		return nil, err
 	}
 	if err := tx.updateRows(r, merged); err != nil {

@@ -36,7 +36,7 @@ func (s *Store) insertOperation(a actor.Actor, w *query.Write) func(*Tx, *attemp
 		if w.Conflict != nil {
 			return tx.upsertRows(w, rows, try)
 		}
-		if err := nameOnlyTheirs(tx, w.Resource, asInserts(rows)); err != nil {
+		if err := checkNamed(tx, w.Resource, asInserts(rows)); err != nil {
 			return nil, err
 		}
 		try.rows, try.fresh = rows, rows
@@ -91,7 +91,7 @@ func (s *Store) Update(ctx context.Context, a actor.Actor, w *query.Write) (*Res
 			return nil, err
 		}
 		try.rows = rowsOf(changes)
-		if err := nameOnlyTheirs(tx, w.Resource, changes); err != nil {
+		if err := checkNamed(tx, w.Resource, changes); err != nil {
 			return nil, err
 		}
 		if err := tx.updateRows(w.Resource, changes); err != nil {

@@ -30,6 +30,9 @@ func (s *Service) Publish(tx *db.Tx, events []*event.Event) error {
 	if err != nil || len(choosers) == 0 {
 		return err
 	}
+	if events, err = s.hideSealed(tx, events); err != nil {
+		return err
+	}
 	now := s.now()
 	var rows []queued
 	touched := map[string]chooser{}

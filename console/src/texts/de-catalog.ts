@@ -87,7 +87,7 @@ export const deCatalog: Record<string, string> = {
   'Total poisonings': 'Vergiftungen', 'Total respiratory conditions': 'Atemwegserkrankungen', 'Total rows': 'Zeilen', 'Total skin disorders': 'Hauterkrankungen', 'Tracking no': 'Sendungsverfolgungsnr.',
   'Trained from': 'Gelernt ab', 'Trained to': 'Gelernt bis', 'UN number': 'UN-Nummer', 'Unit price': 'Stückpreis', 'Units done': 'Erledigte Einheiten', 'Uom quantity': 'Menge in der Einheit', 'Updated at': 'Geändert am',
   'User': 'Konto', 'VIN': 'Fahrgestellnummer', 'Valid rows': 'Gültige Zeilen', 'Validity months': 'Gültigkeit, Monate', 'Variance': 'Differenz', 'Variance value': 'Wert der Differenz', 'Verified at': 'Geprüft am',
-  'Verifier user': 'Prüfer', 'Void reason': 'Grund der Annullierung', 'Volume m3': 'Volumen, m³', 'Waive reason': 'Grund des Verzichts', 'Waived until': 'Verzichtet bis', 'Wave no': 'Wellennr.', 'Webhook': 'Webhook',
+  'Verifier user': 'Prüfer', 'Confidential': 'Vertraulich', 'Readers': 'Wer ihn liest', 'Void reason': 'Grund der Annullierung', 'Volume m3': 'Volumen, m³', 'Waive reason': 'Grund des Verzichts', 'Waived until': 'Verzichtet bis', 'Wave no': 'Wellennr.', 'Webhook': 'Webhook',
   'Weight incident': 'Gewicht eines Vorfalls', 'Weight kg': 'Gewicht, kg', 'Weight load': 'Gewicht der Auslastung', 'Weight near miss': 'Gewicht eines Beinaheunfalls', 'Weight shift hours': 'Gewicht der Schichtstunden',
   'What happened': 'Was geschehen ist', 'Where occurred': 'Wo es geschah', 'Width': 'Breite', 'Width mm': 'Breite, mm', 'Window end': 'Ende des Fensters', 'Window start': 'Beginn des Fensters',
   'Work began': 'Arbeitsbeginn', 'Accepted': 'Angenommen', 'Action done': 'Maßnahme erledigt', 'Action pending': 'Maßnahme offen', 'Action verified': 'Maßnahme geprüft',

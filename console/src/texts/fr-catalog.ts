@@ -87,7 +87,7 @@ export const frCatalog: Record<string, string> = {
   'Total injuries': 'Blessures', 'Total other cases': 'Autres cas', 'Total other illnesses': 'Autres maladies', 'Total poisonings': 'Empoisonnements', 'Total respiratory conditions': 'Affections respiratoires',
   'Total rows': 'Lignes', 'Total skin disorders': 'Affections de la peau', 'Tracking no': 'N° de suivi', 'Trained from': 'Appris du', 'Trained to': 'Appris jusqu’au', 'UN number': 'Numéro ONU',
   'Unit price': 'Prix unitaire', 'Units done': 'Unités faites', 'Uom quantity': 'Quantité dans l’unité', 'Updated at': 'Modifié le', 'User': 'Compte', 'VIN': 'Numéro de châssis', 'Valid rows': 'Lignes valides',
-  'Validity months': 'Validité, mois', 'Variance': 'Écart', 'Variance value': 'Valeur de l’écart', 'Verified at': 'Vérifié le', 'Verifier user': 'Vérificateur', 'Void reason': 'Motif d’invalidation',
+  'Validity months': 'Validité, mois', 'Variance': 'Écart', 'Variance value': 'Valeur de l’écart', 'Verified at': 'Vérifié le', 'Verifier user': 'Vérificateur', 'Confidential': 'Confidentiel', 'Readers': 'Lecteurs', 'Void reason': 'Motif d’invalidation',
   'Volume m3': 'Volume, m³', 'Waive reason': 'Motif de dispense', 'Waived until': 'Dispensé jusqu’au', 'Wave no': 'N° de vague', 'Webhook': 'Webhook', 'Weight incident': 'Poids d’un incident', 'Weight kg': 'Poids, kg',
   'Weight load': 'Poids de la charge', 'Weight near miss': 'Poids d’un presqu’accident', 'Weight shift hours': 'Poids des heures de service', 'What happened': 'Ce qui s’est passé', 'Where occurred': 'Où c’est arrivé',
   'Width': 'Largeur', 'Width mm': 'Largeur, mm', 'Window end': 'Fin du créneau', 'Window start': 'Début du créneau', 'Work began': 'Début du travail', 'Accepted': 'Accepté',

@@ -684,6 +684,8 @@ create table incidents (
   closed_at timestamptz,
   reopen_reason text,
   change_reason text,
+  confidential boolean not null,
+  reader_ids text not null,
   external_ref text,
   follow_hash text,
   created_at timestamptz not null,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"holdfast/internal/actor"
@@ -170,26 +171,40 @@ func (d *digest) noticeDates() string {
 	return query.List(list)
 }
 
-const openActionsSQL = `
-	SELECT action_no, title, due_at, assignee_user_id
+// toldTitle is the title of an action in a mail: none where its incident is confidential, since
+// mails go to people who do not read it. $1 tenant.
+const toldTitle = `
+	CASE WHEN EXISTS (
+		SELECT 1
+		FROM incidents
+		WHERE incidents.tenant_id = $1
+			AND incidents.id = actions.incident_id
+			AND incidents.confidential)
+	THEN '' ELSE actions.title END`
+
+var openActionsSQL = db.FillWords(`
+	SELECT action_no, {title}, due_at, assignee_user_id
 	FROM actions
 	WHERE tenant_id = $1 AND status IN ('open', 'in_progress') AND due_at <= $2
 	ORDER BY due_at, id
-	LIMIT %d`
+	LIMIT %d`, "{title}", toldTitle)
 
-const actionsToVerifySQL = `
-	SELECT action_no, title, completed_at, verifier_user_id, completed_by, assignee_user_id
+var actionsToVerifySQL = db.FillWords(`
+	SELECT action_no, {title}, completed_at, verifier_user_id, completed_by, assignee_user_id
 	FROM actions
 	WHERE tenant_id = $1 AND status = 'done'
 	ORDER BY completed_at, id
-	LIMIT %d`
+	LIMIT %d`, "{title}", toldTitle)
 
-const actionsToReviewSQL = `
-	SELECT action_no, title, review_on, verifier_user_id
+var actionsToReviewSQL = db.FillWords(`
+	SELECT action_no, {title}, review_on, verifier_user_id
 	FROM actions
 	WHERE tenant_id = $1 AND status = 'verified' AND effectiveness IS NULL AND review_on <= $2
 	ORDER BY review_on, id
-	LIMIT %d`
+	LIMIT %d`, "{title}", toldTitle)
+
+// nameAction is an action as a mail names it.
+func nameAction(no, title string) string { return strings.TrimSpace(no + " " + title) }
 
 func (d *digest) queueActions(tx *db.Tx) {
 	tonight := d.date(d.now).End(d.local.Location())
@@ -199,7 +214,7 @@ func (d *digest) queueActions(tx *db.Tx) {
 			if at.Before(d.now) {
 				t = wording.OverdueActions
 			}
-			d.addLine(r.Text(3), t, wording.Line{What: r.Text(0) + " " + r.Text(1), On: d.date(at).String()})
+			d.addLine(r.Text(3), t, wording.Line{What: nameAction(r.Text(0), r.Text(1)), On: d.date(at).String()})
 			return nil
 		})
 	tx.Queue(fmt.Sprintf(actionsToVerifySQL, digestRows),
@@ -208,13 +223,13 @@ func (d *digest) queueActions(tx *db.Tx) {
 			if verifier == r.Text(4) || verifier == r.Text(5) {
 				verifier = "" // who did it may not verify it
 			}
-			what, on := r.Text(0)+" "+r.Text(1), d.date(r.Time(2)).String()
+			what, on := nameAction(r.Text(0), r.Text(1)), d.date(r.Time(2)).String()
 			d.addLine(verifier, wording.ToVerify, wording.Line{What: what, On: on})
 			return nil
 		})
 	tx.Queue(fmt.Sprintf(actionsToReviewSQL, digestRows),
 		[]any{d.tenant, d.dateIn(0)}, func(r *db.Row) error {
-			d.addLine(r.Text(3), wording.ToReview, wording.Line{What: r.Text(0) + " " + r.Text(1), On: r.Text(2)})
+			d.addLine(r.Text(3), wording.ToReview, wording.Line{What: nameAction(r.Text(0), r.Text(1)), On: r.Text(2)})
 			return nil
 		})
 }

@@ -17,14 +17,14 @@ import (
 // actionsToEscalateSQL selects actions that the next level is to be told of, those that
 // are overdue longest first. $1 tenant, $2 and $3 the moments up to which an action was
 // due that safety and that managers are told of.
-const actionsToEscalateSQL = `
-	SELECT id, action_no, title, due_at, escalated_to
+var actionsToEscalateSQL = db.FillWords(`
+	SELECT id, action_no, {title}, due_at, escalated_to
 	FROM actions
 	WHERE tenant_id = $1
 		AND status IN ('open', 'in_progress')
 		AND (due_at <= $2 AND escalated_to IS NULL OR due_at <= $3 AND escalated_to = 'safety')
 	ORDER BY due_at, id
-	LIMIT 500`
+	LIMIT 500`, "{title}", toldTitle)
 
 // escalationWait is how long the mail of a night waits for what else is to be told.
 const escalationWait = 10 * time.Minute
@@ -96,7 +96,7 @@ func (e *escalation) listActions(tx *db.Tx, safetyFrom time.Time) (n int, err er
 		n++
 		e.first = cmp.Or(e.first, r.Text(0))
 		due := r.Time(3)
-		line := wording.Line{What: r.Text(1) + " " + r.Text(2), On: e.date(due).String()}
+		line := wording.Line{What: nameAction(r.Text(1), r.Text(2)), On: e.date(due).String()}
 		level := actor.Safety
 		if r.Null(4) {
 			e.tellAll(wording.EscalatedActions, line, actor.Safety)

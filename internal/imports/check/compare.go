@@ -107,6 +107,11 @@ func (c comparison) readExisting(r *catalog.Resource, rows []store.Row) (map[str
 	if err != nil || len(ids) == 0 {
 		return old, err
 	}
+	kept, err := c.store.In(c.tx, c.actor).KeptFrom(r, ids) // what they hold is told to their readers alone
+	if err != nil {
+		return old, err
+	}
+	ids = slices.DeleteFunc(ids, func(id string) bool { return slices.Contains(kept, id) })
 	found, err := c.store.In(c.tx, jobs.Server(c.actor)).Rows(r.Name, "id IN {ids $2}", query.List(ids))
 	for _, row := range found {
 		old[match.Key(r, row)] = row

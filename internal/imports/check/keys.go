@@ -53,6 +53,9 @@ func (st *stager) readStandings(ctx context.Context, rows []store.Row) (map[stri
 // allowed, unknown ones when only existing ones are, and states that a record
 // cannot begin in or move to.
 func (st *stager) checkPresence(ctx context.Context, batch []*draft.Draft, good []store.Row) error {
+	if err := st.refuseKept(ctx, batch, good); err != nil {
+		return err
+	}
 	t, mode := st.v.Target, st.v.Settings.Mode
 	r := t.Resource
 	create, update := t.Rights(st.step.Actor.Role)
@@ -87,6 +90,33 @@ func (st *stager) checkPresence(ctx context.Context, batch []*draft.Draft, good 
 		}
 	}
 	return nil
+}
+
+// refuseKept refuses keys of records that are for named readers only, of whom the caller is none.
+func (st *stager) refuseKept(ctx context.Context, batch []*draft.Draft, good []store.Row) error {
+	r := st.v.Target.Resource
+	if !st.v.Target.Keyed() || r.Seal == nil || r.Seal.Opens(st.step.Actor.Role) {
+		return nil
+	}
+	there, err := st.readStandings(ctx, good)
+	if err != nil || len(there) == 0 {
+		return err
+	}
+	var ids, kept []string
+	for _, was := range there {
+		ids = append(ids, was.id)
+	}
+	err = st.m.db.Read(ctx, store.Scope(st.step.Actor), func(tx *db.Tx) (err error) {
+		kept, err = st.m.store.In(tx, st.step.Actor).KeptFrom(r, ids)
+		return err
+	})
+	last := r.Import.Key[len(r.Import.Key)-1]
+	for i, d := range batch {
+		if good[i] != nil && len(d.Errs) == 0 && slices.Contains(kept, there[match.Key(r, good[i])].id) {
+			d.Fail(st.v.Header(last), "exists", "the record %s is not yours to change", st.recordName(good[i]))
+		}
+	}
+	return err
 }
 
 // recordName is what a row's record is called in a message.

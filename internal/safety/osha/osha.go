@@ -32,7 +32,7 @@ func Effects() store.Effects {
 		"osha_summaries": changeSummaries,
 		"incidents":      guardIncidents,
 	}, After: map[string]store.Effect{
-		"osha_cases": refreshSummaries,
+		"osha_cases": followCases,
 		"incidents":  followIncidents,
 	}}
 }

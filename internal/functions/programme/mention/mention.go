@@ -96,8 +96,11 @@ func mailNamed(
 
 	link := wording.Letterhead{Product: letterhead.Product, Site: letterhead.Site + "/console/c/" + r.Name + "/" + id}
 	for account, to := range readers {
-		policy, ok := query.ReadPolicy(to.actor, r)
-		if !ok || !policy.Admits(records[0]) {
+		isReader, err := tx.As(to.actor).Reads(r, id)
+		if err != nil {
+			return err
+		}
+		if !isReader {
 			continue
 		}
 		message, err := words.MentionMail(nameRecord(r, records[0]), link)
