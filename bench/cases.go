@@ -22,7 +22,7 @@ var (
 	shared = []string{"hit", "miss", "list", "read", "insert", "bulk"}
 	alone  = []string{"start", "xlsx", "limiter", "flat", "vast", "kpis", "scores", "tenants", "webhooks", "greedy",
 		"fleet", "import", "killed", "neighbour", "backup", "shipping", "silence", "walk", "handheld", "allocation",
-		"crowded"}
+		"release", "crowded"}
 )
 
 func caseNames() []string {
@@ -138,6 +138,11 @@ func (m *measurement) onEngine(ctx context.Context, engine string) error {
 	if m.wants("allocation") {
 		if err := m.allocation(ctx, engine); err != nil {
 			return fmt.Errorf("allocation: %w", err)
+		}
+	}
+	if m.wants("release") {
+		if err := m.release(ctx, engine); err != nil {
+			return fmt.Errorf("release: %w", err)
 		}
 	}
 	if m.wants("crowded") {
