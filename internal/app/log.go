@@ -13,6 +13,7 @@ import (
 
 	"holdfast/internal/config"
 	"holdfast/internal/db"
+	"holdfast/internal/logstorm"
 	"holdfast/internal/web"
 )
 
@@ -91,25 +92,25 @@ func (s *logSwitch) WithGroup(name string) slog.Handler { return (*s.to.Load()).
 type serverLog struct {
 	queue *logQueue
 	to    *logSwitch
-	storm *atomic.Pointer[stormState] // of the handler in effect
+	storm *atomic.Pointer[logstorm.Handler] // of the handler in effect
 }
 
 // handlerOf is the configured handler, which summarises equal lines.
 func (l serverLog) handlerOf(c *config.Config) slog.Handler {
-	s := newStorm(logHandler(c, l.queue), stormWindow)
-	l.storm.Store(s.state)
+	s := logstorm.New(logHandler(c, l.queue), logstorm.Window)
+	l.storm.Store(s)
 	return s
 }
 
 // openLog makes the configured log, through a queue, the default.
 func openLog(c *config.Config, out io.Writer) (l serverLog, restore func()) {
-	l = serverLog{newLogQueue(out), &logSwitch{}, &atomic.Pointer[stormState]{}}
+	l = serverLog{newLogQueue(out), &logSwitch{}, &atomic.Pointer[logstorm.Handler]{}}
 	l.to.setHandler(l.handlerOf(c))
 	before := slog.Default()
 	slog.SetDefault(slog.New(l.to))
 	return l, func() {
 		slog.SetDefault(before)
-		l.storm.Load().endWindow()
+		l.storm.Load().EndWindow()
 		l.queue.Close()
 	}
 }

@@ -130,8 +130,16 @@ func (l *limitedListener) leaveConn(key string) {
 // guest is a connection that gives its place back when it ends.
 type guest struct {
 	net.Conn
-	leave  func()
-	isBusy bool // it brings a request or waits for its answer; of the census alone
+	leave   func()
+	arrival arrival
+	isBusy  bool // a request waits for its answer; of the census alone
+}
+
+// Read implements net.Conn.
+func (g *guest) Read(b []byte) (int, error) {
+	n, err := g.Conn.Read(b)
+	g.arrival.noteBytes(b[:n])
+	return n, err
 }
 
 // Close implements net.Conn.

@@ -38,7 +38,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, draining func(),
 }
 
 func serveUntil(ctx context.Context, l net.Listener, srv *http.Server, draining func(), goodbye time.Duration) error {
-	c := &census{fresh: map[*guest]bool{}}
+	c := newCensus()
 	srv.ConnState = c.noteState
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(l) }()
@@ -59,7 +59,8 @@ func serveUntil(ctx context.Context, l net.Listener, srv *http.Server, draining 
 	// Shutdown comes after that: it drops requests which it finds half read.
 	silent := time.AfterFunc(silentTime, c.closeSilent)
 	defer silent.Stop()
-	for !c.isQuiet() && stop.Err() == nil {
+	// A header that is under way has the time that it has always.
+	for end := time.Now().Add(srv.ReadHeaderTimeout); !c.isQuiet(time.Now().Before(end)) && stop.Err() == nil; {
 		time.Sleep(5 * time.Millisecond)
 	}
 	err := srv.Shutdown(stop)

@@ -31,6 +31,13 @@ func simpleShape(_ *http.Request, e *fault.Error) Reply {
 // stops it.
 func stand(t *testing.T, h http.Handler, c *ConnLimit, set func(*http.Server)) (address string, stop func() error) {
 	t.Helper()
+	return standOn(t, h, set, c.Listen)
+}
+
+// standOn starts a server on what over makes of a listener.
+func standOn(t *testing.T, h http.Handler, set func(*http.Server), over func(net.Listener) net.Listener) (
+	address string, stop func() error) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +48,7 @@ func stand(t *testing.T, h http.Handler, c *ConnLimit, set func(*http.Server)) (
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- serveUntil(ctx, c.Listen(l), srv, func() {}, time.Millisecond) }()
+	go func() { ended <- serveUntil(ctx, over(l), srv, func() {}, time.Millisecond) }()
 	stop = sync.OnceValue(func() error { cancel(); return <-ended })
 	t.Cleanup(func() { stop() })
 	return l.Addr().String(), stop
