@@ -307,7 +307,7 @@ func shipmentsResource() Resource {
 			{Name: "sscc", Type: Array, Format: Code, Required: true, Default: "[]", MaxLen: 500, Label: "SSCC"},
 			{Name: "packages", Type: JSON, Shape: schema.Of([]parcel{}), Required: true, Default: "[]",
 				Doc: "Array of {sscc, pieces, weight_kg}."},
-			{Name: "driver_id", Type: UUID, Ref: "drivers"},
+			{Name: "driver_id", Type: UUID, Ref: "drivers", Readers: doers()},
 			{Name: "assigned_worker_id", Type: UUID, Ref: "workers", Readers: doers(), ReadOnly: true,
 				Doc: "The driver's worker record."},
 			{Name: "vehicle_id", Type: UUID, Ref: "vehicles"},

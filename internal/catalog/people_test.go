@@ -37,7 +37,9 @@ var shownPeople = map[string]string{
 	"putaway_tasks.assigned_worker_id":   "as of count_tasks",
 	"replenish_tasks.assigned_worker_id": "as of count_tasks",
 	"routes.assigned_worker_id":          "as of count_tasks",
+	"routes.driver_id":                   "as of count_tasks",
 	"shipments.assigned_worker_id":       "as of count_tasks",
+	"shipments.driver_id":                "as of count_tasks",
 }
 
 // A column that names a person is read by leaders alone, unless the rows are the
@@ -72,9 +74,9 @@ func TestPersonColumns(t *testing.T) {
 	}
 }
 
-// namesPerson reports a column whose value is a worker, a member or an account.
+// namesPerson reports a column whose value is a worker, a driver, a member or an account.
 func namesPerson(f *Field) bool {
-	return f.Type == UUID && (f.Ref == "workers" || f.Ref == "members" || f.Names == "members" || f.Name == "worker_id" ||
+	return f.Type == UUID && (f.Ref == "workers" || f.Ref == "drivers" || f.Ref == "members" || f.Names == "members" || f.Name == "worker_id" ||
 		strings.HasSuffix(f.Name, "_by") || strings.HasSuffix(f.Name, "user_id"))
 }
 

@@ -29,7 +29,7 @@ func routesResource() Resource {
 			{Name: "route_no", Format: Number, Prefix: "RT", ReadOnly: true},
 			{Name: "status", Required: true, Default: "planned", OneOf: strings.Fields("planned started finished cancelled")},
 			{Name: "date", Type: Date, Required: true, ReadOnly: true},
-			{Name: "driver_id", Type: UUID, Ref: "drivers", Required: true, ReadOnly: true},
+			{Name: "driver_id", Type: UUID, Ref: "drivers", Required: true, ReadOnly: true, Readers: doers()},
 			{Name: "assigned_worker_id", Type: UUID, Ref: "workers", Readers: doers(), ReadOnly: true,
 				Doc: "The driver's worker record."},
 			{Name: "vehicle_id", Type: UUID, Ref: "vehicles", Required: true, ReadOnly: true},

@@ -277,7 +277,7 @@ type Tx struct {
 	lost  bool // whether it was committed is unknown
 	asked int
 
-	guessed []string // what it recalled, by its keys
+	guessed []string // keys of what it recalled and the database has not confirmed
 }
 
 // Context returns the context the transaction runs under.
@@ -333,7 +333,11 @@ func (t *Tx) Flush() error {
 	t.queue = nil
 	t.busy = true
 	defer func() { t.busy = t.last }()
-	return t.runWatched(q, t.run)
+	if err := t.runWatched(q, t.run); err != nil {
+		return err
+	}
+	t.guessed = nil // the database has answered the same
+	return nil
 }
 
 // endedError is the error of a statement that comes too late.

@@ -103,6 +103,7 @@ func (p *postgres) runTransaction(ctx context.Context, tx *Tx, fn func(*Tx) erro
 	}
 	defer conn.Release()
 	x := &pgTx{ctx: ctx, conn: conn.Conn().PgConn(), p: p, tx: tx}
+	isRefused := false // by fn
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("db: panic in a transaction: %v", r)
@@ -112,11 +113,12 @@ func (p *postgres) runTransaction(ctx context.Context, tx *Tx, fn func(*Tx) erro
 			x.rollbackOrClose()
 			p.leaveReadOnly(tx, err)
 			tx.runUndo()
-			err = tx.forgetGuesses(err)
+			err = tx.rerunGuessed(err, isRefused)
 		}
 	}()
 	tx.run = func(q []stmt) error { return x.sendBatch(q, tx.last) }
 	if err := fn(tx); err != nil {
+		isRefused = true
 		return nil, err
 	}
 	if err := tx.endedError(); err != nil {

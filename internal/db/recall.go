@@ -53,7 +53,8 @@ const codeDivision = "22012"
 //
 // On PostgreSQL a write does not wait for an answer that was given before: it goes by
 // that one, and the query travels with the next statements. Where it answers something
-// else by then, the transaction fails and runs once more, without what was remembered.
+// else by then, or the function refuses something before, the transaction runs once more,
+// without what was remembered.
 // So what it returns is as true as a query's, for a round trip less. SQLite has none to
 // save.
 func (t *Tx) Recall(sql string, args ...string) (answer string, err error) {
@@ -82,16 +83,23 @@ func (t *Tx) Recall(sql string, args ...string) (answer string, err error) {
 	return answer, nil
 }
 
-// forgetGuesses forgets what a failed transaction went by, and returns the error with
-// which it runs once more where that may be why it failed.
-func (t *Tx) forgetGuesses(err error) error {
+// rerunGuessed forgets what a failed transaction went by before the database had said that
+// it is still so, and returns the error with which the transaction runs once more where
+// that may be why it failed: the database found another answer, or the transaction's own
+// function refused something.
+func (t *Tx) rerunGuessed(err error, byFunction bool) error {
 	if len(t.guessed) == 0 {
 		return err
 	}
 	t.db.recalled.forgetAnswers(t.guessed)
-	if !fault.HasCode(classifyError(err), codeDivision) {
+	refusal := fault.As(classifyError(err))
+	if refusal.Code != codeDivision && (!byFunction || !isRefusal(refusal.Kind)) {
 		return err
 	}
-
 	return unavailableFault(err, "40001", "what the transaction went by was changed meanwhile")
+}
+
+// isRefusal reports an error that speaks of what was asked for, not of the server.
+func isRefusal(kind fault.Kind) bool {
+	return kind != fault.Internal && kind != fault.Unavailable && kind != fault.NoSpace
 }

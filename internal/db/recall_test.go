@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"holdfast/internal/db"
+	"holdfast/internal/fault"
 	"holdfast/internal/testkit/pgtest"
 )
 
@@ -81,7 +82,10 @@ func TestRecallIsTrue(t *testing.T) {
 			}
 			var stored string
 			err = d.Read(t.Context(), s, func(tx *db.Tx) error {
-				return tx.One(nameOfSiteSQL, []any{s.Tenant, code}, func(r *db.Row) error { stored = r.Text(0); return nil })
+				return tx.One(nameOfSiteSQL, []any{s.Tenant, code}, func(r *db.Row) error {
+					stored = r.Text(0)
+					return nil
+				})
 			})
 			if err != nil || stored != name {
 				t.Errorf("%s: %q is stored, %q was recalled: %v", code, stored, name, err)
@@ -120,7 +124,41 @@ func TestRecallIsTrue(t *testing.T) {
 	})
 }
 
-// A write that was told before does not wait for the answer.
+// A refusal stands on what is so, not on what was so when the last transaction asked.
+func TestRefusalsStandOnWhatIsSo(t *testing.T) {
+	eachPair(t, func(t *testing.T, d, other *db.DB) {
+		s := db.Scope{Tenant: uuid.NewString()}
+		write := func(by *db.DB, fn func(tx *db.Tx) error) {
+			t.Helper()
+			if err := by.Write(t.Context(), s, fn); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(d, func(tx *db.Tx) error {
+			tx.Queue(insertSite, []any{s.Tenant, uuid.NewString(), "A", "closed", time.Now()}, nil)
+			return nil
+		})
+		refuseClosed := func(tx *db.Tx) error {
+			name, err := tx.Recall(nameOfSiteSQL, s.Tenant, "A")
+			if err == nil && name == "closed" {
+				err = fault.New(fault.Conflict, "HF000", "the site is closed")
+			}
+			return err
+		}
+		for range 2 {
+			if err := d.Write(t.Context(), s, refuseClosed); !fault.HasCode(err, "HF000") {
+				t.Errorf("a closed site: %v", err)
+			}
+		}
+		write(other, func(tx *db.Tx) error {
+			_, err := tx.Exec(renameSiteSQL, s.Tenant, "A", "open")
+			return err
+		})
+		write(d, refuseClosed)
+	})
+}
+
+// A write does not wait for an answer that was given before.
 func TestRecallSavesATrip(t *testing.T) {
 	tap, dsn := pgtest.Through(t, pgtest.DSN(t))
 	d, err := db.Open(t.Context(), db.Options{URL: dsn, Migrate: true, PoolSize: 1})

@@ -52,7 +52,7 @@ func (tx *Tx) queueAudit(r *catalog.Resource, changes []Change) error {
 	}
 	at := tx.Now()
 	entries, scratch := make([]audit.Entry, len(changes)), make([]byte, 0, 1024)
-	entry := told{by: tx.UserID, from: query.FormatTime(at.Add(-time.Second)), upto: query.FormatTime(at)}
+	entry := known{by: tx.UserID, from: query.FormatTime(at.Add(-time.Second)), upto: query.FormatTime(at)}
 	for i, c := range changes {
 		if isAnonymous(c) {
 			web.Unsign(tx.Context())
@@ -94,7 +94,7 @@ func loggedMoment(c Change, at time.Time) (moment time.Time, isDay bool) {
 
 // changeImages are the changed fields before and after, as JSON; values that not
 // every reader of the row sees are masked, but costs: the log's readers see them.
-func changeImages(r *catalog.Resource, c Change, entry told, scratch []byte) (before, after string) {
+func changeImages(r *catalog.Resource, c Change, entry known, scratch []byte) (before, after string) {
 	if c.Before != nil {
 		before = rowImage(r, c.Before, c.After, scratch)
 	}
@@ -102,7 +102,7 @@ func changeImages(r *catalog.Resource, c Change, entry told, scratch []byte) (be
 	case c.After == nil:
 	case c.Before == nil:
 		after = imageFields(r, c.After, scratch, func(f *catalog.Field, v any) bool {
-			return v == nil || entry.implies(f, v)
+			return v == nil || entry.isImplied(f, v)
 		})
 	default:
 		after = rowImage(r, c.After, c.Before, scratch)
@@ -110,13 +110,14 @@ func changeImages(r *catalog.Resource, c Change, entry told, scratch []byte) (be
 	return before, after
 }
 
-// told is what an entry of the log says itself of a new record: who made it, and between
+// known is what an entry of the log says itself of a new record: who made it, and between
 // which moments.
-type told struct{ by, from, upto string }
+type known struct{ by, from, upto string }
 
-// implies reports a value that the entry says already, or with which every record begins:
-// the record's id, and what the server counts.
-func (e told) implies(f *catalog.Field, v any) bool {
+// isImplied reports a value that the entry says already, or with which every record begins:
+// the record's id, and counts that nobody has begun. Zeros that somebody finds, such as
+// that of a count without a variance, are said.
+func (e known) isImplied(f *catalog.Field, v any) bool {
 	switch f.Name {
 	case "id", "version":
 		return true
@@ -126,7 +127,8 @@ func (e told) implies(f *catalog.Field, v any) bool {
 		made, isText := v.(string)
 		return isText && e.from < made && made <= e.upto
 	}
-	return f.ReadOnly && (v == int64(0) || v == decimal.Dec(0) || v == false)
+	beginsAtNothing := f.ReadOnly && (f.Default == "0" || f.Default == "false") && len(f.Readers) == 0
+	return beginsAtNothing && (v == int64(0) || v == decimal.Dec(0) || v == false)
 }
 
 // rowImage are the fields of a row that differ from another's, or all that have a value.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"holdfast/internal/actor"
+	"holdfast/internal/catalog"
 	"holdfast/internal/store"
 )
 
@@ -58,5 +59,31 @@ func TestLoggedNewRecord(t *testing.T) {
 				t.Errorf("%s: the status that the server chose is not logged: %s", c.name, after)
 			}
 		}
+	})
+}
+
+// A zero that somebody has found is no beginning: the log says it, masked where the record
+// shows it to some alone.
+func TestLoggedFindings(t *testing.T) {
+	each(t, func(t *testing.T, k *kit) {
+		err := k.s.Write(context.Background(), as(north, actor.Manager), func(tx *store.Tx) error {
+			zones, err := tx.InsertRows("zones", []store.Row{{"code": "Z", "name": "Z"}})
+			if err != nil {
+				return err
+			}
+			items, err := tx.InsertRows("items", []store.Row{{"sku": "A", "name": "A"}})
+			if err != nil {
+				return err
+			}
+			_, err = tx.InsertRows("stock_counts", []store.Row{{"zone_id": zones[0]["id"], "item_id": items[0]["id"],
+				"counted": "1", "expected": "0", "variance": "1", "exact": false, "counted_at": "2026-03-01T10:00:00Z"}})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.want(k.get(as(north, actor.Admin),
+			"audit?select=after->exact,after->expected&entity_type=eq.stock_counts"),
+			`[{"exact":false,"expected":"`+catalog.Masked+`"}]`)
 	})
 }
