@@ -75,8 +75,10 @@ func TestLoggedFindings(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, err = tx.InsertRows("stock_counts", []store.Row{{"zone_id": zones[0]["id"], "item_id": items[0]["id"],
-				"counted": "1", "expected": "0", "variance": "1", "exact": false, "counted_at": "2026-03-01T10:00:00Z"}})
+			_, err = tx.InsertRows("stock_counts", []store.Row{{
+				"zone_id": zones[0]["id"], "item_id": items[0]["id"], "counted_at": "2026-03-01T10:00:00Z",
+				"counted": "1", "expected": "0", "variance": "1", "exact": false,
+			}})
 			return err
 		})
 		if err != nil {

@@ -48,15 +48,18 @@ const routable = (s: Shipment) =>
 export function BoardPage() {
   const p = usePermissions();
   const { query, route } = useLocation();
-  const by = query['by'] === 'driver' || query['by'] === 'route' ? query['by'] : 'state';
+  const shown = p?.collections['shipments']?.read?.fields;
+  const seesDrivers = !shown || shown.includes('driver_id');
+  const by = (query['by'] === 'driver' && seesDrivers) || query['by'] === 'route' ? query['by'] : 'state';
   const way = query['way'] === 'inbound' ? 'inbound' : query['way'] === 'all' ? 'all' : 'outbound';
   const q = useQuery({
-    queryKey: ['c', 'shipments', 'board', way],
+    queryKey: ['c', 'shipments', 'board', way, seesDrivers],
+    enabled: !!p,
     queryFn: () => {
       let r = supabase
         .from('shipments')
         .select(
-          'id,shipment_no,status,direction,carrier,route_id,tracking_no,planned_at,eta,stop_seq,exception_code,origin,destination,driver:driver_id(id,worker:worker_id(name))',
+          `id,shipment_no,status,direction,carrier,route_id,tracking_no,planned_at,eta,stop_seq,exception_code,origin,destination${seesDrivers ? ',driver:driver_id(id,worker:worker_id(name))' : ''}`,
         )
         .in('status', [...columns]);
       if (way !== 'all') r = r.eq('direction', way);
@@ -118,7 +121,7 @@ export function BoardPage() {
           label={_('Group by')}
           options={[
             ['state', _('By state')],
-            ['driver', _('By driver')],
+            ...(seesDrivers ? [['driver', _('By driver')] as [string, string]] : []),
             ['route', _('On a map')],
           ]}
           at={by}
