@@ -266,8 +266,8 @@ func TestStreamShowsWhatTheCallerMaySee(t *testing.T) {
 			audience    map[string]string
 		}{
 			{testTenant, "order.confirmed", nil}, {testTenant, "import.completed", nil}, {otherTenant, "order.confirmed", nil},
-			{testTenant, "incident.reported", nil}, {testTenant, "incident.reported",
-				map[string]string{"reported_by": operator}},
+			{testTenant, "training.assigned", nil}, {testTenant, "training.assigned",
+				map[string]string{"user_id": operator}},
 			{testTenant, "stock.low", nil}, {otherTenant, "stock.low", nil},
 		} {
 			k.emit(e.tenant, e.typ, i, e.audience)
