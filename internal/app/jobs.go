@@ -41,6 +41,10 @@ func jobKinds(a *App) []job.Kind {
 			Keep: time.Hour, Run: func(ctx context.Context, j job.Job) error {
 				return warehouse.Watch{LowStock: a.announcer.lowStock}.AllocateArrived(ctx, a.Store, j.Tenant)
 			}},
+		hourly("allocate-waiting", "promise goods that allocate-open missed to the orders that wait for them",
+			func(ctx context.Context) error {
+				return warehouse.Watch{LowStock: a.announcer.lowStock}.AllocateWaiting(ctx, a.Store)
+			}),
 		{Name: "release-reservations", Doc: "give back stock that was promised until a time that is past",
 			Every: 5 * time.Minute,
 			Run:   func(ctx context.Context, _ job.Job) error { return warehouse.ReleaseReservations(ctx, a.Store) }},

@@ -95,13 +95,14 @@ const addOnceSQL = `
 		WHERE waiting.tenant_id = $1
 			AND waiting.kind = $2
 			AND waiting.status = 'pending'
+			AND waiting.tries = 0
 			AND waiting.due_at > $6
 	)`
 
 // AddOnce queues the writing of a job without a payload, unless one of its tenant and kind waits
 // that is due later than a moment: that one is then begun when this transaction is over, and
-// sees what it wrote. Two transactions at the same time may add one each; none waits for the
-// other.
+// sees what it wrote. One that has failed and waits for its next try is none of these. Two
+// transactions at the same time may add one each; none waits for the other.
 func AddOnce(tx *db.Tx, j Job, later time.Time) {
 	tx.Queue(addOnceSQL, []any{j.Tenant, j.Kind, j.Key, j.Made.UTC(), j.Due.UTC(), later.UTC()}, nil)
 }

@@ -55,6 +55,7 @@ type plan struct {
 	isBound  bool              // stock of site alone is taken, for a pick list that is walked there
 	site     string            // where isBound, "" = zones of no site
 	across   bool              // orders of a site take stock of others after their own
+	most     int               // orders that are promised something, then no other is looked at; 0 = all
 }
 
 // allocated is what an allocation has done.
@@ -62,6 +63,8 @@ type allocated struct {
 	rows      []record.Reservation // new reservations
 	short     []Short
 	transfers []ProposedTransfer
+	orders    []string // that were promised something
+	last      string   // order that was looked at last, where the plan's most ended it; "" = all were
 }
 
 // allocateOrders promises free stock to the lines of orders, whose locks are held.
@@ -99,7 +102,13 @@ func (k work) allocateOrders(orders []string, p plan) (*allocated, error) {
 			giveBack(rows, stock)
 			continue
 		}
-		out.rows = append(out.rows, rows...)
+		if out.rows = append(out.rows, rows...); len(rows) > 0 {
+			out.orders = append(out.orders, group[0].order)
+		}
+		if p.most > 0 && len(out.orders) == p.most {
+			out.last = group[0].order
+			break
+		}
 	}
 	for _, r := range out.rows {
 		r.SetExpiresAtOrNull(db.Null(p.expires))

@@ -7,6 +7,7 @@ import (
 	"holdfast/internal/query"
 	"holdfast/internal/record"
 	"holdfast/internal/store"
+	"holdfast/internal/warehouse/arrivals"
 	"holdfast/internal/warehouse/inventory"
 	"holdfast/internal/warehouse/ownstock"
 )
@@ -112,7 +113,19 @@ func (w Watch) freeLots(tx *store.Tx, changes []store.Change) error {
 	if len(lots.list) == 0 {
 		return nil
 	}
+	askForOpened(tx, sign)
 	return w.addFree(tx, items, sign, func() ([]ownstock.Free, error) { return ownstock.ReadOfLots(tx, lots.list) })
+}
+
+// askForOpened asks for the allocation of open orders where goods of lots or zones may be promised
+// from now on. Files tell of the past: they ask for nothing.
+func askForOpened(tx *store.Tx, sign map[string]decimal.Dec) {
+	for _, by := range sign {
+		if by > 0 && tx.Store.Audited() {
+			arrivals.Ask(tx)
+			return
+		}
+	}
 }
 
 // addFree locks items and adds what is then free of lots or zones to what is available of

@@ -147,9 +147,12 @@ func checkDirection(c record.Change[record.Shipment]) error {
 	// made ready first.
 	wrong = wrong || to == "in_transit" && from == "planned" && way != "inbound"
 	if wrong {
+		hint := "pack its goods and close the packages: then it is ready and leaves by dispatch"
+		if way == "inbound" {
+			hint = "it is in_transit once it is on its way, arrived when it is at the dock, and then received"
+		}
 		return fault.New(fault.Conflict, "HF001", "shipments cannot move to %q", to).
-			With("an "+way+" shipment does not go from \""+from+"\" to \""+to+"\"",
-				"pack its goods and close the packages: then it is ready and leaves by dispatch")
+			With("an "+way+" shipment does not go from \""+from+"\" to \""+to+"\"", hint)
 	}
 	return nil
 }

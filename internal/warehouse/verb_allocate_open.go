@@ -1,7 +1,9 @@
 package warehouse
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -18,7 +20,7 @@ import (
 // AllocateOpenIn says which orders are looked at.
 type AllocateOpenIn struct {
 	SiteID    string `json:"site_id" format:"uuid" names:"sites" doc:"Orders of this site alone."`
-	MaxOrders int64  `json:"max_orders" min:"1" max:"1000" default:"200" doc:"Orders at most, the most urgent first."`
+	MaxOrders int64  `json:"max_orders" min:"1" max:"1000" default:"200" doc:"Promised at most, most urgent first."`
 }
 
 // AllocateOpenOut is what orders were promised.
@@ -27,7 +29,8 @@ type AllocateOpenOut struct {
 	Orders       []verb.Record `json:"orders" record:"orders" doc:"Those that were promised goods."`
 	Reservations []verb.Record `json:"reservations" record:"reservations" doc:"Those that are new."`
 	Short        []Short       `json:"short" doc:"What found no stock, of the orders that were looked at."`
-	More         bool          `json:"more" doc:"Orders beyond max_orders wait for goods which are free."`
+	Looked       int64         `json:"looked_at" doc:"Orders that were looked at."`
+	More         bool          `json:"more" doc:"Orders beyond looked_at wait for goods which are free."`
 
 	Transfers []ProposedTransfer `json:"transfers" doc:"What lies at another site: a transfer would bring it."`
 }
@@ -36,34 +39,42 @@ func (w Watch) allocateOpen(c *verb.Call, in *AllocateOpenIn) (*AllocateOpenOut,
 	if _, err := readRecord[record.Site](c, "site_id", in.SiteID); err != nil {
 		return nil, err
 	}
-	waiting, err := arrivals.ListWaiting(c.Tx, in.SiteID)
-	if err != nil {
-		return nil, err
-	}
-	most := min(len(waiting), int(in.MaxOrders))
-	done, err := w.workOf(c).allocateWaiting(waiting[:most])
-	if err != nil {
-		return nil, err
-	}
-	orders, err := byID[record.Order](c, waiting[:most])
-	if err != nil {
-		return nil, err
-	}
-	promised, err := listOrdersPromised(c, done.rows)
-	if err != nil {
-		return nil, err
-	}
-	out := &AllocateOpenOut{
-		Orders:       []verb.Record{},
-		Reservations: record.ShowList(c, done.rows),
-		Short:        append([]Short{}, done.short...),
-		Transfers:    append([]ProposedTransfer{}, done.transfers...),
-		More:         most < len(waiting),
-	}
-	for _, id := range waiting[:most] {
-		if promised[id] {
-			out.Orders = append(out.Orders, record.Show(c, orders[id]))
+	out := &AllocateOpenOut{Orders: []verb.Record{}, Short: []Short{}, Transfers: []ProposedTransfer{}}
+	var rows []record.Reservation
+	var ids []string
+	after := arrivals.First()
+	for out.Looked < mostLooked && len(ids) < int(in.MaxOrders) {
+		page, err := arrivals.ListWaiting(c.Tx, in.SiteID, after, waitingAtOnce)
+		if err != nil {
+			return nil, err
 		}
+		if len(page) == 0 {
+			break
+		}
+		done, err := w.workOf(c).allocateWaiting(arrivals.IDs(page), int(in.MaxOrders)-len(ids))
+		if err != nil {
+			return nil, err
+		}
+		looked := len(page)
+		if done.last != "" {
+			looked = 1 + slices.IndexFunc(page, func(w arrivals.Waiting) bool { return w.ID == done.last })
+		}
+		after = page[looked-1]
+		out.Looked += int64(looked)
+		ids, rows = append(ids, done.orders...), append(rows, done.rows...)
+		out.Short, out.Transfers = append(out.Short, done.short...), append(out.Transfers, done.transfers...)
+	}
+	rest, err := arrivals.ListWaiting(c.Tx, in.SiteID, after, 1)
+	if err != nil {
+		return nil, err
+	}
+	orders, err := byID[record.Order](c, ids)
+	if err != nil {
+		return nil, err
+	}
+	out.Reservations, out.More = record.ShowList(c, rows), len(rest) > 0
+	for _, id := range ids {
+		out.Orders = append(out.Orders, record.Show(c, orders[id]))
 	}
 	if len(out.Orders) > 0 {
 		out.Then("release_picks", "Release to pick")
@@ -71,18 +82,9 @@ func (w Watch) allocateOpen(c *verb.Call, in *AllocateOpenIn) (*AllocateOpenOut,
 	return out, nil
 }
 
-// listOrdersPromised are the orders that new reservations are for.
-func listOrdersPromised(c *verb.Call, rows []record.Reservation) (map[string]bool, error) {
-	lines, err := byID[record.OrderLine](c, record.Texts(rows, record.Reservation.OrderLineID))
-	promised := map[string]bool{}
-	for _, l := range lines {
-		promised[l.OrderID()] = true
-	}
-	return promised, err
-}
-
-// allocateWaiting promises what is free to those of some orders that still may be worked on.
-func (k work) allocateWaiting(ids []string) (*allocated, error) {
+// allocateWaiting promises what is free to those of some orders that still may be worked on: to
+// as many of them at most, 0 for all.
+func (k work) allocateWaiting(ids []string, most int) (*allocated, error) {
 	orders, err := locking.LockRows[record.Order](k.Tx, ids)
 	if err != nil {
 		return nil, err
@@ -95,40 +97,90 @@ func (k work) allocateWaiting(ids []string) (*allocated, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.most = most
 	return k.allocateOrders(record.IDs(orders), p)
 }
 
-// waitingAtOnce is how many orders one transaction promises goods that have arrived.
-const waitingAtOnce = 100
+// waitingAtOnce is how many orders that wait are looked at together, and mostLooked how many one
+// request looks at.
+const (
+	waitingAtOnce = 100
+	mostLooked    = 2000
+)
+
+// AllocateWaiting is AllocateArrived of every tenant: goods that were written while the job that
+// they asked for began are promised by it.
+func (w Watch) AllocateWaiting(ctx context.Context, s *store.Store) error {
+	var tenants []string
+	err := s.DB().Read(ctx, db.Scope{All: true}, func(tx *db.Tx) (err error) {
+		tenants, err = arrivals.ListTenants(tx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, tenant := range tenants {
+		if err := w.AllocateArrived(ctx, s, tenant); err != nil {
+			failed = append(failed, fmt.Errorf("warehouse: tenant %s: %w", tenant, err))
+		}
+	}
+	return errors.Join(failed...)
+}
 
 // AllocateArrived promises what is free to the orders of a tenant that wait for it, the most
 // urgent first, unless the tenant does so by hand.
 func (w Watch) AllocateArrived(ctx context.Context, s *store.Store, tenant string) error {
 	scope, as := db.Scope{Tenant: tenant}, actor.Actor{TenantID: tenant, Role: actor.Service}
-	var waiting []string
-	err := s.DB().Read(ctx, scope, func(tx *db.Tx) error {
-		in := s.In(tx, as)
-		isAsked, err := arrivals.IsAsked(in)
-		if err != nil || !isAsked {
-			waiting = nil
-			return err
-		}
-		waiting, err = arrivals.ListWaiting(in, "")
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("warehouse: find orders that wait: %w", err)
-	}
-	for ids := range slices.Chunk(waiting, waitingAtOnce) {
-		err := s.DB().Write(ctx, scope, func(tx *db.Tx) error {
-			_, err := work{s.In(tx, as), w}.allocateWaiting(ids)
+	after := arrivals.First()
+	var failed error
+	for {
+		var page []arrivals.Waiting
+		err := s.DB().Read(ctx, scope, func(tx *db.Tx) (err error) {
+			in := s.In(tx, as)
+			page = nil
+			isAsked, err := arrivals.IsAsked(in)
+			if err != nil || !isAsked {
+				return err
+			}
+			page, err = arrivals.ListWaiting(in, "", after, waitingAtOnce)
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("warehouse: allocate what has arrived: %w", err)
+			return fmt.Errorf("warehouse: find orders that wait: %w", err)
+		}
+		if len(page) == 0 {
+			return failed
+		}
+		after = page[len(page)-1]
+		if err := w.allocatePage(ctx, s, as, arrivals.IDs(page)); err != nil {
+			failed = cmp.Or(failed, err)
 		}
 	}
-	return nil
+}
+
+// allocatePage promises what is free to orders together, and to each alone where that fails: one
+// that cannot be promised anything does not keep the others. The error is that of the first.
+func (w Watch) allocatePage(ctx context.Context, s *store.Store, as actor.Actor, ids []string) error {
+	allocate := func(ids []string) error {
+		return s.DB().Write(ctx, db.Scope{Tenant: as.TenantID}, func(tx *db.Tx) error {
+			_, err := work{s.In(tx, as), w}.allocateWaiting(ids, 0)
+			return err
+		})
+	}
+	if allocate(ids) == nil {
+		return nil
+	}
+	var failed error
+	for _, id := range ids {
+		if err := allocate([]string{id}); err != nil && failed == nil {
+			failed = fmt.Errorf("warehouse: allocate what has arrived to order %s: %w", id, err)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return failed
 }
 
 // followMovements posts movements, and asks for the allocation of orders that wait for what

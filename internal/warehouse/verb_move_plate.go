@@ -11,6 +11,7 @@ import (
 	"holdfast/internal/store"
 	"holdfast/internal/verb"
 	"holdfast/internal/warehouse/locking"
+	"holdfast/internal/warehouse/ownstock"
 	"holdfast/internal/warehouse/plates"
 	"holdfast/internal/warehouse/sites"
 )
@@ -56,7 +57,7 @@ func (w Watch) movePlate(c *verb.Call, in *MovePlateIn) (*MovePlateOut, error) {
 		return nil, fault.New(fault.Conflict, CodeMovement, "plate %s lies in zone %s already", in.LPN, to.Code()).
 			At("to_zone_id", "is where the plate lies")
 	}
-	for _, step := range [...]func() error{p.lockPromises, p.checkSites, p.planMoves} {
+	for _, step := range [...]func() error{p.lockPromises, p.checkTarget, p.planMoves} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -121,18 +122,25 @@ func (p *platePlan) listPicks() ([]record.PickLine, error) {
 		jsonList(record.IDs(p.promises)))
 }
 
-// checkSites refuses to carry away from their site goods that are promised there.
-func (p *platePlan) checkSites() error {
+// checkTarget refuses to carry goods that are promised to where none are promised, and away from
+// their site.
+func (p *platePlan) checkTarget() error {
 	if len(p.promises) == 0 {
 		return nil
-	}
-	at, err := sites.ReadOfZones(p.Tx, []string{p.from.ZoneID, p.in.ToZoneID})
-	if err != nil || at[p.from.ZoneID].SiteID == at[p.in.ToZoneID].SiteID {
-		return err
 	}
 	var sum decimal.Dec
 	for _, r := range p.promises {
 		sum += r.Quantity()
+	}
+	if p.to.Status() == "active" && !ownstock.IsOpen(p.to.Status(), p.to.Kind()) {
+		return fault.New(fault.Conflict, CodeInUse, "%s on plate %s are promised to orders, and zone %s is for %s",
+			sum, p.in.LPN, p.to.Code(), p.to.Kind()).
+			With("", "give the stock back first (deallocate_order), then bring the plate there").
+			At("to_zone_id", "bars what is in it from orders")
+	}
+	at, err := sites.ReadOfZones(p.Tx, []string{p.from.ZoneID, p.in.ToZoneID})
+	if err != nil || at[p.from.ZoneID].SiteID == at[p.in.ToZoneID].SiteID {
+		return err
 	}
 	return fault.New(fault.Conflict, CodeInUse, "%s on plate %s are promised to orders, and zone %s is of another site",
 		sum, p.in.LPN, at[p.in.ToZoneID].Code).
@@ -150,8 +158,8 @@ func (p *platePlan) planMoves() error {
 				continue
 			}
 			if r.Picked() {
-				return fault.New(fault.Conflict, CodeInUse, "%s on plate %s are picked: they wait in %s for their shipment",
-					r.Quantity(), p.in.LPN, p.from.Code).
+				return fault.New(fault.Conflict, CodeInUse,
+					"%s on plate %s are picked: they wait in %s for their shipment", r.Quantity(), p.in.LPN, p.from.Code).
 					With("", "put them back (unpick), or pack and ship them").At("lpn", "is picked")
 			}
 			free -= r.Quantity()

@@ -127,6 +127,7 @@ func (w Watch) followZones(tx *store.Tx, changes []store.Change) error {
 	if len(sign) == 0 {
 		return nil
 	}
+	askForOpened(tx, sign)
 	zones := slices.Sorted(maps.Keys(sign))
 	free, err := ownstock.ReadOfZones(tx, zones)
 	if err != nil {

@@ -196,9 +196,11 @@ func TestStockValueAsAFile(t *testing.T) {
 			t.Errorf("the client's goods were worth %v", *kpis.KPIs.Owners)
 		}
 		for _, bad := range []string{"2026-02-30", "tomorrow", "2999-01-01"} {
-			r := k.Get(g.as, "/functions/v1/warehouse-kpis?as_of="+bad)
-			if r.Status != http.StatusBadRequest || !strings.Contains(string(r.Body), "as_of") {
-				t.Errorf("figures as_of=%s: %d %s", bad, r.Status, r.Body)
+			for _, role := range []actor.Role{actor.Manager, actor.Operator, actor.Driver} {
+				r := k.Get(testkit.As(role), "/functions/v1/warehouse-kpis?as_of="+bad)
+				if r.Status != http.StatusBadRequest || !strings.Contains(string(r.Body), "as_of") {
+					t.Errorf("figures as_of=%s: %s %d %s", bad, role, r.Status, r.Body)
+				}
 			}
 		}
 		for _, bad := range []string{"2026-02-30", "tomorrow", "", "2999-01-01"} {

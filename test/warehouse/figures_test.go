@@ -56,7 +56,10 @@ func figuresOfRows(t *testing.T, k *testkit.Kit, as string) figures {
 	t.Helper()
 	f := figures{}
 	count := func(name string, holds bool) {
-		f[name] += map[bool]float64{true: 1}[holds]
+		f[name] += 0 // a figure that is told of no row is compared, too
+		if holds {
+			f[name]++
+		}
 	}
 	now := time.Now()
 	for _, r := range readAll(t, k, as, "zones", "id,status") {

@@ -58,17 +58,17 @@ func (p *threePL) newOrder(kind, site, owner string, q float64, more map[string]
 		"item_id": p.goodsOf[owner], "qty_ordered": q})
 }
 
-func (p *threePL) confirm(order string) {
+func (p *threePL) confirmOrder(order string) {
 	p.t.Helper()
 	p.say("confirm_order", map[string]any{"order_id": order}, 200, nil)
 }
 
 // arrives takes goods of an owner in at a site in two receipts, closes what never came, and puts
 // all of it away.
-func (p *threePL) arrives(site, owner string, q float64) {
+func (p *threePL) receiveGoods(site, owner string, q float64) {
 	p.t.Helper()
 	order, line := p.newOrder("inbound", site, owner, q+5, nil)
-	p.confirm(order)
+	p.confirmOrder(order)
 	for _, part := range []float64{q - 10, 10} {
 		var out receiptOut
 		p.say("receive", map[string]any{"order_id": order, "zone_id": p.docks[site],
@@ -86,23 +86,23 @@ func (p *threePL) picksAll(site, order string) {
 	var out struct{ Lines []struct{ ID, Qty any } }
 	p.say("release_picks", map[string]any{"order_ids": []any{order}}, 200, &out)
 	for _, l := range out.Lines {
-		p.picks(site, l.ID, l.Qty)
+		p.pickLine(site, l.ID, l.Qty)
 	}
 }
 
-func (p *threePL) picks(site string, line, q any) {
+func (p *threePL) pickLine(site string, line, q any) {
 	p.t.Helper()
 	p.say("pick_line", map[string]any{"pick_line_id": line, "quantity": q, "to_zone_id": p.lanes[site]}, 200, nil)
 }
 
 // leads leads an outbound order of 4 through the stages up to one of them.
-func (p *threePL) leads(site, owner, until string) (order, shipment string) {
+func (p *threePL) leadOrder(site, owner, until string) (order, shipment string) {
 	p.t.Helper()
 	order, line := p.newOrder("outbound", site, owner, 4, nil)
 	for _, stage := range stages3 {
 		switch stage {
 		case "confirmed":
-			p.confirm(order)
+			p.confirmOrder(order)
 		case "released":
 			p.say("release_picks", map[string]any{"order_ids": []any{order}}, 200, nil)
 		case "picked":
@@ -110,7 +110,7 @@ func (p *threePL) leads(site, owner, until string) (order, shipment string) {
 				ID  string
 				Qty float64
 			}](p.t, p.k, p.as, "pick_lines?select=id,qty&status=eq.pending&order_line_id=eq."+line) {
-				p.picks(site, l.ID, l.Qty)
+				p.pickLine(site, l.ID, l.Qty)
 			}
 		case "on a shipment":
 			shipment = p.consigned(line, 4, nil)
@@ -138,11 +138,11 @@ var stages3 = []string{"draft", "confirmed", "released", "picked", "on a shipmen
 
 // cancels cancels an order at every stage, by verb and by change of its row; what left is not
 // cancelled any more.
-func (p *threePL) cancels() {
+func (p *threePL) cancelOrder() {
 	p.t.Helper()
 	for i, stage := range stages3 {
 		site, owner := places3[i%2], houses[i%3]
-		order, _ := p.leads(site, owner, stage)
+		order, _ := p.leadOrder(site, owner, stage)
 		want := 200
 		if stage == "left" {
 			want = 409
@@ -160,10 +160,10 @@ func (p *threePL) cancels() {
 }
 
 // splits sends an order in two shipments, and two orders of a client in one.
-func (p *threePL) splits() {
+func (p *threePL) splitOrder() {
 	p.t.Helper()
 	order, line := p.newOrder("outbound", "HH", "ONE", 9, nil)
-	p.confirm(order)
+	p.confirmOrder(order)
 	p.picksAll("HH", order)
 	for _, q := range []float64{4, 5} {
 		shipment := p.consigned(line, q, nil)
@@ -176,7 +176,7 @@ func (p *threePL) splits() {
 	var lines []any
 	for range 2 {
 		order, line := p.newOrder("outbound", "B", "TWO", 3, nil)
-		p.confirm(order)
+		p.confirmOrder(order)
 		p.picksAll("B", order)
 		lines = append(lines, map[string]any{"order_line_id": line, "quantity": 3})
 	}
@@ -191,11 +191,11 @@ func (p *threePL) splits() {
 
 // transfers brings goods of the house and of a client to the other site; of one some are lost,
 // one is cancelled before it leaves, one is still on its way.
-func (p *threePL) transfers() {
+func (p *threePL) transferGoods() {
 	p.t.Helper()
 	for i, owner := range houses {
 		order, line := p.newOrder("transfer", "HH", owner, 6, map[string]any{"to_site_id": p.sites["B"]})
-		p.confirm(order)
+		p.confirmOrder(order)
 		p.picksAll("HH", order)
 		if i == 1 {
 			p.say("hold_order", map[string]any{"order_id": order, "reason": "not needed"}, 200, nil)
@@ -218,7 +218,7 @@ func (p *threePL) transfers() {
 // comesBack takes a shipment back, and a part of what a customer got; more than left is refused.
 func (p *threePL) comesBack() {
 	p.t.Helper()
-	_, shipment := p.leads("HH", "ONE", "left")
+	_, shipment := p.leadOrder("HH", "ONE", "left")
 	p.say("report_exception", map[string]any{"shipment_id": shipment, "code": "REFUSED"}, 200, nil)
 	p.say("return_shipment", map[string]any{"shipment_id": shipment, "note": "nobody there"}, 200, nil)
 	back := list1(p.t, p.k, p.as, "orders?select=id&type=eq.return&external_ref=eq."+shipment)
@@ -228,7 +228,7 @@ func (p *threePL) comesBack() {
 	p.sent["ONE"] -= 4
 
 	back, line = p.newOrder("return", "B", "TWO", 50, nil)
-	p.confirm(back)
+	p.confirmOrder(back)
 	take := func(q float64, what string, want int) testkit.Response {
 		p.t.Helper()
 		return p.say("receive_return", map[string]any{"order_id": back, "lines": []any{map[string]any{
@@ -243,7 +243,7 @@ func (p *threePL) comesBack() {
 }
 
 // counts counts a bin of two owners while goods are picked out of it.
-func (p *threePL) counts() {
+func (p *threePL) countGoods() {
 	p.t.Helper()
 	lies := map[string]float64{}
 	for _, owner := range []string{"", "ONE"} {
@@ -258,7 +258,7 @@ func (p *threePL) counts() {
 	}
 	p.say("start_count", map[string]any{"zone_id": p.bins["HH"]}, 200, &task)
 	order, _ := p.newOrder("outbound", "HH", "ONE", 2, nil)
-	p.confirm(order)
+	p.confirmOrder(order)
 	p.picksAll("HH", order)
 	lines := []any{map[string]any{"item_id": p.item, "counted": lies[""] - 1},
 		map[string]any{"item_id": p.goodsOf["ONE"], "counted": lies["ONE"] - 2, "owner_id": p.owners["ONE"]}}
@@ -287,17 +287,17 @@ func TestDayOfAThreePL(t *testing.T) {
 		p := newThreePL(t, k)
 		for _, at := range places3 {
 			for _, owner := range houses {
-				p.arrives(at, owner, 60)
+				p.receiveGoods(at, owner, 60)
 			}
 		}
-		p.splits()
-		p.cancels()
-		p.transfers()
+		p.splitOrder()
+		p.cancelOrder()
+		p.transferGoods()
 		p.comesBack()
-		p.counts()
+		p.countGoods()
 		late := map[string]any{"promised_at": time.Now().UTC().AddDate(0, 0, -1)}
 		held, _ := p.newOrder("outbound", "B", "TWO", 2, late)
-		p.confirm(held)
+		p.confirmOrder(held)
 		p.say("hold_order", map[string]any{"order_id": held, "reason": "unpaid"}, 200, nil)
 
 		for _, owner := range houses {
@@ -326,9 +326,9 @@ func TestDayOfAThreePL(t *testing.T) {
 func TestVerifyLooksAtOwners(t *testing.T) {
 	testkit.Run(t, func(t *testing.T, k *testkit.Kit) {
 		p := newThreePL(t, k)
-		p.arrives("HH", "ONE", 20)
+		p.receiveGoods("HH", "ONE", 20)
 		order, line := p.newOrder("outbound", "HH", "ONE", 4, nil)
-		p.confirm(order)
+		p.confirmOrder(order)
 		k.Verified(t)
 		const theirs = "UPDATE orders SET owner_id = $3 WHERE tenant_id = $1 AND id = $2"
 		err := k.App.DB.Write(t.Context(), db.Scope{Tenant: demo.North}, func(tx *db.Tx) error {

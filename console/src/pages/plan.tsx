@@ -170,9 +170,15 @@ function Waves({ p }: { p: Permissions }) {
     });
   const promise = () =>
     act('promise', async () => {
-      const r = await rpc<{ orders: Row[] }>('allocate_open', {});
-      return r.orders.length
-        ? plural(r.orders.length, '{n} order was promised goods', '{n} orders were promised goods')
+      const r = await rpc<{ orders: Row[]; looked_at: number }>('allocate_open', {});
+      if (r.orders.length)
+        return plural(r.orders.length, '{n} order was promised goods', '{n} orders were promised goods');
+      return r.looked_at
+        ? plural(
+            r.looked_at,
+            '{n} order was looked at and could be promised nothing',
+            '{n} orders were looked at and none could be promised anything',
+          )
         : _('No order waits for goods that are free');
     });
   return (

@@ -356,6 +356,7 @@ export const dePages: Record<string, string> = {
   'Move the plate': 'Palette umlagern', 'Move the plate: {what}': 'Palette umlagern: {what}', 'Plate {what} was moved': 'Palette {what} wurde umgelagert',
   'All that is on it goes along, also what is promised.': 'Alles darauf geht mit, auch Zugesagtes.',
   'Promise what is free': 'Freies zusagen', '{n} order was promised goods': '{n} Auftrag bekam Ware zugesagt', '{n} orders were promised goods': '{n} Aufträge bekamen Ware zugesagt',
+  '{n} order was looked at and could be promised nothing': '{n} Auftrag wurde geprüft und konnte nichts zugesagt bekommen', '{n} orders were looked at and none could be promised anything': '{n} Aufträge wurden geprüft, keiner konnte etwas zugesagt bekommen',
   'No order waits for goods that are free': 'Kein Auftrag wartet auf Ware, die frei ist',
   '{n} × {sku} moved': '{n} × {sku} umgelagert',
   'Which goods?': 'Welche Ware?',

@@ -397,6 +397,7 @@ export const frPages: Record<string, string> = {
   'Move the plate': 'Déplacer la palette', 'Move the plate: {what}': 'Déplacer la palette : {what}', 'Plate {what} was moved': 'La palette {what} a été déplacée',
   'All that is on it goes along, also what is promised.': 'Tout ce qu’elle porte suit, aussi ce qui est promis.',
   'Promise what is free': 'Promettre le libre', '{n} order was promised goods': 'Du stock a été promis à {n} commande', '{n} orders were promised goods': 'Du stock a été promis à {n} commandes',
+  '{n} order was looked at and could be promised nothing': '{n} commande a été examinée, rien n’a pu lui être promis', '{n} orders were looked at and none could be promised anything': '{n} commandes ont été examinées, rien n’a pu leur être promis',
   'No order waits for goods that are free': 'Aucune commande n’attend de stock libre',
   '{n} × {sku} moved': '{n} × {sku} déplacés',
   'Which goods?': 'Quelles marchandises ?',

@@ -87,6 +87,12 @@ const picksSQL = `
 // Shifts are looked for of the newest lines only, as many as are told; lines of
 // them that nobody had a closed shift for are told too, and count in neither.
 func (p *Planner) KPIs(ctx context.Context, a actor.Actor, in *KPIsIn) (*KPIsOut, error) {
+	books := costs.NewBooks(p.store)
+	if in.AsOf != "" { // a role that sees no costs learns of a wrong day, too
+		if err := books.CheckDay(ctx, a, in.AsOf); err != nil {
+			return nil, err
+		}
+	}
 	now := p.now().UTC()
 	from := now.Add(-time.Duration(in.Days) * 24 * time.Hour)
 	var worth costs.Worth
@@ -115,7 +121,7 @@ func (p *Planner) KPIs(ctx context.Context, a actor.Actor, in *KPIsIn) (*KPIsOut
 	}
 	if catalog.SeesCosts(a.Role) {
 		if in.AsOf != "" {
-			day, err := costs.NewBooks(p.store).ReadDay(ctx, a, in.AsOf)
+			day, err := books.ReadDay(ctx, a, in.AsOf)
 			if err != nil {
 				return nil, err
 			}

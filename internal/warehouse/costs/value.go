@@ -72,18 +72,13 @@ const stockSQL = `
 func (b *Books) ReadDay(ctx context.Context, a actor.Actor, asOf string) (*Day, error) {
 	day := &Day{}
 	err := b.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error {
-		zone := ""
-		store.QueueZone(tx, a.TenantID, &zone)
 		tx.Queue("SELECT currency FROM tenants WHERE id = $1", []any{a.TenantID}, func(r *db.Row) error {
 			day.Currency = r.Text(0)
 			return nil
 		})
-		if err := tx.Flush(); err != nil {
-			return err
-		}
 		var err error
-		place := localtime.Zone(zone)
-		if day.Date, err = readDate(asOf, localtime.DateOf(b.store.Now(), place)); err != nil {
+		var place *time.Location
+		if day.Date, place, err = b.readDate(tx, a, asOf); err != nil {
 			return err
 		}
 		day.Stock, err = readStock(tx, a.TenantID, day.Date.AddDays(1).Start(place))
@@ -95,7 +90,27 @@ func (b *Books) ReadDay(ctx context.Context, a actor.Actor, asOf string) (*Day, 
 	return day, nil
 }
 
-func readDate(asOf string, today localtime.Date) (localtime.Date, error) {
+// CheckDay refuses a day that [Books.ReadDay] would.
+func (b *Books) CheckDay(ctx context.Context, a actor.Actor, asOf string) error {
+	return b.store.DB().Read(ctx, db.Scope{Tenant: a.TenantID}, func(tx *db.Tx) error {
+		_, _, err := b.readDate(tx, a, asOf)
+		return err
+	})
+}
+
+// readDate reads a day where the tenant is, and where that is.
+func (b *Books) readDate(tx *db.Tx, a actor.Actor, asOf string) (localtime.Date, *time.Location, error) {
+	zone := ""
+	store.QueueZone(tx, a.TenantID, &zone)
+	if err := tx.Flush(); err != nil {
+		return localtime.Date{}, nil, err
+	}
+	place := localtime.Zone(zone)
+	date, err := parseDate(asOf, localtime.DateOf(b.store.Now(), place))
+	return date, place, err
+}
+
+func parseDate(asOf string, today localtime.Date) (localtime.Date, error) {
 	if asOf == "" {
 		return today, nil
 	}

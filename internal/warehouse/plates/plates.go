@@ -6,6 +6,7 @@ package plates
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"holdfast/internal/db"
@@ -123,10 +124,12 @@ func CheckPlaces(tx *store.Tx, changes []store.Change) error {
 	return nil
 }
 
-// comesOnPlate reports goods that come into the warehouse on a plate, or back onto it.
+// comesOnPlate reports goods that come into the warehouse on a plate, or back onto it. A count
+// says what somebody saw: it is written wherever the books have the plate.
 func comesOnPlate(m record.StockMovement) bool {
 	if m.PlateChange() == PutBack {
 		return true
 	}
-	return m.HasLPN() && !m.HasFromZoneID() && m.Type() != "opening" && m.Type() != "import" && !m.HasReversalOf()
+	isTold := slices.Contains([]string{"opening", "import", "count_gain"}, m.Type())
+	return m.HasLPN() && !m.HasFromZoneID() && !isTold && !m.HasReversalOf()
 }
