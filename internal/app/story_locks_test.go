@@ -35,7 +35,8 @@ func TestStoryIsChangedAtOnce(t *testing.T) {
 				set  map[string]any
 			}{
 				{"/v1/incidents?id=eq." + incident, map[string]any{
-					"occurred_at": stamp(at.Add(-time.Duration(n) * time.Minute)), "change_reason": fmt.Sprint("moment ", n)}},
+					"occurred_at":   stamp(at.Add(-time.Duration(n) * time.Minute)),
+					"change_reason": fmt.Sprint("moment ", n)}},
 				{"/v1/osha_cases?id=eq." + of, map[string]any{"minor_register": n%2 == 0}},
 				{"/v1/absences?case_id=eq." + of, map[string]any{"until_on": fmt.Sprintf("%d-06-%02d", year-1, 10+n)}},
 				{"/v1/incidents?id=eq." + incident, map[string]any{

@@ -218,7 +218,7 @@ func TestNodesThatLive(t *testing.T) {
 
 func awaitsNodes(t *testing.T, e *ear, n int) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Second); e.Nodes() != n; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); e.Nodes() != n; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%d nodes, want %d", e.Nodes(), n)
 		}

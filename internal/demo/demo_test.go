@@ -292,7 +292,7 @@ func TestSeed(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n := len(Users()); n != 11 {
+		if n := len(Users()); n != 12 {
 			t.Errorf("%d users", n)
 		}
 	})

@@ -25,24 +25,24 @@ type User struct {
 // Users returns the demo's accounts. The ids are fixed, because records name
 // them as reporters, assignees and makers.
 func Users() []User {
-	n, s := func(r actor.Role) map[string]actor.Role { return map[string]actor.Role{North: r} }, South
+	in := func(tenant string, r actor.Role) map[string]actor.Role { return map[string]actor.Role{tenant: r} }
 	return []User{
-		{ID: userID(1), Email: "owner@north.example", Name: "Greta Lindqvist", Memberships: n(actor.Owner)},
-		{ID: userID(2), Email: "admin@north.example", Name: "Tobias Krüger", Memberships: n(actor.Admin)},
-		{ID: userID(3), Email: "manager@north.example", Name: "Miriam Okafor", Memberships: n(actor.Manager)},
-		{ID: userID(4), Email: "safety@north.example", Name: "Henrik Solberg", Memberships: n(actor.Safety)},
-		{ID: userID(5), Email: "operator@north.example", Name: "Jana Nowak", Memberships: n(actor.Operator),
+		{ID: userID(1), Email: "owner@north.example", Name: "Greta Lindqvist", Memberships: in(North, actor.Owner)},
+		{ID: userID(2), Email: "admin@north.example", Name: "Tobias Krüger", Memberships: in(North, actor.Admin)},
+		{ID: userID(3), Email: "manager@north.example", Name: "Miriam Okafor", Memberships: in(North, actor.Manager)},
+		{ID: userID(4), Email: "safety@north.example", Name: "Henrik Solberg", Memberships: in(North, actor.Safety)},
+		{ID: userID(5), Email: "operator@north.example", Name: "Jana Nowak", Memberships: in(North, actor.Operator),
 			WorkerEmployeeNo: "N-1004"},
-		{ID: userID(6), Email: "driver@north.example", Name: "Emre Yıldız", Memberships: n(actor.Driver),
+		{ID: userID(6), Email: "driver@north.example", Name: "Emre Yıldız", Memberships: in(North, actor.Driver),
 			WorkerEmployeeNo: "N-1101"},
-		{ID: userID(7), Email: "viewer@north.example", Name: "Clara Beck", Memberships: n(actor.Viewer)},
-		{ID: userID(8), Email: "admin@south.example", Name: "Denise Holloway",
-			Memberships: map[string]actor.Role{s: actor.Admin}},
-		{ID: userID(9), Email: "operator@south.example", Name: "Marcus Reyes",
-			Memberships: map[string]actor.Role{s: actor.Operator}, WorkerEmployeeNo: "S-1002"},
+		{ID: userID(7), Email: "viewer@north.example", Name: "Clara Beck", Memberships: in(North, actor.Viewer)},
+		{ID: userID(8), Email: "admin@south.example", Name: "Denise Holloway", Memberships: in(South, actor.Admin)},
+		{ID: userID(9), Email: "operator@south.example", Name: "Marcus Reyes", Memberships: in(South, actor.Operator),
+			WorkerEmployeeNo: "S-1002"},
 		{ID: userID(10), Email: "both@both.example", Name: "Ingrid Castellano",
-			Memberships: map[string]actor.Role{North: actor.Manager, s: actor.Operator}, WorkerEmployeeNo: "S-1003"},
+			Memberships: map[string]actor.Role{North: actor.Manager, South: actor.Operator}, WorkerEmployeeNo: "S-1003"},
 		{ID: userID(11), Email: "nobody@none.example", Name: "Noor Haddad", Memberships: map[string]actor.Role{}},
+		{ID: userID(12), Email: "owner@south.example", Name: "Walter Kimball", Memberships: in(South, actor.Owner)},
 	}
 }
 

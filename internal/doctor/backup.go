@@ -2,6 +2,10 @@ package doctor
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
 	"holdfast/internal/db"
@@ -41,24 +45,46 @@ func lookBackup(ctx context.Context, p *Patient) []Finding {
 			}
 			return p.judgePlace(place), nil
 		}
-		newest, err := readNewestBackup(ctx, d)
+		last, err := readLastBackup(ctx, d)
 		if err != nil {
 			return nil, err
 		}
-		return p.judgeAge(newest, oldBackup, makeBackups), nil
+		return append(last.judgeFile(), p.judgeAge(last.madeAt, oldBackup, makeBackups)...), nil
 	})
 }
 
-func readNewestBackup(ctx context.Context, d *db.DB) (newest time.Time, err error) {
+// lastBackup is the newest that is noted; zero = there is none.
+type lastBackup struct {
+	madeAt      time.Time
+	place, name string
+}
+
+// judgeFile finds that a backup is not where it was made, as far as this machine can see.
+func (l lastBackup) judgeFile() []Finding {
+	dir := localPath(l.place)
+	if !filepath.IsAbs(dir) {
+		return nil // a bucket, or noted relative to a directory that is not known
+	}
+	path := filepath.Join(dir, l.name)
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return newFailure("ls -l "+path+"; "+makeBackups, whyPlace, "the last backup is not there: %s", path)
+}
+
+func readLastBackup(ctx context.Context, d *db.DB) (last lastBackup, err error) {
 	err = d.Read(ctx, db.Scope{All: true}, func(tx *db.Tx) error {
-		return tx.Query("SELECT MAX(made_at) FROM backups WHERE lost_at IS NULL", nil, func(r *db.Row) error {
-			if !r.Null(0) {
-				newest = r.Time(0)
-			}
+		return tx.Query(`
+			SELECT made_at, place, name
+			FROM backups
+			WHERE lost_at IS NULL
+			ORDER BY made_at DESC
+			LIMIT 1`, nil, func(r *db.Row) error {
+			last = lastBackup{r.Time(0), r.Text(1), r.Text(2)}
 			return nil
 		})
 	})
-	return newest, err
+	return last, err
 }
 
 func (p *Patient) judgeAge(newest time.Time, limit time.Duration, command string) []Finding {

@@ -67,9 +67,8 @@ func lookTotals(ctx context.Context, p *Patient) []Finding {
 		}
 		list, err := p.Recount(ctx)
 		if ctx.Err() != nil {
-			return newWarning("holdfast verify takes the time it needs",
-				"a total that is wrong shows on pages and in lists",
-				"there are too many records to recount them in %s", patience), nil
+			return newUnfinished("holdfast verify takes the time it needs",
+				"a total that is wrong shows on pages and in lists", "the records were not all recounted"), nil
 		}
 		return nameSome(list, func(text string) []Finding {
 			return newFailure(
@@ -87,8 +86,8 @@ func lookAudit(ctx context.Context, p *Patient) []Finding {
 		}
 		list, err := p.AuditBreaks(ctx)
 		if ctx.Err() != nil {
-			return newWarning("holdfast verify --audit takes the time it needs", "a row that was changed shows there",
-				"the audit log is too long to be verified in %s", patience), nil
+			return newUnfinished("holdfast verify --audit takes the time it needs", "a row that was changed shows there",
+				"the audit log was not verified to its end"), nil
 		}
 		return nameSome(list, func(text string) []Finding {
 			return newFailure("holdfast verify --audit, and keep a copy of the database for whoever looks into it",
@@ -116,8 +115,8 @@ func lookMoments(ctx context.Context, p *Patient) []Finding {
 			return tx.Flush()
 		})
 		if ctx.Err() != nil {
-			return newWarning("holdfast doctor when there is less to do", "deadlines and orders of rows go by moments",
-				"there are too many rows to look at their moments in %s", patience), nil
+			return newUnfinished("holdfast doctor when there is less to do", "deadlines and orders of rows go by moments",
+				"the moments of rows were not all looked at"), nil
 		}
 		return nameSome(found, func(text string) []Finding {
 			return newWarning("timedatectl set-ntp true; what is there already is right when its moment has come",

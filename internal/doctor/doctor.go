@@ -19,6 +19,7 @@ type Level string
 // Levels.
 const (
 	Fine    Level = "ok"
+	Notice  Level = "notice" // a look that was not finished: nothing is known to be wrong
 	Warning Level = "warning"
 	Failure Level = "failure"
 )
@@ -133,6 +134,12 @@ func runCheck(ctx context.Context, p *Patient, c check) (found []Finding) {
 
 func newFailure(command, why, what string, args ...any) []Finding {
 	return []Finding{{Level: Failure, What: fmt.Sprintf(what, args...), Why: why, Command: command}}
+}
+
+// newUnfinished says that a look found nothing in its time, and what looks to the end.
+func newUnfinished(command, why, what string) []Finding {
+	what = "not finished in " + patience.String() + ": " + what
+	return []Finding{{Level: Notice, What: what, Why: why, Command: command}}
 }
 
 func newWarning(command, why, what string, args ...any) []Finding {

@@ -2,7 +2,12 @@ package doctor
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"holdfast/internal/blob"
@@ -16,7 +21,7 @@ func lookApart(ctx context.Context, p *Patient) []Finding {
 	if to := p.Config.BackupTo; to != "" {
 		places[localPath(to)] = true
 	}
-	p.onDatabase(ctx, "", func(d *db.DB) ([]Finding, error) {
+	out := p.onDatabase(ctx, "", func(d *db.DB) ([]Finding, error) {
 		list, err := readTexts(ctx, d, `
 			SELECT DISTINCT place
 			FROM backups
@@ -26,8 +31,7 @@ func lookApart(ctx context.Context, p *Patient) []Finding {
 		}
 		return nil, err
 	})
-	var out []Finding
-	for place := range places {
+	for _, place := range slices.Sorted(maps.Keys(places)) {
 		if place != "" {
 			out = append(out, p.judgeApart(place)...)
 		}
@@ -48,6 +52,10 @@ func (p *Patient) judgeApart(place string) []Finding {
 	if isWithin(place, p.Config.Data) {
 		return newFailure(command, "whatever takes the data directory takes the backups with it",
 			"backups lie inside the data directory, at %s", place)
+	}
+	if _, err := os.Stat(place); errors.Is(err, fs.ErrNotExist) {
+		return newWarning("ls -ld "+place+"; holdfast backup "+place+"/ makes it",
+			"the backups that are noted are not to be had", "the place of backups is not there: %s", place)
 	}
 	same := p.SameDisk
 	if same == nil {

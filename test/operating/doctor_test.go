@@ -35,6 +35,49 @@ func readFindings(s *program.Site, o program.Outcome) (list []finding) {
 	return list
 }
 
+// soundChecks find nothing where nothing was done wrong.
+var soundChecks = []string{"data directory", "master key", "disk", "schema", "writes", "commits", "pages", "clock", "moments",
+	"totals", "audit", "owners", "jobs", "keys", "row security", "files", "copy", "backup place", "pooler", "replicas",
+	"redis", "webhooks", "tls"}
+
+func expectSound(s *program.Site, found map[string]finding) {
+	s.Helper()
+	for _, c := range soundChecks {
+		if f := found[c]; f.Level != "ok" && (c != "disk" || f.Level != "warning") {
+			s.Errorf("%s: %+v", c, f)
+		}
+	}
+}
+
+// Nor has one that is new and empty.
+func TestDoctorSoundWhenNew(t *testing.T) {
+	program.Each(t, func(s *program.Site) {
+		v := s.Serve()
+		found, code := doctor(s, nil)
+		if code != 0 {
+			s.Errorf("exit status %d: %+v", code, found)
+		}
+		expectSound(s, found)
+		v.Stop()
+	})
+}
+
+// A place of backups that somebody removed is told, and so is the backup that was in it.
+func TestDoctorMissesThePlace(t *testing.T) {
+	s := program.Embedded(t)
+	s.Serve().Stop()
+	dir := filepath.Join(s.TempDir(), "backups")
+	backup(s, dir+"/")
+	if found, _ := doctor(s, nil); found["backup"].Level != "ok" || strings.Contains(found["backup place"].What, "not there") {
+		s.Errorf("with the place: %+v, %+v", found["backup"], found["backup place"])
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	expect(s, "backup", "failure", "is not there", nil)
+	expect(s, "backup place", "warning", "is not there", nil)
+}
+
 // A sound installation has nothing that fails, beside a running server too.
 func TestDoctorSound(t *testing.T) {
 	program.EachDemo(t, func(s *program.Site) {
@@ -43,12 +86,7 @@ func TestDoctorSound(t *testing.T) {
 		if code != 0 {
 			s.Errorf("exit status %d: %+v", code, found)
 		}
-		for _, c := range []string{"master key", "disk", "schema", "clock", "keys", "row security", "files", "tls",
-			"webhooks"} {
-			if f := found[c]; f.Level != "ok" && (c != "disk" || f.Level != "warning") {
-				s.Errorf("%s: %+v", c, f)
-			}
-		}
+		expectSound(s, found)
 		if f := found["backup"]; f.Level != "warning" || !strings.Contains(f.Command, "holdfast backup") {
 			s.Errorf("no backup was made: %+v", f)
 		}
