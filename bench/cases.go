@@ -141,7 +141,7 @@ func (m *measurement) onEngine(ctx context.Context, engine string) error {
 		}
 	}
 	if m.wants("release") {
-		if err := m.release(ctx, engine); err != nil {
+		if err := measureRelease(ctx, m, engine); err != nil {
 			return fmt.Errorf("release: %w", err)
 		}
 	}

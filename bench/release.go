@@ -21,9 +21,9 @@ const (
 	confirmedTimes = 10  // orders in a round, and ten times as many of a tenth of the lines
 )
 
-// release measures what it costs to confirm orders of 600 lines, and to release the picks of 500
+// measureRelease measures what it costs to confirm orders of 600 lines, and to release the picks of 500
 // orders in large calls, against a tenth of each in the same run: a line costs no more, nor an order.
-func (m *measurement) release(ctx context.Context, engine string) (err error) {
+func measureRelease(ctx context.Context, m *measurement, engine string) (err error) {
 	tenant := data.Stocked(1, 10_000)
 	s, err := openedSite(ctx, m.options, engine, tenant)
 	if err != nil {
@@ -38,10 +38,10 @@ func (m *measurement) release(ctx context.Context, engine string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := m.confirmed(ctx, s, d, items); err != nil {
+	if err := d.compareConfirmed(ctx, m, s, items); err != nil {
 		return err
 	}
-	return m.released(ctx, s, d, items)
+	return d.compareReleased(ctx, m, s, items)
 }
 
 // listItems are the ids of as many items as an order has lines.
@@ -76,8 +76,8 @@ func (d *desk) draft(ctx context.Context, s *site, items []string) (order string
 		d.post(ctx, s, "order_lines", lines))
 }
 
-// confirmed compares what a line costs of large orders and of small ones.
-func (m *measurement) confirmed(ctx context.Context, s *site, d *desk, items []string) error {
+// compareConfirmed compares what a line costs of large orders and of small ones.
+func (d *desk) compareConfirmed(ctx context.Context, m *measurement, s *site, items []string) error {
 	var ratios, p99s, rates []float64
 	for range m.rounds {
 		var cost [2]float64 // CPU-seconds a line
@@ -129,8 +129,8 @@ func (d *desk) cancel(ctx context.Context, s *site, orders []string) error {
 	return nil
 }
 
-// released compares what an order costs of many that are released in a call, and of few.
-func (m *measurement) released(ctx context.Context, s *site, d *desk, items []string) error {
+// compareReleased compares what an order costs of many that are released in a call, and of few.
+func (d *desk) compareReleased(ctx context.Context, m *measurement, s *site, items []string) error {
 	var ratios, slowest, rates []float64
 	for range m.rounds {
 		var cost [2]float64 // CPU-seconds an order

@@ -38,7 +38,7 @@ var (
 		"( SELECT item_barcodes.tenant_id, item_barcodes.item_id"}
 	everywhere = []string{"SELECT l.tenant_id, l.id, l.expires_on, t.timezone, l.short_dated",
 		"SELECT COALESCE(MAX(k.days), 0) FROM ( SELECT ( SELECT", "SELECT DISTINCT r.tenant_id, l.order_id FROM reservations",
-		"SELECT DISTINCT tenant_id FROM replenish_rules",
+		"SELECT DISTINCT tenant_id FROM replenish_rules", "SELECT tenants.id FROM tenants WHERE EXISTS",
 		"SELECT tenant_id, id, status, entities",
 		"SELECT tenant_id, id FROM import_jobs", "SELECT tenant_id, value FROM settings",
 		"SELECT tenant_id, id, updated_at FROM import_jobs", "SELECT blob_key FROM §",

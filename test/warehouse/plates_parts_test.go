@@ -135,15 +135,15 @@ func TestPlatesComeInAtOneDock(t *testing.T) {
 		for _, code := range []string{"PP-D1", "PP-D2"} {
 			docks = append(docks, k.Insert(t, g.as, "zones", map[string]any{"code": code, "name": code, "kind": "dock"}))
 		}
-		for round := range 8 {
+		for round := range 20 {
 			answers := make(chan testkit.Response, len(docks))
 			for i, dock := range docks {
-				in := map[string]any{"zone_id": dock, "lines": []any{map[string]any{"item_id": items[i], "quantity": 5,
-					"lpn": fmt.Sprint("P-", round)}}}
-				go func() { answers <- k.Post(g.as, "/v1/rpc/receive", in) }()
+				in := map[string]any{"type": "adjust_gain", "reason_code": "found", "item_id": items[i], "to_zone_id": dock,
+					"quantity": 5, "lpn": fmt.Sprint("P-", round)}
+				go func() { answers <- k.Post(g.as, "/v1/stock_movements", in) }()
 			}
 			statuses := [2]int{(<-answers).Status, (<-answers).Status}
-			if statuses != [2]int{200, 409} && statuses != [2]int{409, 200} {
+			if statuses != [2]int{201, 409} && statuses != [2]int{409, 201} {
 				t.Errorf("round %d: %v, want one taken and one refused", round, statuses)
 			}
 		}

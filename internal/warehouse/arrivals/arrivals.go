@@ -108,11 +108,16 @@ func ListWaiting(tx *store.Tx, site string, after Waiting, most int) (list []Wai
 
 // tenantsSQL selects the tenants with orders that may wait.
 const tenantsSQL = `
-	SELECT DISTINCT orders.tenant_id
-	FROM orders
-	WHERE orders.status IN ('confirmed', 'in_progress')
-		AND orders.type IN ('outbound', 'transfer')
-	ORDER BY orders.tenant_id`
+	SELECT tenants.id
+	FROM tenants
+	WHERE EXISTS (
+		SELECT 1
+		FROM orders
+		WHERE orders.tenant_id = tenants.id
+			AND orders.status IN ('confirmed', 'in_progress')
+			AND orders.type IN ('outbound', 'transfer')
+	)
+	ORDER BY tenants.id`
 
 // ListTenants returns the tenants with orders that may wait. tx sees those of all.
 func ListTenants(tx *db.Tx) (ids []string, err error) {
