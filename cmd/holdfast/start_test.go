@@ -83,7 +83,8 @@ func TestServeRefuses(t *testing.T) {
 			want: []string{"127.0.0.1"}, secret: "hunter2"},
 		"no such database": {args: []string{"--database", "mysql://holdfast:hunter2@127.0.0.1/holdfast"},
 			want: []string{"database URL"}, secret: "hunter2"},
-		"backups in a file": {args: []string{"--backup-to", os.Args[0], "--backup-passphrase", program.BackupPassphrase},
+		"backups in a file": {args: []string{"--backup-to", os.Args[0], "--backup-passphrase",
+			program.BackupPassphrase},
 			want: []string{"backup_to", "is a file"}},
 		"backups in no bucket": {
 			args: []string{"--backup-to", "s3://KEY:hunter2@nohost", "--backup-passphrase", program.BackupPassphrase},
@@ -97,7 +98,8 @@ func TestServeRefuses(t *testing.T) {
 		"negative quota": {args: []string{"--import-quota", "-1"}, want: []string{"import_quota", "between 1 and"}},
 		"no mail server": {env: []string{"HOLDFAST_SMTP_URL=http://user:hunter2@mail"}, want: []string{"mail", "smtp"},
 			secret: "hunter2"},
-		"no Redis": {env: []string{"HOLDFAST_REDIS_URL=http://user:hunter2@cache"}, want: []string{"redis", "rediss://"},
+		"no Redis": {env: []string{"HOLDFAST_REDIS_URL=http://user:hunter2@cache"}, want: []string{"redis",
+			"rediss://"},
 			secret: "hunter2"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -79,7 +79,8 @@ func TestAccidentsAreCoded(t *testing.T) {
 			var list []struct{ ID string }
 			path := "/v1/osha_cases?select=id&" + code
 			k.Get(officer, path).JSON(t, &list)
-			if r := k.Get(testkit.As(actor.Manager), path); len(list) != 1 || r.Status == 200 && string(r.Body) != "[]" {
+			if r := k.Get(testkit.As(actor.Manager), path); len(list) != 1 || r.Status == 200 &&
+				string(r.Body) != "[]" {
 				t.Errorf("%s: an officer finds %d cases, a manager %d %s", code, len(list), r.Status, r.Body)
 			}
 		}

@@ -134,7 +134,8 @@ func TestConfidentialIncident(t *testing.T) {
 				"safety-kpis", "safety-overview"} {
 				for _, role := range []actor.Role{actor.Safety, actor.Manager, actor.Viewer} {
 					r := k.Get(testkit.As(role), "/functions/v1/"+name)
-					if r.Status == 200 && name != "admin-dashboard-summary" && slices.Contains(want, role) != h.says(r) {
+					if r.Status == 200 && name != "admin-dashboard-summary" && slices.Contains(want,
+						role) != h.says(r) {
 						t.Errorf("%s: %s tells %s otherwise: %.300s", when, name, role, r.Body)
 					}
 				}
@@ -177,7 +178,8 @@ func TestConfidentialActionOfOwn(t *testing.T) {
 		h := newHush(t, k)
 		manager := testkit.As(actor.Manager)
 		h.patch(t, testkit.As(actor.Safety), map[string]any{"confidential": true}, 200)
-		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/actions?id=eq." + h.action, As: testkit.As(actor.Safety),
+		if r := k.Call(testkit.Request{Method: "PATCH", Path: "/v1/actions?id=eq." + h.action,
+			As:   testkit.As(actor.Safety),
 			Body: map[string]any{"assignee_user_id": accountOf(t, actor.Manager)}}); r.Status != 204 {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}

@@ -37,7 +37,8 @@ func jobKinds(a *App) []job.Kind {
 		hourly("expire-lots", "mark lots expired after the last day of their use", func(ctx context.Context) error {
 			return warehouse.ExpireLots(ctx, a.Store)
 		}),
-		{Name: arrivals.Job, Doc: "promise goods that have come to the orders that wait for them, the most urgent first",
+		{Name: arrivals.Job,
+			Doc:  "promise goods that have come to the orders that wait for them, the most urgent first",
 			Keep: time.Hour, Run: func(ctx context.Context, j job.Job) error {
 				return warehouse.Watch{LowStock: a.announcer.lowStock}.AllocateArrived(ctx, a.Store, j.Tenant)
 			}},

@@ -81,7 +81,8 @@ func stateMetrics(a *App) []metrics.Value {
 				}
 				return float64(left)
 			}},
-		{Name: "holdfast_audit_unsealed_rows", Help: "Rows that this process wrote to the audit log and nobody sealed yet.",
+		{Name: "holdfast_audit_unsealed_rows",
+			Help: "Rows that this process wrote to the audit log and nobody sealed yet.",
 			Read: func() float64 {
 				if log := audit.LogOf(a.DB); log != nil {
 					return float64(log.CountUnsealed())

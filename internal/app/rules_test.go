@@ -24,7 +24,8 @@ var layers = []struct {
 	{"GS1 keys", "keys and element strings of GS1, which formats of fields and the scanner share", []string{"gs1"}},
 	{"foundations", "settings, memory and secrets, the structure of JSON, the header Prefer, the calendar, no feature; " +
 		"a connection that may be away",
-		[]string{"config", "cache", "heap", "secrets", "schema", "redis", "trace", "backoff", "localtime", "prefer", "bill",
+		[]string{"config", "cache", "heap", "secrets", "schema", "redis", "trace", "backoff", "localtime", "prefer",
+			"bill",
 			"logstorm"}},
 	{"adapters", "toolboxes for one outside thing each: database, HTTP, windows, files, mail, paper, addresses of tenants",
 		[]string{"db", "web", "ratelimit", "blob", "mail", "pdf", "outbound"}},

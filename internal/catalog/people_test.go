@@ -76,7 +76,8 @@ func TestPersonColumns(t *testing.T) {
 
 // namesPerson reports a column whose value is a worker, a driver, a member or an account.
 func namesPerson(f *Field) bool {
-	return f.Type == UUID && (f.Ref == "workers" || f.Ref == "drivers" || f.Ref == "members" || f.Names == "members" || f.Name == "worker_id" ||
+	return f.Type == UUID && (f.Ref == "workers" || f.Ref == "drivers" || f.Ref == "members" ||
+		f.Names == "members" || f.Name == "worker_id" ||
 		strings.HasSuffix(f.Name, "_by") || strings.HasSuffix(f.Name, "user_id"))
 }
 

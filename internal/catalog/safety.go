@@ -70,7 +70,8 @@ func incidentsResource() Resource {
 			{Name: "confidential", Type: Bool, Required: true, Default: "false", Setters: officers,
 				Doc: "Only safety, administrators and reader_ids read the incident and what is kept with it; figures count " +
 					"it. Set by itself when its case becomes a privacy case (29 CFR 1904.29(b)(7))."},
-			{Name: "reader_ids", Type: Array, Required: true, Default: "[]", MaxLen: 20, Names: "members", Label: "Readers",
+			{Name: "reader_ids", Type: Array, Required: true, Default: "[]", MaxLen: 20, Names: "members",
+				Label:   "Readers",
 				Setters: officers, Readers: officers,
 				Doc: "Accounts of members who read the incident besides when it is confidential."},
 			{Name: "external_ref", Format: Name, MaxLen: 100},

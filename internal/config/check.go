@@ -37,7 +37,8 @@ func (c *Config) checkConfig() error {
 		return errors.New("config: otp_length must be between 6 and 10")
 	}
 	for _, f := range []func() error{
-		c.checkSecret, c.checkMaster, c.checkURLs, c.checkProviders, c.checkPhone, c.checkKeys, c.checkTLS, c.checkPlaces,
+		c.checkSecret, c.checkMaster, c.checkURLs, c.checkProviders, c.checkPhone, c.checkKeys, c.checkTLS,
+		c.checkPlaces,
 		c.checkBackups, c.checkOrigins, c.checkLimits,
 	} {
 		if err := f(); err != nil {

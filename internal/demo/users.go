@@ -40,7 +40,8 @@ func Users() []User {
 		{ID: userID(9), Email: "operator@south.example", Name: "Marcus Reyes", Memberships: in(South, actor.Operator),
 			WorkerEmployeeNo: "S-1002"},
 		{ID: userID(10), Email: "both@both.example", Name: "Ingrid Castellano",
-			Memberships: map[string]actor.Role{North: actor.Manager, South: actor.Operator}, WorkerEmployeeNo: "S-1003"},
+			Memberships:      map[string]actor.Role{North: actor.Manager, South: actor.Operator},
+			WorkerEmployeeNo: "S-1003"},
 		{ID: userID(11), Email: "nobody@none.example", Name: "Noor Haddad", Memberships: map[string]actor.Role{}},
 		{ID: userID(12), Email: "owner@south.example", Name: "Walter Kimball", Memberships: in(South, actor.Owner)},
 	}

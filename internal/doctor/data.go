@@ -86,7 +86,8 @@ func lookAudit(ctx context.Context, p *Patient) []Finding {
 		}
 		list, err := p.AuditBreaks(ctx)
 		if ctx.Err() != nil {
-			return newUnfinished("holdfast verify --audit takes the time it needs", "a row that was changed shows there",
+			return newUnfinished("holdfast verify --audit takes the time it needs",
+				"a row that was changed shows there",
 				"the audit log was not verified to its end"), nil
 		}
 		return nameSome(list, func(text string) []Finding {
@@ -115,7 +116,8 @@ func lookMoments(ctx context.Context, p *Patient) []Finding {
 			return tx.Flush()
 		})
 		if ctx.Err() != nil {
-			return newUnfinished("holdfast doctor when there is less to do", "deadlines and orders of rows go by moments",
+			return newUnfinished("holdfast doctor when there is less to do",
+				"deadlines and orders of rows go by moments",
 				"the moments of rows were not all looked at"), nil
 		}
 		return nameSome(found, func(text string) []Finding {

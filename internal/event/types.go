@@ -159,8 +159,9 @@ func Types() []Type {
 			Fields:     pickListFields,
 			when:       whenMoved("status", "completed"),
 		},
-		{Name: "pick_list.released", Doc: "A pick list may be picked.", Collection: "pick_lists", Fields: pickListFields,
-			when: whenMoved("status", "released")},
+		{Name: "pick_list.released", Doc: "A pick list may be picked.", Collection: "pick_lists",
+			Fields: pickListFields,
+			when:   whenMoved("status", "released")},
 		{Name: "pick_list.short", Doc: "A line of a pick list could not be picked in full.", Collection: "pick_lines",
 			Fields: pickLineFields, when: whenMoved("status", "short")},
 		{

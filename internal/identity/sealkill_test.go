@@ -25,6 +25,15 @@ import (
 // killed. It holds a sealingPlace.
 const sealingEnv = "HOLDFAST_TEST_SEALING"
 
+// newestKilledSQL selects the newest row that such processes wrote to a log. $1 tenant.
+const newestKilledSQL = `(
+	SELECT id
+	FROM audit
+	WHERE tenant_id = $1
+		AND action = 'killed'
+	ORDER BY id DESC
+	LIMIT 1)`
+
 // sealingPlace is where such a process works.
 type sealingPlace struct {
 	Dir, URL string
@@ -159,8 +168,7 @@ func TestAuditChain_killedSealers(t *testing.T) {
 			{"DELETE FROM audit WHERE tenant_id = $1 AND id = ", "1 row is missing"},
 		} {
 			tenant := tenants[2]
-			const newestSQL = "(SELECT id FROM audit WHERE tenant_id = $1 AND action = 'killed' ORDER BY id DESC LIMIT 1)"
-			k.exec(c.sql+newestSQL, tenant)
+			k.exec(c.sql+newestKilledSQL, tenant)
 			isTold := func(b chain.Break) bool { return strings.Contains(b.Why, c.why) }
 			if r := k.verifyLog(tenant); !slices.ContainsFunc(r.Breaks, isTold) {
 				k.Errorf("%s: %+v", c.sql, r.Breaks)

@@ -159,7 +159,8 @@ func (p *platePlan) planMoves() error {
 			}
 			if r.Picked() {
 				return fault.New(fault.Conflict, CodeInUse,
-					"%s on plate %s are picked: they wait in %s for their shipment", r.Quantity(), p.in.LPN, p.from.Code).
+					"%s on plate %s are picked: they wait in %s for their shipment", r.Quantity(), p.in.LPN,
+					p.from.Code).
 					With("", "put them back (unpick), or pack and ship them").At("lpn", "is picked")
 			}
 			free -= r.Quantity()

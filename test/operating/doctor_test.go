@@ -36,7 +36,8 @@ func readFindings(s *program.Site, o program.Outcome) (list []finding) {
 }
 
 // soundChecks find nothing where nothing was done wrong.
-var soundChecks = []string{"data directory", "master key", "disk", "schema", "writes", "commits", "pages", "clock", "moments",
+var soundChecks = []string{"data directory", "master key", "disk", "schema", "writes", "commits", "pages", "clock",
+	"moments",
 	"totals", "audit", "owners", "jobs", "keys", "row security", "files", "copy", "backup place", "pooler", "replicas",
 	"redis", "webhooks", "tls"}
 
@@ -68,7 +69,8 @@ func TestDoctorMissesThePlace(t *testing.T) {
 	s.Serve().Stop()
 	dir := filepath.Join(s.TempDir(), "backups")
 	backup(s, dir+"/")
-	if found, _ := doctor(s, nil); found["backup"].Level != "ok" || strings.Contains(found["backup place"].What, "not there") {
+	if found, _ := doctor(s, nil); found["backup"].Level != "ok" || strings.Contains(found["backup place"].What,
+		"not there") {
 		s.Errorf("with the place: %+v, %+v", found["backup"], found["backup place"])
 	}
 	if err := os.RemoveAll(dir); err != nil {

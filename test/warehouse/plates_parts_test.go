@@ -133,13 +133,15 @@ func TestPlatesComeInAtOneDock(t *testing.T) {
 		items := []string{g.item, k.Insert(t, g.as, "items", map[string]any{"sku": "G-2", "name": "Other goods"})}
 		var docks []string
 		for _, code := range []string{"PP-D1", "PP-D2"} {
-			docks = append(docks, k.Insert(t, g.as, "zones", map[string]any{"code": code, "name": code, "kind": "dock"}))
+			docks = append(docks, k.Insert(t, g.as, "zones", map[string]any{"code": code, "name": code,
+				"kind": "dock"}))
 		}
 		for round := range 20 {
 			answers := make(chan testkit.Response, len(docks))
 			for i, dock := range docks {
-				in := map[string]any{"type": "adjust_gain", "reason_code": "found", "item_id": items[i], "to_zone_id": dock,
-					"quantity": 5, "lpn": fmt.Sprint("P-", round)}
+				in := map[string]any{"type": "adjust_gain", "reason_code": "found", "item_id": items[i],
+					"to_zone_id": dock,
+					"quantity":   5, "lpn": fmt.Sprint("P-", round)}
 				go func() { answers <- k.Post(g.as, "/v1/stock_movements", in) }()
 			}
 			statuses := [2]int{(<-answers).Status, (<-answers).Status}
