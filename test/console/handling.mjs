@@ -270,6 +270,7 @@ test('what is received and picked of an item of catch weight is weighed on the p
     manager,
     async (page) => {
       await open(page, `/console/floor/pick/${odd.id}`);
+      await page.getByText('1 pallet = 96').waitFor(); // units come last and push the button down
       await page.getByLabel('Weight in kg').fill('12');
       const why = page.getByLabel('Why this weight is right');
       assert.equal(await why.count(), 0);
