@@ -836,4 +836,6 @@ export const deCatalog: Record<string, string> = {
   'The course whose certificate makes a first aider; null: the board counts none.': 'Der Kurs, dessen Nachweis Ersthelfer macht; leer: Die Anzeige zählt keine.',
   "Null: the browser's.": 'Leer: die des Browsers.',
   'When it was shown last, to a quarter of an hour.': 'Wann er zuletzt gezeigt wurde, auf eine Viertelstunde.',
+  'Only safety, administrators and reader_ids read the incident and what is kept with it; figures count it. Set by itself when its case becomes a privacy case (29 CFR 1904.29(b)(7)).': 'Den Vorfall und was zu ihm gehört lesen nur Arbeitssicherheit, Administratoren und die genannten Leser; Zahlen zählen ihn mit. Wird von selbst gesetzt, wenn sein Fall ein vertraulicher Fall wird (29 CFR 1904.29(b)(7)).',
+  'Accounts of members who read the incident besides when it is confidential.': 'Konten von Mitgliedern, die den Vorfall außerdem lesen, wenn er vertraulich ist.',
 };

@@ -839,4 +839,6 @@ export const frCatalog: Record<string, string> = {
   'The course whose certificate makes a first aider; null: the board counts none.': 'Le cours dont le certificat fait un secouriste ; vide : le tableau n’en compte aucun.',
   "Null: the browser's.": 'Vide : celle du navigateur.',
   'When it was shown last, to a quarter of an hour.': 'Quand il a été montré en dernier, au quart d’heure près.',
+  'Only safety, administrators and reader_ids read the incident and what is kept with it; figures count it. Set by itself when its case becomes a privacy case (29 CFR 1904.29(b)(7)).': 'Seuls la sécurité, les administrateurs et les lecteurs nommés lisent l’incident et ce qui s’y rattache ; les chiffres le comptent. Se met de lui-même quand son cas devient confidentiel (29 CFR 1904.29(b)(7)).',
+  'Accounts of members who read the incident besides when it is confidential.': 'Comptes des membres qui lisent aussi l’incident quand il est confidentiel.',
 };
