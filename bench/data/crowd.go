@@ -47,9 +47,9 @@ func WriteCrowd(ctx context.Context, to Target, c Crowd, now time.Time) error {
 			return []any{id, WorkerID(i), now, now, 1, fmt.Sprint("N", i), "W", "employee", false, "active"}
 		}},
 		{"incidents", cols("incident_no", "kind", "severity", "status", "title", "occurred_at", "reported_at", "anonymous",
-			"entities", "category_tags", "root_causes"), c.Events, func(i int) []any {
+			"entities", "category_tags", "root_causes", "confidential", "reader_ids"), c.Events, func(i int) []any {
 			return []any{id, crowdID("0002", i), now, now, 1, fmt.Sprint("I", i), kinds[i%5], "low", "closed", "x", at(i), at(i),
-				true, "[]", "[]", "[]"}
+				true, "[]", "[]", "[]", false, "[]"}
 		}},
 		{"incident_entities", []string{"tenant_id", "incident_id", "entity_type", "entity_id", "at", "kind", "severity"},
 			c.Events, func(i int) []any {

@@ -361,7 +361,7 @@ func (w *writer) incidents() error {
 	severities := []string{"low", "low", "medium", "low", "high", "low", "medium", "low", "low", "low", "critical"}
 	return w.table("incidents", incident, w.t.Incidents, []string{"incident_no", "kind", "severity", "status", "title",
 		"description", "occurred_at", "reported_at", "anonymous", "zone_id",
-		"entities", "category_tags", "likelihood", "risk_rating", "root_causes"},
+		"entities", "category_tags", "likelihood", "risk_rating", "root_causes", "confidential", "reader_ids"},
 		func(i int, args []any) []any {
 			at, st, sev, kind := w.made(i, w.t.Incidents), "closed", of(severities, i), of(kinds, i)
 			if i > w.t.Incidents*9/10 {
@@ -370,7 +370,7 @@ func (w *writer) incidents() error {
 			w.counted("incidents", store.Row{"status": st, "severity": sev, "kind": kind, "reported_at": at})
 			return append(args, fmt.Sprintf("BI-%09d", i), kind, sev, st, fmt.Sprintf("Event %d at the dock", i),
 				"Noted during the round; the area was secured and the shift leader informed.", at, at, false,
-				w.id(zone, i%w.t.Zones, w.t.Zones), "[]", `["slip_trip"]`, 3, 3, "[]")
+				w.id(zone, i%w.t.Zones, w.t.Zones), "[]", `["slip_trip"]`, 3, 3, "[]", false, "[]")
 		})
 }
 

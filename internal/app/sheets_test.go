@@ -177,7 +177,8 @@ func TestIncidentSheetTellsNoMore(t *testing.T) {
 		operator, safety := testkit.As(actor.Operator), testkit.As(actor.Safety)
 		x := tellIncident(t, k, operator, safety)
 		marks := map[string][]string{"entities": {"Jürgen Größmann"}, "root_causes": {"Rinne ist verstopft", "Öl lief aus"},
-			"reported_by": {"Reported by"}, "reporter_name": nil, "follow_hash": nil, "created_by": {reporter + " reported it"}}
+			"reported_by": {"Reported by"}, "reporter_name": nil, "follow_hash": nil, "reader_ids": nil,
+			"created_by": {reporter + " reported it"}}
 		r, _ := catalog.Default().Get("incidents")
 		for _, role := range []actor.Role{actor.Operator, actor.Viewer, actor.Manager, actor.Safety} {
 			text, _ := readSheet(t, k, testkit.As(role), x.path)
