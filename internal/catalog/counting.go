@@ -21,7 +21,7 @@ func countTasks() Resource {
 				OneOf: strings.Fields("open counting counted approved recount cancelled")},
 			{Name: "open_key", Format: Name, ReadOnly: true, Readers: nobody,
 				Doc: "Zone and item while the task is not closed: one at a time."},
-			{Name: "assigned_worker_id", Type: UUID, Ref: "workers", Readers: doers()},
+			{Name: "assigned_worker_id", Type: UUID, Ref: "workers", Readers: taskReaders()},
 			{Name: "due_on", Type: Date},
 			{Name: "reason", Format: Name, MaxLen: 500, ReadOnly: true, Doc: "Why a variance was approved or counted again."},
 			{Name: "recount_of", Type: UUID, Ref: "count_tasks", ReadOnly: true},
@@ -52,9 +52,9 @@ func countTasks() Resource {
 	}
 }
 
-// doers see whose turn a task is: those who do such work, and those who hand it out.
+// taskReaders see whose turn a task is: those who do such work, and those who hand it out.
 // Whoever only looks would read from a list of tasks that are done how much each did.
-func doers() []actor.Role { return plusRoles(leaders, actor.Operator, actor.Driver) }
+func taskReaders() []actor.Role { return plusRoles(leaders, actor.Operator, actor.Driver) }
 
 // bookReaders see what the books have beside a count: those who count do not.
 func bookReaders() []actor.Role { return plusRoles(leaders, actor.Viewer) }

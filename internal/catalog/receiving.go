@@ -94,7 +94,7 @@ func putawayTasks() Resource {
 			{Name: "to_zone_id", Type: UUID, Ref: "zones", Doc: "The place that was suggested; null when none had room."},
 			{Name: "quantity", Type: Decimal, Required: true, Min: "0.0001", ReadOnly: true, Doc: "In base units."},
 			{Name: "quantity_done", Type: Decimal, Required: true, Default: "0", Min: "0", ReadOnly: true},
-			{Name: "assigned_worker_id", Type: UUID, Ref: "workers", Readers: doers()},
+			{Name: "assigned_worker_id", Type: UUID, Ref: "workers", Readers: taskReaders()},
 			{Name: "completed_at", Type: Time, ReadOnly: true},
 		},
 		Unique:  [][]string{{"task_no"}},

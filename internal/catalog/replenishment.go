@@ -39,7 +39,7 @@ func replenishTasks() Resource {
 			{Name: "to_zone_id", Type: UUID, Ref: "zones", Required: true, ReadOnly: true, Doc: "The pick zone."},
 			{Name: "quantity", Type: Decimal, Required: true, Min: "0.0001", ReadOnly: true, Doc: "In base units."},
 			{Name: "quantity_done", Type: Decimal, Required: true, Default: "0", Min: "0", ReadOnly: true},
-			{Name: "assigned_worker_id", Type: UUID, Ref: "workers", Readers: doers()},
+			{Name: "assigned_worker_id", Type: UUID, Ref: "workers", Readers: taskReaders()},
 			{Name: "completed_at", Type: Time, ReadOnly: true},
 		},
 		Unique:  [][]string{{"task_no"}},

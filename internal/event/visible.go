@@ -15,7 +15,7 @@ import (
 // as far as the event tells. [Notifier.IsVisible] asks the record, too.
 func Visible(c *catalog.Catalog, a actor.Actor, e *Event) bool {
 	_, policy, ok := policyOf(c, a, e)
-	return ok && !policy.HasSeal() && admits(policy, e)
+	return ok && !policy.HasSeal() && admitsRecord(policy, e)
 }
 
 // IsVisible is Visible, also of work on the floor that the caller may take: such records name
@@ -65,8 +65,8 @@ func policyOf(c *catalog.Catalog, a actor.Actor, e *Event) (resource string, p q
 	return r.Name, p, ok
 }
 
-// admits reports that the policy reaches the record by what the event says of it.
-func admits(p query.Policy, e *Event) bool {
+// admitsRecord reports that the policy reaches the record by what the event says of it.
+func admitsRecord(p query.Policy, e *Event) bool {
 	row := query.Row{}
 	for k, v := range e.Audience {
 		row[k] = v

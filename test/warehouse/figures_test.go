@@ -27,25 +27,25 @@ func readAll(t *testing.T, k *testkit.Kit, as, collection, columns string) (out 
 // figures are figures by their path in an answer, as "orders.by_stage.picked".
 type figures map[string]float64
 
-// flatten adds the numbers of an answer to a figures; lists and texts are no figures.
-func (f figures) flatten(path string, v any) {
+// addNumbers adds the numbers of an answer to a figures; lists and texts are no figures.
+func (f figures) addNumbers(path string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, x := range v {
-			f.flatten(path+"."+name, x)
+			f.addNumbers(path+"."+name, x)
 		}
 	case float64:
 		f[path] = v
 	}
 }
 
-// is reports a text of a row that is one of some.
-func is(row map[string]any, field string, of ...string) bool {
+// isOneOf reports a text of a row that is one of some.
+func isOneOf(row map[string]any, field string, of ...string) bool {
 	text, _ := row[field].(string)
 	return slices.Contains(of, text)
 }
 
-func moment(row map[string]any, field string) time.Time {
+func readMoment(row map[string]any, field string) time.Time {
 	text, _ := row[field].(string)
 	parsed, _ := time.Parse(time.RFC3339Nano, text)
 	return parsed
@@ -63,7 +63,7 @@ func figuresOfRows(t *testing.T, k *testkit.Kit, as string) figures {
 	}
 	now := time.Now()
 	for _, r := range readAll(t, k, as, "zones", "id,status") {
-		count("snapshot.zones.total", !is(r, "status", "archived"))
+		count("snapshot.zones.total", !isOneOf(r, "status", "archived"))
 	}
 	own := map[string]float64{}
 	for _, l := range readAll(t, k, as, "stock_levels", "id,item_id,quantity,owner_id") {
@@ -72,7 +72,7 @@ func figuresOfRows(t *testing.T, k *testkit.Kit, as string) figures {
 		}
 	}
 	for _, r := range readAll(t, k, as, "items", "id,status,low_stock,unit_cost") {
-		active := is(r, "status", "active")
+		active := isOneOf(r, "status", "active")
 		count("snapshot.inventory.metrics.total_items", active)
 		count("summary.inventory.total_items", active)
 		count("snapshot.inventory.metrics.low_stock_count", active && r["low_stock"] == true)
@@ -80,48 +80,48 @@ func figuresOfRows(t *testing.T, k *testkit.Kit, as string) figures {
 		f["snapshot.inventory.metrics.total_stock_value"] += own[r["id"].(string)] * cost
 	}
 	for _, r := range readAll(t, k, as, "orders", "id,status,stage,promised_at") {
-		open := is(r, "status", "confirmed", "in_progress", "on_hold")
+		open := isOneOf(r, "status", "confirmed", "in_progress", "on_hold")
 		for _, in := range []string{"snapshot.orders.", "summary.orders."} {
 			count(in+"open", open)
-			count(in+"late", open && !moment(r, "promised_at").IsZero() && moment(r, "promised_at").Before(now))
+			count(in+"late", open && !readMoment(r, "promised_at").IsZero() && readMoment(r, "promised_at").Before(now))
 			if open {
 				f[in+"by_stage."+fmt.Sprint(r["stage"])]++
 			}
 		}
 	}
 	for _, r := range readAll(t, k, as, "pick_lists", "id,status") {
-		count("snapshot.pick_lists.active", is(r, "status", "released", "in_progress"))
-		count("summary.pick_lists.active_count", is(r, "status", "released", "in_progress"))
+		count("snapshot.pick_lists.active", isOneOf(r, "status", "released", "in_progress"))
+		count("summary.pick_lists.active_count", isOneOf(r, "status", "released", "in_progress"))
 	}
 	zone := testkit.List[struct{ Timezone string }](t, k, as, "tenants?select=timezone")[0].Timezone
 	place, err := time.LoadLocation(zone)
 	testkit.Must(t, err)
 	for _, r := range readAll(t, k, as, "shipments", "id,status,completed_at") {
-		active := is(r, "status", "planned", "packed", "ready", "in_transit", "arrived", "exception")
+		active := isOneOf(r, "status", "planned", "packed", "ready", "in_transit", "arrived", "exception")
 		count("snapshot.shipments.active", active)
 		count("summary.shipments.stats.active", active)
 		count("summary.shipments.stats.total", true)
-		count("summary.shipments.stats.in_transit", is(r, "status", "in_transit"))
-		done := moment(r, "completed_at").In(place).Format(time.DateOnly) == now.In(place).Format(time.DateOnly)
-		count("summary.shipments.stats.completed_today", done && is(r, "status", "delivered", "received"))
+		count("summary.shipments.stats.in_transit", isOneOf(r, "status", "in_transit"))
+		done := readMoment(r, "completed_at").In(place).Format(time.DateOnly) == now.In(place).Format(time.DateOnly)
+		count("summary.shipments.stats.completed_today", done && isOneOf(r, "status", "delivered", "received"))
 	}
 	for _, r := range readAll(t, k, as, "drivers", "id,status") {
-		count("snapshot.drivers.active", is(r, "status", "available", "assigned", "on_trip"))
+		count("snapshot.drivers.active", isOneOf(r, "status", "available", "assigned", "on_trip"))
 	}
 	for _, r := range readAll(t, k, as, "incidents", "id,status,severity,kind") {
-		if is(r, "status", "void") {
+		if isOneOf(r, "status", "void") {
 			continue
 		}
 		count("snapshot.safety.metrics.total_incidents", true)
-		count("snapshot.safety.metrics.critical_incidents", is(r, "severity", "critical"))
-		count("snapshot.safety.metrics.open_incidents", !is(r, "status", "closed"))
+		count("snapshot.safety.metrics.critical_incidents", isOneOf(r, "severity", "critical"))
+		count("snapshot.safety.metrics.open_incidents", !isOneOf(r, "status", "closed"))
 		f["snapshot.safety.metrics.incidents_by_category."+fmt.Sprint(r["kind"])]++
 	}
 	for _, r := range readAll(t, k, as, "import_jobs", "id,status,imported_count") {
 		count("snapshot.import.metrics.total_jobs", true)
-		count("snapshot.import.metrics.completed_jobs", is(r, "status", "completed"))
-		count("snapshot.import.metrics.failed_jobs", is(r, "status", "failed"))
-		if n, ok := r["imported_count"].(float64); ok && !is(r, "status", "rolled_back") {
+		count("snapshot.import.metrics.completed_jobs", isOneOf(r, "status", "completed"))
+		count("snapshot.import.metrics.failed_jobs", isOneOf(r, "status", "failed"))
+		if n, ok := r["imported_count"].(float64); ok && !isOneOf(r, "status", "rolled_back") {
 			f["snapshot.import.metrics.total_imported"] += n
 		}
 	}
@@ -134,7 +134,7 @@ func (f figures) addKPIs(t *testing.T, k *testkit.Kit, as string, now time.Time)
 	t.Helper()
 	from := now.Add(-30 * 24 * time.Hour)
 	for _, r := range readAll(t, k, as, "stock_counts", "id,counted_at,variance") {
-		if moment(r, "counted_at").After(from) {
+		if readMoment(r, "counted_at").After(from) {
 			f["kpis.kpis.counts"]++
 			if r["variance"] != 0.0 {
 				f["kpis.kpis.counts_with_variance"]++
@@ -142,7 +142,7 @@ func (f figures) addKPIs(t *testing.T, k *testkit.Kit, as string, now time.Time)
 		}
 	}
 	for _, r := range readAll(t, k, as, "pick_lines", "id,status,picked_at") {
-		if is(r, "status", "picked", "short") && moment(r, "picked_at").After(from) {
+		if isOneOf(r, "status", "picked", "short") && readMoment(r, "picked_at").After(from) {
 			f["kpis.kpis.lines_picked"]++
 			f["kpis.kpis.lines_sampled"]++
 		}
@@ -195,7 +195,7 @@ func readAnswers(t *testing.T, k *testkit.Kit, as string) figures {
 		for _, list := range []string{"settings", "cache"} {
 			delete(answer, list)
 		}
-		has.flatten(name, answer)
+		has.addNumbers(name, answer)
 	}
 	return has
 }
