@@ -90,8 +90,8 @@ func ReadGoods(tx *store.Tx, number string) (*Place, error) {
 		With("", "bring them together with move_stock first").At("lpn", "lies in several places")
 }
 
-// CheckPlaces refuses goods that come in, or are put back, on a plate which lies elsewhere. Files tell of the
-// past.
+// CheckPlaces refuses goods that come in, or are put back, on a plate which lies elsewhere.
+// Imports are passed over: their files say what was.
 func CheckPlaces(tx *store.Tx, changes []store.Change) error {
 	if !tx.Store.Audited() {
 		return nil
