@@ -67,6 +67,15 @@ test('a shipment that is ready is dispatched and delivered from the board', asyn
   assert.equal(sent.status, 'in_transit');
 });
 
+test('who does not see who drives is not told that nobody does', async () => {
+  await as('viewer@north.example', async (page) => {
+    await open(page, '/console/shipments');
+    await page.getByRole('link', { name: /^SH-/ }).first().waitFor();
+    assert.equal(await page.getByText('no carrier yet').count(), 0);
+    assert.equal(await page.getByText('By driver').count(), 0);
+  });
+});
+
 test('the board can be used on a phone', async () => {
   await as(
     manager,

@@ -44,12 +44,14 @@ const late = (s: Shipment) => s.status !== 'arrived' && !!due(s) && Date.parse(d
 const routable = (s: Shipment) =>
   s.direction === 'outbound' && ['planned', 'packed', 'ready'].includes(s.status) && !s.carrier && !s.route_id;
 
+// mayRead reports whether the caller sees a column of shipments.
+const mayRead = (p: Permissions, column: string) => p.collections['shipments']?.read?.fields?.includes(column) ?? true;
+
 // BoardPage shows the shipments under way, by what comes next or by who drives.
 export function BoardPage() {
   const p = usePermissions();
   const { query, route } = useLocation();
-  const shown = p?.collections['shipments']?.read?.fields;
-  const seesDrivers = !shown || shown.includes('driver_id');
+  const seesDrivers = !!p && mayRead(p, 'driver_id');
   const by = (query['by'] === 'driver' && seesDrivers) || query['by'] === 'route' ? query['by'] : 'state';
   const way = query['way'] === 'inbound' ? 'inbound' : query['way'] === 'all' ? 'all' : 'outbound';
   const q = useQuery({
@@ -243,7 +245,7 @@ function Ship({
       </p>
       <p class="row tight small muted">
         {s.driver ? <Icon name="user" size={14} /> : <Icon name="truck" size={14} />}
-        <span class="clip">{s.driver?.worker?.name ?? s.carrier ?? _('no carrier yet')}</span>
+        <span class="clip">{s.driver?.worker?.name ?? s.carrier ?? (mayRead(p, 'driver_id') ? _('no carrier yet') : '–')}</span>
         {when ? (
           <span class={`push nobreak ${late(s) ? 'down strong' : ''}`} title={dateTime(when)}>
             {late(s) ? _('late: {when}', { when: ago(when) }) : ago(when)}
